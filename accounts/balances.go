@@ -23,12 +23,6 @@ type balances struct {
 	sums       []sums                // by currency number
 	coming     map[balanceKey]coming // amounts that open orders and reservations may still bring
 
-	// arriving holds the money from outside whose records are not durable yet, by balance; nil: nothing is held
-	// back (no store runs). free contains it, because the fold must find the same balances as a recovery, which
-	// knows no syncs. No view shows it, and no order and no withdrawal may use it.
-	arriving     map[balanceKey]fixed.I192
-	arrivingKeys []balanceKey // its keys, in order
-
 	report *Report  // receives what changes; nil: nothing is shown yet
 	dirty  []uint32 // currencies whose sums have changed and are not in the report
 }
@@ -39,25 +33,17 @@ func newBalances() *balances {
 
 // totals holds the sums of one currency over all accounts. Fees and withdrawals have no
 // limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
-// with them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to
+// with them. Each event and command adds a few terms of at most 10^20 (2^127 in 10^-18) to
 // each sum, and fixed.I192 has room for 2^64 terms (docs/internals/bounds.md#accounts).
 type totals struct{ free, held, fees, deposited, withdrawn fixed.I192 }
 
-// sums holds the sums of one currency, and the part of free and deposited that is not durable yet.
+// sums holds the sums of one currency.
 type sums struct {
 	totals
-	arriving fixed.I192
-	dirty    bool // in balances.dirty
+	dirty bool // in balances.dirty
 }
 
-// visible returns the sums without the money that is not durable.
-func (t *sums) visible() totals {
-	v := t.totals
-	v.free, v.deposited = v.free.Sub(t.arriving), v.deposited.Sub(t.arriving)
-	return v
-}
-
-// row is one balance. free and held depend on records and events alone. pending is the part
+// row is one balance. free and held depend on commands and events alone. pending is the part
 // of free that reservations of this process use; it is never stored. Orders and deposits are
 // admitted only where the balance stays within 10^20. The row itself is wider (see
 // fixed.I192), so no event can overflow it.
@@ -67,11 +53,9 @@ type row struct {
 	free, held, pending fixed.I192
 }
 
-// available returns the amount that a new order or withdrawal may use. The clamp is harmless:
-// callers compare the result with at most 2 x 10^20.
-func (b *balances) available(u *user, r *row) fixed.I128 {
-	return r.free.Sub(r.pending).Sub(b.arriving[balanceKey{u.n, r.currency}]).Clamp()
-}
+// available returns the amount that a new order or withdrawal may use at the edge. The clamp is harmless: callers
+// compare the result with at most 2 x 10^20.
+func (r *row) available() fixed.I128 { return r.free.Sub(r.pending).Clamp() }
 
 // total returns free + held.
 func (r *row) total() fixed.I192 { return r.free.Add(r.held) }
@@ -84,8 +68,8 @@ type balanceKey struct{ account, currency uint32 }
 // room until it ends, and the engine does not let it bring more. Therefore no fill can take a balance beyond
 // the limit, whatever prices do, not even the fill of a stop that is triggered long after it was placed.
 type coming struct {
-	open    fixed.I192 // from open orders; depends on records and events alone
-	pending fixed.I192 // from orders on their way to the engine, and from a planned deposit
+	open    fixed.I192 // from open orders; depends on commands and events alone
+	pending fixed.I192 // from orders on their way to the engine, and from deposits on their way to the log
 }
 
 // sum returns open + pending.
@@ -108,6 +92,16 @@ func (u *user) find(currency uint32) *row {
 		return nil
 	}
 	return &u.rows[i]
+}
+
+// find returns the user's balance of a currency code, zeros where there is none.
+func (b *balances) find(u *user, code string) row {
+	if n, known := b.currencyNo[code]; known {
+		if r := u.find(n); r != nil {
+			return *r
+		}
+	}
+	return row{}
 }
 
 // currency returns the number of a code and assigns one at the first use.
@@ -136,28 +130,16 @@ func (b *balances) total(currency uint32) *sums {
 // changed reports a balance. Who changes one calls changed behind the change.
 func (b *balances) changed(u *user, r *row) {
 	if b.report != nil {
-		b.report.balance(u.n, r, b.visible(u, r))
+		b.report.balance(u.n, r)
 	}
 }
 
-// visible returns free without the money that is not durable yet.
-func (b *balances) visible(u *user, r *row) fixed.I192 {
-	if len(b.arriving) == 0 {
-		return r.free
-	}
-	free := r.free.Sub(b.arriving[balanceKey{u.n, r.currency}])
-	if u.profile.Unlimited || r.free.Sign() < 0 { // an overdrawn balance is shown
-		return free
-	}
-	return positive(free) // the rounding of a fee may have used some 10^-18 of what is not durable
-}
-
-// reportSums reports the sums that have changed. It is called where they add up: after a record or a batch of events.
+// reportSums reports the sums that have changed. It is called where they add up: between commands.
 func (b *balances) reportSums() {
 	for _, n := range b.dirty {
 		b.sums[n].dirty = false
 		if b.report != nil {
-			b.report.sums = append(b.report.sums, sumChange{n, b.sums[n].visible()})
+			b.report.sums = append(b.report.sums, sumChange{n, b.sums[n].totals})
 			b.report.codes = b.currencies // a new currency is among the sums
 		}
 	}
@@ -188,29 +170,9 @@ func (b *balances) spendHeld(u *user, currency uint32, amount fixed.I128) {
 
 // deposit credits money that enters the exchange.
 func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
-	if b.arriving != nil {
-		k := balanceKey{u.n, currency}
-		if _, more := b.arriving[k]; !more {
-			b.arrivingKeys = append(b.arrivingKeys, k)
-		}
-		b.arriving[k] = b.arriving[k].Plus(amount)
-		t := b.total(currency)
-		t.arriving = t.arriving.Plus(amount)
-	}
 	b.credit(u, currency, amount.Wide())
 	t := b.total(currency)
 	t.deposited = t.deposited.Plus(amount)
-}
-
-// arrive lets the money count that the records so far have brought.
-func (b *balances) arrive(dir *directory) {
-	clear(b.arriving)
-	for _, k := range b.arrivingKeys {
-		u := dir.mustFind(k.account)
-		b.changed(u, u.row(k.currency))
-		b.total(k.currency).arriving = fixed.I192{}
-	}
-	b.arrivingKeys = b.arrivingKeys[:0]
 }
 
 // sumUp fills the totals from the balances.
@@ -236,104 +198,102 @@ func (b *balances) expect(account, currency uint32, open, pending fixed.I128) {
 	}
 }
 
-// headroom returns the amount that a balance may still receive, beyond its coming amounts.
+// headroom returns the amount that a balance may still receive at the edge, beyond its coming amounts.
 func (b *balances) headroom(u *user, currency uint32) fixed.I128 {
-	has := b.coming[balanceKey{u.n, currency}].sum()
+	return room(u, currency, b.coming[balanceKey{u.n, currency}].sum())
+}
+
+// room returns the amount that a balance may still receive beyond the amount that is coming.
+func room(u *user, currency uint32, coming fixed.I192) fixed.I128 {
 	if r := u.find(currency); r != nil {
-		has = has.Add(r.total())
+		coming = coming.Add(r.total())
 	}
-	return positive(MaxMoney.Wide().Sub(has)).Clamp()
+	return positive(MaxMoney.Wide().Sub(coming)).Clamp()
 }
 
-// room reports whether amount more of a currency fits: neither a balance nor the sum of all
-// deposits of a currency may exceed 10^20.
-func (b *balances) room(u *user, code string, amount fixed.I128) bool {
-	n, known := b.currencyNo[code]
-	if !known {
-		return true
+// admit refuses money from outside that does not fit: neither a balance nor the sum of all deposits of a currency may
+// exceed 10^20. At the edge, what is on its way counts, too.
+func (b *balances) admit(u *user, cmd *Command, edge bool) *refuse.Refusal {
+	need := cmd.Amount.Wide()
+	if cmd.Kind == AddProfit { // the income and the uplines' shares together are at most twice the income
+		need = need.Add(need)
 	}
-	if b.sums[n].deposited.Plus(amount).CmpTerm(MaxMoney) > 0 {
-		return false
+	fits := need.CmpTerm(MaxMoney) <= 0
+	if n, known := b.currencyNo[cmd.Currency]; known && fits {
+		c := b.coming[balanceKey{u.n, n}]
+		if !edge {
+			c.pending = fixed.I192{}
+		}
+		fits = b.sums[n].deposited.Add(need).CmpTerm(MaxMoney) <= 0 && need.CmpTerm(room(u, n, c.sum())) <= 0
 	}
-	return amount.Cmp(b.headroom(u, n)) <= 0
-}
-
-func checkCurrency(code string) *refuse.Refusal {
-	if !engine.ValidCurrencyCode(code) {
-		return invalid("currencyCode", "currencyCode must be %s.", engine.CurrencyForm)
-	}
-	return nil
-}
-
-func checkAmount(cmd *Command, rec *Record) *refuse.Refusal {
-	if reject := checkCurrency(cmd.Currency); reject != nil {
-		return reject
-	}
-	if cmd.Amount.Sign() <= 0 || cmd.Amount.Cmp(MaxMoney) > 0 {
-		return invalid("amount", "amount must be above 0 and at most 10^20.")
-	}
-	rec.Currency, rec.Amount = cmd.Currency, cmd.Amount
-	return nil
-}
-
-func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
-	if reject := checkAmount(cmd, rec); reject != nil {
-		return reject
-	}
-	if !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency, cmd.Amount) {
+	if !fits {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
 	return nil
 }
 
-func (s *State) applyDeposit(rec *Record, res *Result) {
-	if rec.setAside {
-		s.releaseRoom(rec)
+func (cmd *Command) checkAmount() *refuse.Refusal {
+	if !engine.ValidCurrencyCode(cmd.Currency) {
+		return invalid("currencyCode", "currencyCode must be %s.", engine.CurrencyForm)
 	}
-	n := s.balances.currency(rec.Currency)
-	s.balances.deposit(s.dir.mustFind(rec.User), n, rec.Amount)
-	s.transferred(rec, rec.Amount)
-	res.Balance = s.balances.view(s.dir.mustFind(rec.User), n)
-}
-
-func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
-	if reject := checkAmount(cmd, rec); reject != nil {
-		return reject
-	}
-	rec.Commission = s.opts.withdrawal(cmd.Currency).of(cmd.Amount)
-	u := s.dir.mustFind(cmd.User)
-	if rec.Commission.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
-		return insufficient(cmd.Currency)
-	}
-	least := cmd.Amount.Add(rec.Commission)
-	if u.profile.Unlimited {
-		least = least.Sub(MaxMoney) // may go below zero, not below -10^20
-	}
-	var available fixed.I128
-	if n, known := s.balances.currencyNo[cmd.Currency]; known {
-		if r := u.find(n); r != nil {
-			available = s.balances.available(u, r)
-		}
-	}
-	if available.Cmp(least) < 0 {
-		return insufficient(cmd.Currency)
+	if cmd.Amount.Sign() <= 0 || cmd.Amount.Cmp(MaxMoney) > 0 {
+		return invalid("amount", "amount must be above 0 and at most 10^20.")
 	}
 	return nil
 }
 
-// applyWithdraw takes the money out of the balance and pays the referral share of the commission.
-// In a running store setAside has taken the money already (rec.setAside).
-func (s *State) applyWithdraw(rec *Record, res *Result) {
-	if !rec.setAside {
-		s.withdraw(rec)
+func (s *State) deposit(_ int64, cmd *Command, res *Result) *refuse.Refusal {
+	u := s.dir.mustFind(cmd.User)
+	if reject := s.balances.admit(u, cmd, false); reject != nil {
+		return reject
 	}
-	s.transferred(rec, rec.Amount.Add(rec.Commission).Neg())
-	n := s.balances.currency(rec.Currency)
-	u := s.dir.mustFind(rec.User)
+	n := s.balances.currency(cmd.Currency)
+	s.balances.deposit(u, n, cmd.Amount)
+	s.transferred(cmd, cmd.Amount)
+	res.Balance = s.balances.view(u, n)
+	return nil
+}
+
+// commission returns the commission of a withdrawal. It refuses a withdrawal that available does not cover.
+func (s *State) commission(u *user, cmd *Command, available fixed.I128) (fixed.I128, *refuse.Refusal) {
+	c := s.settings.withdrawal(cmd.Currency).of(cmd.Amount)
+	if c.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
+		return c, insufficient(cmd.Currency)
+	}
+	least := cmd.Amount.Add(c)
+	if u.profile.Unlimited {
+		least = least.Sub(MaxMoney) // may go below zero, not below -10^20
+	}
+	if available.Cmp(least) < 0 {
+		return c, insufficient(cmd.Currency)
+	}
+	return c, nil
+}
+
+// withdraw takes the money out of the balance and pays the referral share of the commission.
+func (s *State) withdraw(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
+	u := s.dir.mustFind(cmd.User)
+	commission, reject := s.commission(u, cmd, s.balances.find(u, cmd.Currency).free.Clamp())
+	if reject != nil {
+		return reject
+	}
+	n, all := s.balances.currency(cmd.Currency), cmd.Amount.Add(commission).Neg()
+	s.balances.credit(u, n, all.Wide())
+	t := s.balances.total(n)
+	t.withdrawn, t.fees = t.withdrawn.Plus(cmd.Amount), t.fees.Plus(commission)
+	s.transferred(cmd, all)
 	s.referral.payUplines(u, payment{
-		typ: accrual.WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
+		typ: accrual.WithdrawalCommission, currency: n, of: commission, timeNs: nowNs,
 	}, nil)
-	res.Balance, res.Commission = s.balances.view(u, n), rec.Commission
+	res.Balance, res.Commission = s.balances.view(u, n), commission
+	return nil
+}
+
+// transferred reports money that a command has brought in or out.
+func (s *State) transferred(cmd *Command, amount fixed.I128) {
+	if s.shown != nil {
+		s.report.transfers = append(s.report.transfers, transfer{cmd.User, cmd.Currency, amount})
+	}
 }
 
 // BalanceView is one balance of an account.
@@ -348,7 +308,7 @@ type TotalView struct {
 	Free, Held, Fees, Deposited, Withdrawn fixed.I192
 }
 
-// view returns a balance for the answer to a record, which waits until the record is durable.
+// view returns a balance for the answer to a command.
 func (b *balances) view(u *user, currency uint32) BalanceView {
 	r := u.row(currency)
 	return shownBalance{free: r.free, held: r.held}.view(b.currencies[currency])

@@ -37,23 +37,6 @@ func (r *rig) accept(order uint64, p OrderParams) {
 	r.fold(func(f fold) { f.event(&e) })
 }
 
-func TestAnEventThatIsFoldedAgainChangesNothing(t *testing.T) {
-	r, buyer, seller := traders(t)
-	r.accept(1, OrderParams{Account: seller, Side: engine.Sell, Price: 9_000, Amount: 500_000}) // 0.5 at 90
-	r.accept(2, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
-	trade := engine.Event{
-		Kind: engine.EventTrade, Seq: r.next(0), TimeNs: t0, Side: engine.Buy, Order: 2, Maker: 1,
-		Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller),
-		Price: 9_000, Amount: 500_000, OpenAmount: 500_000, TakerFee: RateOne / 500,
-	}
-	for range 2 {
-		r.fold(func(f fold) { f.event(&trade) })
-		r.balance(buyer, "USDT", "904.81", "50.1") // 0.5 at 100 plus 0.1 stay held
-	}
-	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: trade.Seq, Order: 2}) })
-	r.balance(buyer, "USDT", "904.81", "50.1")
-}
-
 func TestAReservationOfARefusedReplaceIsReleased(t *testing.T) {
 	r, buyer, _ := traders(t)
 	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
@@ -102,7 +85,7 @@ func TestSpendLimitIsTheMostThatIsCovered(t *testing.T) {
 	}
 }
 
-// An account may have more than 10^20 once withdrawals were lost (View.AboveBound). A market buy of it may spend 10^20.
+// An accrual may take an account beyond 10^20 while its order is on its way. A market buy of it may spend 10^20.
 func TestSpendLimitOfABalanceAboveTheBound(t *testing.T) {
 	p := &pairTerms{digitsPrice: 2, digitsAmount: 6}
 	for rate, want := range map[uint32]fixed.U128{
@@ -115,79 +98,12 @@ func TestSpendLimitOfABalanceAboveTheBound(t *testing.T) {
 	}
 }
 
-// The next plan abandons a planned record that could not be written.
-func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
-	r, buyer, seller := traders(t)
-	r.do(Command{Kind: PatchUser, User: buyer, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
-	before := string(r.s.AppendSnapshot(nil))
-	for _, cmd := range []Command{
-		{Kind: Withdraw, User: buyer, Currency: "USDT", Amount: dec("999")},
-		{Kind: SetInviter, User: seller, Code: InviteCode(buyer)},
-		{Kind: PatchUser, User: buyer, Profile: ProfilePatch{IsAmbassador: ptr(false), SecondLevelPercent: decp("5")}},
-		{Kind: Configure, Config: Config{Levels: []uint32{1}}},
-		{Kind: Deposit, User: buyer, Currency: "EUR", Amount: dec("1")},
-	} {
-		if _, err := r.s.Plan(r.now, cmd); err != nil {
-			t.Fatal(err)
-		}
-		if cmd.Kind == Withdraw { // no order may hold money that is being withdrawn
-			if _, reason := r.s.Reserve(OrderParams{
-				Account: buyer, Side: engine.Buy, Price: 10_000,
-				Amount: 1_000_000,
-			}); reason == engine.NotRejected {
-				t.Fatal("an order took what a withdrawal has taken")
-			}
-		}
-		if string(r.s.AppendSnapshot(nil)) != before {
-			t.Fatalf("kind %d leaves something behind", cmd.Kind)
-		}
-		if _, reject := r.try(Command{Kind: DeleteKey, User: buyer}); reject == nil {
-			t.Fatal("an unknown key was deleted")
-		}
-		r.check()
-	}
-	if _, reject := r.try(Command{Kind: Withdraw, User: buyer, Currency: "USDT", Amount: dec("999")}); reject != nil {
-		t.Fatal(reject)
-	}
-}
-
-func TestRecordsNameTheEnginePositionAndSettlementIsNoRecord(t *testing.T) {
-	r, buyer, _ := traders(t)
-	rec, err := r.s.Plan(r.now, Command{Kind: Withdraw, User: buyer, Currency: "USDT", Amount: dec("1")})
-	if err != nil || rec.EnginePos != r.pos || !rec.RestsOnEngine() {
-		t.Fatalf("%+v %v", rec, err)
-	}
-	r.s.Apply(&rec)
-	r.s.AppendSnapshot(nil)
-	if r.s.ReflectsSeq() != r.pos || r.s.holds.pairs[0].seq != 1 || r.s.LastNs() != t0 {
-		t.Fatal("the state does not say what it reflects")
-	}
-	r.fold(func(f fold) { f.event(&engine.Event{Kind: engine.EventNothing, Seq: r.next(0)}) })
-	if r.s.ReflectsSeq() != r.pos-1 || r.s.EnginePos() != r.pos || r.s.holds.pairs[0].seq != 2 {
-		t.Fatal("the other log may drop only what a snapshot holds")
-	}
-	fresh := New(testOptions())
-	if fresh.EnginePos() >= rec.EnginePos || r.s.EnginePos() < rec.EnginePos {
-		t.Fatal("the record does not say what it had seen")
-	}
-}
-
-func TestHoldsOfOrdersThatTheEngineLostAreReleased(t *testing.T) {
-	r, buyer, _ := traders(t)
-	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
-	r.accept(2, OrderParams{Account: buyer, Side: engine.Buy, Price: 20_000, Amount: 1_000_000})
-	if n := r.s.ReleaseUnknown(func(id uint64) bool { return id == 2 }); n != 1 {
-		t.Fatal(n)
-	}
-	r.balance(buyer, "USDT", "799.6", "200.4")
-	r.check()
-}
-
 // Many handlers reserve and release while the engine folds, never more than the free balance.
 func TestReservationsFromManyGoroutines(t *testing.T) {
 	r, buyer, _ := traders(t)
 	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates} // 100.2 each
 	var wg sync.WaitGroup
+	shown := r.s.View()
 	accepted := make(chan Reservation, 10_000)
 	for range 8 {
 		wg.Go(func() {
@@ -200,38 +116,30 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 				default:
 					r.s.Release(res)
 				}
-				b := r.s.View().Balance(buyer, "USDT")
-				if b.Free.Sign() < 0 || b.Total != sum("1000") {
+				if b := shown.Balance(buyer, "USDT"); b.Free.Sign() < 0 || b.Total != sum("1000") {
 					t.Errorf("free %s, total %s", text(b.Free), text(b.Total))
 				}
 			}
 		})
 	}
 	go func() { wg.Wait(); close(accepted) }()
-	order, pos, open := uint64(0), r.pos, uint64(1)
+	order, open := uint64(0), uint64(1)
 	for range accepted {
 		order++
-		pos++
-		f := beginFold(r.s, pos)
-		f.accepted(&engine.Event{
-			Kind: engine.EventAccepted, Seq: engine.Seq(order + 1), Order: engine.OrderID(order),
+		events := []engine.Event{{
+			Kind: engine.EventAccepted, Seq: r.next(0), Order: engine.OrderID(order),
 			Account: engine.AccountID(buyer), Side: engine.Buy, Price: 10_000, Amount: 1_000_000,
 			MakerFee: testRates.Maker, TakerFee: testRates.Taker, TakerDiscount: testRates.Discount,
-		})
-		f.end()
+		}}
 		if order-open > 5 {
-			pos++
-			f = beginFold(r.s, pos)
-			f.canceled(&engine.Event{
-				Kind: engine.EventCanceled, Seq: engine.Seq(order + 1),
-				Order: engine.OrderID(open),
+			events = append(events, engine.Event{
+				Kind: engine.EventCanceled, Seq: r.next(0), Order: engine.OrderID(open),
 			})
-			f.end()
-			f = beginFold(r.s, pos)
-			f.s.holds.finish(f.s.holds.orders[open], f.s.holds.pairs[0])
-			f.end()
 			open++
 		}
+		r.pos++
+		r.s.FoldEvents(events, r.pos)
+		r.s.View()
 	}
 	r.check()
 	if c := r.s.Counts(); c.Unreserved != 0 || len(r.s.holds.pending) != 0 || order < 9 {
@@ -240,7 +148,8 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 }
 
 // BenchmarkReserveFoldTrade reserves two orders and folds them and their trade, as a part of 256 commands that one
-// publication shows. archive: the accrual of the trade moves the oldest one to its archive.
+// publication shows; each has a report of its own. archive: the accrual of the trade moves the oldest one to its
+// archive.
 func BenchmarkReserveFoldTrade(b *testing.B) {
 	b.Run("kept", func(b *testing.B) { benchmarkTrade(b, MaxDealAccruals) })
 	b.Run("archive", func(b *testing.B) { benchmarkTrade(b, 1000) })
@@ -257,7 +166,7 @@ func benchmarkTrade(b *testing.B, kept int) {
 	r.deposit(seller, "BTC", "100000000000000")
 	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
 	q := OrderParams{Account: seller, Side: engine.Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates}
-	seq, id := uint64(1), uint64(0)
+	seq, id, v := uint64(1), uint64(0), r.s.View()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, reason := r.s.Reserve(p); reason != engine.NotRejected {
@@ -267,7 +176,9 @@ func benchmarkTrade(b *testing.B, kept int) {
 		if reason != engine.NotRejected {
 			b.Fatal(reason)
 		}
-		f := beginFold(r.s, seq)
+		r.s.FoldEvents(nil, seq)
+		r.s.mu.Lock()
+		f := fold{r.s}
 		bought, sold := acceptedEvent(engine.Seq(seq+1), id+1, p, Reservation{}), acceptedEvent(engine.Seq(seq+2),
 			id+2, q, sell)
 		f.accepted(&bought)
@@ -278,9 +189,10 @@ func benchmarkTrade(b *testing.B, kept int) {
 				1), Account: engine.AccountID(seller), MakerAccount: engine.AccountID(buyer),
 			Price: 10_000, Amount: 1_000_000, TakerFee: RateOne / 500, MakerFee: RateOne / 1000,
 		})
-		f.end()
+		r.s.mu.Unlock()
+		v.Fold(r.s.Take())
 		if seq, id = seq+3, id+2; id%256 == 0 {
-			Sink{r.s}.Publish(0)
+			r.s.View()
 		}
 	}
 }

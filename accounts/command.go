@@ -14,7 +14,7 @@ import (
 	"tickhive/internal/wire"
 )
 
-// Kind is the kind of a Command and of its Record.
+// Kind is the kind of a Command.
 type Kind uint8
 
 // The commands. The comment names the members of Command that are read.
@@ -28,93 +28,86 @@ const (
 	AddProfit                  // User, Profit, Currency, Amount
 	SetInviter                 // User, Code
 	CreateLink                 // User, DiscountPercent
-	Configure                  // Config: the referral rates to use from now on
 	SetHalt                    // User, Halted
 	SetSwitch                  // User, Timeout, FiredNs
 )
 
 // kindRow holds what the state does for one kind of command.
 type kindRow struct {
-	// plan checks a command and fills the members of its record.
-	plan func(s *State, cmd *Command, rec *Record) *refuse.Refusal
-	// code encodes or decodes those members, in the order of the Record's fields.
-	code func(w walker, rec *Record)
-	// apply carries the record out.
-	apply func(s *State, rec *Record, res *Result)
+	// check refuses what needs no state; nil: nothing.
+	check func(cmd *Command) *refuse.Refusal
+	// code encodes or decodes the members of the command but User.
+	code func(w walker, cmd *Command)
+	// do carries out a command that check has passed and whose user exists, and fills its answer. It refuses before it
+	// changes anything.
+	do func(s *State, nowNs int64, cmd *Command, res *Result) *refuse.Refusal
 
-	noUser bool // the command need not name an existing user
-	// locksFold: FoldEvents waits from the plan of such a record to its Apply. The fold reads data that the
-	// record changes (inviters, ambassadors, rates), and the record names the engine position after which the
-	// change applies.
-	locksFold bool
-	moves     bool // the record moves money into or out of the exchange
+	noUser bool // the command names no user
 }
 
-// kinds has a row for each kind. A new command is a constant, a row and its members in Command and
-// Record; what it changes for good is also in snapshot.go.
+// kinds has a row for each kind. A new command is a constant, a row and its members in Command; what it changes for
+// good is also in snapshot.go.
 var kinds = [...]kindRow{
 	CreateUser: {
-		plan: (*State).planCreateUser, apply: (*State).applyCreateUser, noUser: true,
-		code: func(w walker, rec *Record) { w.profile(&rec.Profile) },
-	},
-	PatchUser: {
-		plan: (*State).planPatchUser, apply: (*State).applyPatchUser, locksFold: true,
-		code: func(w walker, rec *Record) { w.profile(&rec.Profile) },
-	},
-	CreateKey: {
-		plan: (*State).planCreateKey, apply: (*State).applyCreateKey,
-		code: func(w walker, rec *Record) { w.key(&rec.Key) },
-	},
-	DeleteKey: {
-		plan: (*State).planDeleteKey, apply: (*State).applyDeleteKey,
-		code: func(w walker, rec *Record) { w.text(&rec.PublicKey) },
-	},
-	Deposit: {plan: (*State).planDeposit, apply: (*State).applyDeposit, code: walker.amount, moves: true},
-	Withdraw: {
-		plan: (*State).planWithdraw, apply: (*State).applyWithdraw, moves: true,
-		code: func(w walker, rec *Record) {
-			w.amount(rec)
-			w.money(&rec.Commission)
+		check: (*Command).checkCreateUser, do: (*State).createUser, noUser: true,
+		code: func(w walker, cmd *Command) {
+			w.patch(&cmd.Profile)
+			maybe(w, &cmd.Profile.Unlimited, w.Bool)
 		},
 	},
+	PatchUser: {
+		check: (*Command).checkPatchUser, do: (*State).patchUser,
+		code: func(w walker, cmd *Command) {
+			w.patch(&cmd.Profile)
+			maybe(w, &cmd.Profile.AvatarID, w.text)
+			maybe(w, &cmd.Profile.NoTradeCommissions, w.Bool)
+			maybe(w, &cmd.Profile.DealBidDiscount, w.money)
+			maybe(w, &cmd.Profile.DealAskDiscount, w.money)
+		},
+	},
+	CreateKey: {
+		check: (*Command).checkCreateKey, do: (*State).createKey,
+		code: func(w walker, cmd *Command) {
+			w.newKey(&cmd.Key)
+			w.text(&cmd.SignedBy)
+		},
+	},
+	DeleteKey: {
+		check: (*Command).checkDeleteKey, do: (*State).deleteKey,
+		code: func(w walker, cmd *Command) {
+			w.text(&cmd.PublicKey)
+			w.text(&cmd.SignedBy)
+		},
+	},
+	Deposit:  {check: (*Command).checkAmount, do: (*State).deposit, code: walker.amount},
+	Withdraw: {check: (*Command).checkAmount, do: (*State).withdraw, code: walker.amount},
 	AddProfit: {
-		plan: (*State).planProfit, apply: (*State).applyProfit, moves: true,
-		code: func(w walker, rec *Record) {
-			w.amount(rec)
-			w.profit(&rec.Profit)
+		check: (*Command).checkProfit, do: (*State).addProfit,
+		code: func(w walker, cmd *Command) {
+			w.amount(cmd)
+			w.profit(&cmd.Profit)
 		},
 	},
 	SetInviter: {
-		plan: (*State).planSetInviter, apply: (*State).applySetInviter, locksFold: true,
-		code: func(w walker, rec *Record) {
-			w.U32(&rec.Inviter)
-			w.Bool(&rec.HasRate)
-			w.rate(&rec.Rate)
-		},
+		check: (*Command).checkCode, do: (*State).setInviter,
+		code: func(w walker, cmd *Command) { w.text(&cmd.Code) },
 	},
 	CreateLink: {
-		plan: (*State).planCreateLink, apply: (*State).applyCreateLink,
-		code: func(w walker, rec *Record) {
-			w.U64(&rec.LinkNumber)
-			w.rate(&rec.Rate)
-		},
+		check: (*Command).checkDiscount, do: (*State).createLink,
+		code: func(w walker, cmd *Command) { w.money(&cmd.DiscountPercent) },
 	},
-	Configure: {
-		plan: (*State).planConfigure, apply: (*State).applyConfigure, noUser: true, locksFold: true,
-		code: func(w walker, rec *Record) { w.config(&rec.Config) },
-	},
-	SetHalt: {
-		plan: (*State).planHalt, apply: (*State).applyHalt,
-		code: func(w walker, rec *Record) { w.Bool(&rec.Halted) },
-	},
+	SetHalt: {do: (*State).setHalt, code: func(w walker, cmd *Command) { w.Bool(&cmd.Halted) }},
 	SetSwitch: {
-		plan: (*State).planSwitch, apply: (*State).applySwitch,
-		code: func(w walker, rec *Record) { w.I64(&rec.DeadlineNs) },
+		check: (*Command).checkSwitch, do: (*State).setSwitch,
+		code: func(w walker, cmd *Command) {
+			w.I64((*int64)(&cmd.Timeout))
+			w.I64(&cmd.FiredNs)
+		},
 	},
 }
 
 // known reports whether k is a kind of command. A record of another program may have an unknown kind.
-func (k Kind) known() bool { return int(k) < len(kinds) && kinds[k].plan != nil }
+func (k Kind) known() bool { return int(k) < len(kinds) && kinds[k].do != nil }
 
 // row returns the row of a kind.
 func (k Kind) row() *kindRow {
@@ -124,13 +117,13 @@ func (k Kind) row() *kindRow {
 	return &kinds[k]
 }
 
-// Command is one decoded request that changes accounts. User is the number of the account that
-// it changes.
+// Command is one decoded request that changes accounts. User is the number of the account that it changes. It contains
+// a secret (Key.Secret). What is random in it was drawn by the caller, so that its record decides alone.
 type Command struct {
 	Kind            Kind
 	User            uint32
 	Profile         ProfilePatch
-	Key             auth.KeyRequest
+	Key             auth.NewKey
 	PublicKey       string
 	SignedBy        string // CreateKey, DeleteKey: public key that signed the request; "": an operator
 	Currency        string
@@ -138,47 +131,19 @@ type Command struct {
 	Profit          accrual.Type
 	Code            string
 	DiscountPercent fixed.I128 // per cent, in 10^-18
-	Config          Config
 	Halted          bool
 	Timeout         time.Duration // SetSwitch: 0 turns the switch off
 	FiredNs         int64         // SetSwitch: only if the switch is still set to this time; 0: always
 }
 
-// Record is one accepted command with every decision of its plan, so that Apply gives the same result under
-// another configuration. It contains secrets (Key.Secret).
-type Record struct {
-	Kind   Kind
-	TimeNs int64 // time of the command, set by the store
-	// EnginePos is the engine position that the state had folded when the record was
-	// planned. Recovery folds up to it, and no further, before it applies the record,
-	// because an accrual depends on the inviters at the time of the fee.
-	EnginePos uint64
-	User      uint32
-
-	Profile    Profile        // CreateUser, PatchUser: the whole profile after the change
-	Key        auth.KeyRecord // CreateKey
-	PublicKey  string         // DeleteKey
-	Currency   string         // Deposit, Withdraw, AddProfit
-	Amount     fixed.I128     // Deposit, Withdraw, AddProfit
-	Commission fixed.I128     // Withdraw: charged in addition to Amount
-	Profit     accrual.Type   // AddProfit
-	Inviter    uint32         // SetInviter
-	HasRate    bool           // SetInviter: true for the code of a link, whose Rate becomes both discounts
-	Rate       uint32         // CreateLink, SetInviter by a link: the discount that the link gives, 10^-8
-	LinkNumber uint64         // CreateLink: number of the link, from 1 without gaps
-	Config     Config         // Configure
-	Halted     bool           // SetHalt
-	DeadlineNs int64          // SetSwitch: when the switch fires; 0: it is off
-
-	// setAside says that the plan has already changed the balance: it subtracted the money of a withdrawal, or
-	// reserved room for a deposit or a profit. It is not encoded; a decoded record does not have it.
-	setAside bool
+// Check refuses what needs neither state nor time: texts, digits, ranges. The caller of AppendCommand has called it.
+// That an avatar is in the catalogue is another check (Catalogue.Check), because a record outlives the catalogue.
+func (cmd *Command) Check() *refuse.Refusal {
+	if check := cmd.Kind.row().check; check != nil {
+		return check(cmd)
+	}
+	return nil
 }
-
-// RestsOnEngine reports whether the record spends money that fills may have brought. Its
-// answer must then wait until the engine's journal is durable up to EnginePos
-// (docs/contract/storage.md#recovery).
-func (r *Record) RestsOnEngine() bool { return r.Kind == Withdraw }
 
 // Result is the answer to a command. It shares nothing with the state.
 type Result struct {
@@ -217,79 +182,85 @@ type ProfilePatch struct {
 	DealAskDiscount    *fixed.I128 // fraction
 }
 
-// RecordVersion is the version of the record format.
-const RecordVersion = 2
-
-// RulesVersion is the version of the rules by which records are applied. Each record has it: other rules would make
-// other balances of the same records, so DecodeRecord refuses a record of any other version.
-const RulesVersion = 5
-
 // The schemes of keys.
 const (
 	schemeHMAC uint8 = iota
 	schemeEd25519
 )
 
-// rulesShift is the position of the rules version in the first byte of a record, above the kind.
-const rulesShift = 4
-
 // maxText bounds a decoded text; the longest real one is a name of 64 code points.
 const maxText = 4096
 
-// Format of a record (varints as in encoding/binary; texts and lists preceded by their length;
-// money as 16 bytes, little endian):
+// Format of a command (varints as in encoding/binary; texts and lists preceded by their length; money as 16 bytes,
+// little endian; what may be missing preceded by a byte, 0 or 1):
 //
-//	kind and rules u8 | timeNs varint | enginePos uvarint | user uvarint | the members of the kind
+//	kind u8, not 0 | user uvarint, unless the kind names none | the members of the kind
 //
-// The members follow in the order of the Record's fields.
+// The members follow in the order of the rows of kinds. Equal commands have equal bytes.
 
-// AppendRecord appends the encoding of a record. It holds secrets: the log's files are 0600.
-func AppendRecord(dst []byte, rec *Record) []byte {
-	w, copied := walker{wire.Writer(dst)}, *rec
-	w.record(&copied)
+// AppendCommand appends the encoding of a command that Check has passed. It holds secrets.
+func AppendCommand(dst []byte, cmd *Command) []byte {
+	if reject := cmd.Check(); reject != nil {
+		panic("BUG: accounts: a command for the log that Check refuses: " + reject.Error())
+	}
+	w, copied := walker{wire.Writer(dst)}, *cmd
+	w.command(&copied)
 	return w.Bytes()
 }
 
-// DecodeRecord decodes the bytes of AppendRecord. The record shares nothing with b.
-func DecodeRecord(b []byte) (Record, error) {
-	w, rec := walker{wire.Reader(b)}, Record{}
-	if w.record(&rec); w.End() != nil {
-		return Record{}, fmt.Errorf("accounts: record of kind %d: %w", rec.Kind, w.Err())
+// DecodeCommand decodes the bytes of AppendCommand. The command shares nothing with b.
+func DecodeCommand(b []byte) (Command, error) {
+	w, cmd := walker{wire.Reader(b)}, Command{}
+	if w.command(&cmd); w.End() == nil {
+		if reject := cmd.Check(); reject != nil {
+			w.Fail("%w", reject)
+		}
 	}
-	return rec, nil
+	if w.Err() != nil {
+		return Command{}, fmt.Errorf("accounts: command of kind %d: %w", cmd.Kind, w.Err())
+	}
+	return cmd, nil
 }
 
-// walker encodes or decodes records and the state; each method names the members once for both directions.
+// walker encodes or decodes commands and the state; each method names the members once for both directions.
 // Encoding also stores to each member (its own value), so members that other goroutines read must be copied
 // first.
 type walker struct{ *wire.Coder }
 
-func (w walker) record(rec *Record) {
-	first := uint8(rec.Kind) | RulesVersion<<rulesShift
-	w.U8(&first, 1<<8-1)
-	rec.Kind = Kind(first & (1<<rulesShift - 1))
-	if rules := first >> rulesShift; rules != RulesVersion && w.Err() == nil {
-		w.Fail("it has rules version %d, and this program reads %d alone", rules, RulesVersion)
-	}
-	w.I64(&rec.TimeNs)
-	w.U64(&rec.EnginePos)
-	w.U32(&rec.User)
-	if !rec.Kind.known() {
-		w.Fail("there is no kind %d", rec.Kind)
+func (w walker) command(cmd *Command) {
+	if w.U8((*uint8)(&cmd.Kind), 1<<8-1); !cmd.Kind.known() {
+		w.Fail("there is no kind %d", cmd.Kind)
 		return
 	}
-	rec.Kind.row().code(w, rec)
+	if !cmd.Kind.row().noUser {
+		w.U32(&cmd.User)
+	}
+	cmd.Kind.row().code(w, cmd)
 }
 
-func (w walker) amount(rec *Record) {
-	w.text(&rec.Currency)
-	w.money(&rec.Amount)
+func (w walker) amount(cmd *Command) {
+	w.text(&cmd.Currency)
+	w.money(&cmd.Amount)
+}
+
+// patch encodes or decodes the members that POST and PATCH have in common.
+func (w walker) patch(p *ProfilePatch) {
+	maybe(w, &p.Nickname, w.text)
+	for _, name := range []*OptionalName{&p.Name, &p.SecondName} {
+		if w.Bool(&name.Set); name.Set {
+			maybe(w, &name.Value, w.text)
+		}
+	}
+	maybe(w, &p.Level, w.I64)
+	maybe(w, &p.StakingLevel, w.text)
+	maybe(w, &p.IsAmbassador, w.Bool)
+	maybe(w, &p.SecondLevelPercent, w.money)
 }
 
 func (w walker) profile(p *Profile) {
 	w.text(&p.Nickname)
-	w.optional(&p.Name)
-	w.optional(&p.SecondName)
+	maybe(w, &p.Name, w.text)
+	maybe(w, &p.SecondName, w.text)
 	w.U8(&p.Level, MaxLevel)
 	w.staking(&p.Staking)
 	w.Bool(&p.IsAmbassador)
@@ -301,7 +272,7 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-func (w walker) key(k *auth.KeyRecord) {
+func (w walker) newKey(k *auth.NewKey) {
 	w.text(&k.PublicKey)
 	w.scheme(k)
 	w.text(&k.Name)
@@ -317,14 +288,12 @@ func (w walker) key(k *auth.KeyRecord) {
 		}
 		put(w, &k.IPWhitelist, text)
 	}
-	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
 	w.Bool(&k.CanManageKeys)
-	w.text(&k.CreatedBy)
 }
 
 // scheme encodes or decodes what verifies the signatures of a key.
-func (w walker) scheme(k *auth.KeyRecord) {
+func (w walker) scheme(k *auth.NewKey) {
 	scheme, text := schemeHMAC, k.Secret.Reveal()
 	if k.Ed25519 != nil {
 		scheme, text = schemeEd25519, string(k.Ed25519)
@@ -342,21 +311,6 @@ func (w walker) scheme(k *auth.KeyRecord) {
 	}
 }
 
-func (w walker) config(c *Config) {
-	for i := range w.each(len(c.Levels)) {
-		rate := at(w, c.Levels, i)
-		w.rate(&rate)
-		put(w, &c.Levels, rate)
-	}
-	for i := range c.Staking {
-		w.rate(&c.Staking[i])
-	}
-	w.rate(&c.BonusShare)
-	if err := c.Validate(); w.Reading() && err != nil {
-		w.Fail("%w", err)
-	}
-}
-
 func (w walker) text(v *string) { w.Text(v, maxText) }
 
 func (w walker) staking(v *uint8) { w.U8(v, StakingLevels-1) }
@@ -371,19 +325,19 @@ func (w walker) rate(v *uint32) {
 	}
 }
 
-func (w walker) optional(v **string) {
+// maybe encodes or decodes a value that may be missing.
+func maybe[T any](w walker, v **T, code func(*T)) {
 	has := *v != nil
 	if w.Bool(&has); !has {
 		return
 	}
+	var value T
 	if !w.Reading() {
-		text := **v
-		w.text(&text)
-		return
+		value = **v
 	}
-	text := ""
-	w.text(&text)
-	*v = &text
+	if code(&value); w.Reading() {
+		*v = &value
+	}
 }
 
 func (w walker) money(v *fixed.I128) {

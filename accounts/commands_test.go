@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +28,7 @@ func TestKeysThatManageKeys(t *testing.T) {
 	one, two := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	make := func(user uint32, by string, req auth.KeyRequest) string {
 		t.Helper()
-		return r.do(Command{Kind: CreateKey, User: user, SignedBy: by, Key: req}).Key.PublicKey
+		return r.do(Command{Kind: CreateKey, User: user, SignedBy: by, Key: asked(req)}).Key.PublicKey
 	}
 	manages := auth.KeyRequest{Name: "m", CanTrade: true, CanManageKeys: true}
 	reads := auth.KeyRequest{Name: "r"}
@@ -51,13 +50,13 @@ func TestKeysThatManageKeys(t *testing.T) {
 		"expired":      {late, refuse.Unauthorized, "API-PublicKey"},
 		"reads":        {read, refuse.Forbidden, "canManageKeys"},
 	} {
-		r.says(Command{Kind: CreateKey, User: one, SignedBy: x.by, Key: reads}, x.code, x.field, "")
+		r.says(Command{Kind: CreateKey, User: one, SignedBy: x.by, Key: asked(reads)}, x.code, x.field, "")
 		r.says(Command{Kind: DeleteKey, User: one, SignedBy: x.by, PublicKey: root}, x.code, x.field, "")
 	}
 	// A key makes no key that may do more than itself.
-	r.says(Command{Kind: CreateKey, User: one, SignedBy: child, Key: auth.KeyRequest{
+	r.says(Command{Kind: CreateKey, User: one, SignedBy: child, Key: asked(auth.KeyRequest{
 		Name: "w", CanTrade: true, CanWithdraw: true, IPWhitelist: []string{"10.0.0.1"},
-	}}, refuse.Forbidden, "canWithdraw", "")
+	})}, refuse.Forbidden, "canWithdraw", "")
 	r.says(Command{Kind: DeleteKey, User: one, SignedBy: child, PublicKey: root}, refuse.Forbidden, "publicKey",
 		"only delete itself and the keys below it")
 	l := &told{}
@@ -66,7 +65,7 @@ func TestKeysThatManageKeys(t *testing.T) {
 	r.do(Command{Kind: DeleteKey, User: one, SignedBy: child, PublicKey: below})
 	make(one, child, reads)
 	r.do(Command{Kind: DeleteKey, User: one, SignedBy: child, PublicKey: child})
-	r.s.Publish()
+	r.s.View()
 	if len(l.deleted) != 4 || r.s.keys.Find(root) == nil || r.s.keys.Find(child) != nil {
 		t.Errorf("%d keys were deleted", len(l.deleted))
 	}
@@ -79,38 +78,28 @@ func TestNewKeys(t *testing.T) {
 	r := newRig(t)
 	one := r.user(ProfilePatch{})
 	ed := auth.KeyRequest{Name: "e", Ed25519: bytes.Repeat([]byte{7}, 32)}
-	res := r.do(Command{Kind: CreateKey, User: one, Key: ed})
+	res := r.do(Command{Kind: CreateKey, User: one, Key: asked(ed)})
 	if !res.Secret.Empty() || !bytes.Equal(res.Key.Ed25519, ed.Ed25519) {
 		t.Errorf("%+v", res.Key)
 	}
-	r.says(Command{Kind: CreateKey, User: one, Key: ed}, refuse.Conflict, "ed25519PublicKey", "make a new key pair")
+	r.says(Command{Kind: CreateKey, User: one, Key: asked(ed)}, refuse.Conflict, "ed25519PublicKey",
+		"make a new key pair")
 	ed.Ed25519 = bytes.Repeat([]byte{8}, 32)
-	rec, err := r.s.Plan(r.now, Command{Kind: CreateKey, User: one, Key: ed})
-	if err != nil || !rec.Key.Secret.Empty() {
-		t.Errorf("the record has a secret that verifies nothing: %v", err)
-	}
-	r.do(Command{Kind: CreateKey, User: one, Key: ed})
+	r.do(Command{Kind: CreateKey, User: one, Key: asked(ed)})
 	name := auth.KeyRequest{Name: strings.Repeat("é", MaxKeyName)}
-	r.do(Command{Kind: CreateKey, User: one, Key: name})
+	r.do(Command{Kind: CreateKey, User: one, Key: asked(name)})
 	name.Name += "é"
-	r.says(Command{Kind: CreateKey, User: one, Key: name}, refuse.InvalidParam, "name", "1 to 64 characters")
-	plain := Command{Kind: CreateKey, User: one, Key: auth.KeyRequest{Name: "k"}}
-	// A source of random bytes that repeats itself, and one that fails.
-	r.s.opts.Random = testRandom()
-	r.says(plain, refuse.Conflict, "", "exists already; try again")
-	r.s.opts.Random = failing{}
-	r.says(plain, refuse.Unavailable, "", "No random bytes")
-	r.s.opts.Random = seededBytes{testRandom().r}
-	_, _ = r.s.opts.Random.Read(bytes.Repeat([]byte{0}, 4096))
+	r.says(Command{Kind: CreateKey, User: one, Key: asked(name)}, refuse.InvalidParam, "name", "1 to 64 characters")
+	plain := Command{Kind: CreateKey, User: one, Key: asked(auth.KeyRequest{Name: "k"})}
+	again := plain
+	again.Key.PublicKey = r.s.dir.users[one].keys[1].Record().PublicKey
+	again.Key.Secret = auth.NewSecret(strings.Repeat("a", auth.PrivateKeyLength))
+	r.says(again, refuse.Conflict, "", "exists already; try again")
 	for len(r.s.dir.users[one].keys) < MaxKeysPerUser {
 		r.do(plain)
 	}
 	r.says(plain, refuse.Conflict, "", "at most 30 API keys")
 }
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, errors.New("no bytes") }
 
 // The members of a profile have bounds; their messages name them.
 func TestProfilesHaveBounds(t *testing.T) {
@@ -213,24 +202,23 @@ func TestTermsOfAccounts(t *testing.T) {
 	}
 }
 
-// A listener is notified of money that has entered or left once its record is durable, once each, in the order of the
-// records.
-func TestTransfersArePublishedOnceDurable(t *testing.T) {
+// A listener is notified of money that has entered or left at the publication, once each, in the order of the log.
+func TestTransfersArePublishedOnce(t *testing.T) {
 	r := newRig(t)
 	one := r.user(ProfilePatch{})
 	r.deposit(one, "AA", "1") // before the listener
-	r.s.Publish()
+	r.s.View()
 	l := &told{}
 	r.s.View().Listen(l)
 	r.deposit(one, "AA", "100")
 	r.do(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: dec("10")})
 	r.do(Command{Kind: AddProfit, User: one, Currency: "BB", Amount: dec("3"), Profit: accrual.StakeAccrual})
-	Sink{r.s}.Publish(0) // of the loop: it shows no record before its time
+	r.s.Shown().Publish() // before the report is folded
 	if l.transfers != nil {
-		t.Errorf("%v were published before they were durable", l.transfers)
+		t.Errorf("%v were published before their time", l.transfers)
 	}
-	r.s.Publish()
-	r.s.Publish()
+	r.s.View()
+	r.s.View()
 	var notified []string
 	for _, one := range l.transfers {
 		notified = append(notified, one.currency+" "+text(one.amount))
@@ -266,57 +254,28 @@ func TestMoneyFromOutsideIsBounded(t *testing.T) {
 	r.s.referral.commandAccruals = MaxCommandAccruals
 	r.says(profit, refuse.Conflict, "", "There are 4000000 accruals of this kind, the most there can be.")
 	// A commission beside the largest amount of money.
-	r.s.opts.Withdrawal = CommissionRule{Minimum: dec("1")}
+	r.s.settings.Withdrawal = CommissionRule{Minimum: dec("1")}
 	r.says(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: MaxMoney}, refuse.InsufficientFunds, "", "AA")
 	r.do(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: most})
 }
 
-// A planned record is abandoned once: by Abandon, or by the next plan.
-func TestPlansAreAbandonedOnce(t *testing.T) {
-	r := newRig(t)
-	one := r.user(ProfilePatch{})
-	r.deposit(one, "AA", "100")
-	plan := func(cmd Command) Record {
-		rec, err := r.s.Plan(r.now, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rec
-	}
-	plan(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: dec("10")})
-	rec := plan(Command{Kind: CreateUser})
-	if r.s.foldLocked {
-		t.Error("the fold waits for a new user")
-	}
-	r.s.Apply(&rec)
-	r.balance(one, "AA", "100.0", "0.0")
-	plan(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("10")})
-	for range 2 {
-		if r.s.Abandon(); len(r.s.balances.coming) != 0 {
-			t.Errorf("%v is expected", r.s.balances.coming)
-		}
-	}
-}
-
-// The state keeps a copy of the rates that it is given, and time that it was given never goes back.
+// The state keeps a copy of the settings that it is given, and readers see its levels with the next publication.
 func TestStateKeepsCopies(t *testing.T) {
 	r := newRig(t)
-	c := DefaultConfig()
-	r.do(Command{Kind: Configure, Config: c})
-	c.Levels[0] = 0
-	if !r.s.referral.config.Equal(DefaultConfig()) {
-		t.Error("the rates changed with the caller's slice")
+	user := r.user(ProfilePatch{})
+	c := testSettings()
+	c.Commissions = []Commission{{Withdrawal: true, Currency: "AA", CommissionRule: CommissionRule{Percent: 7}}}
+	c.Referral.Levels = []uint32{5, 4}
+	v := r.s.View()
+	r.s.SetSettings(c)
+	if got := len(v.UserInfo(user).ReferralsLevelInfos); got != len(DefaultConfig().Levels) {
+		t.Errorf("%d levels are shown before the publication", got)
 	}
-	r.user(ProfilePatch{})
-	last := r.s.LastNs()
-	r.now -= dayNs
-	r.user(ProfilePatch{})
-	if r.s.LastNs() != last {
-		t.Errorf("time went from %d to %d", last, r.s.LastNs())
-	}
-	rec, err := r.s.Plan(r.now, Command{Kind: Configure, Config: c})
-	if c.Levels[0] = 1; err != nil || rec.Config.Levels[0] != 0 || !r.s.foldLocked {
-		t.Errorf("%v, %+v; the fold waits: %t", err, rec.Config, r.s.foldLocked)
+	r.s.View()
+	c.Commissions[0], c.Referral.Levels[0] = Commission{}, 0
+	if got := len(v.UserInfo(user).ReferralsLevelInfos); got != 2 || v.Settings().Referral.Levels[0] != 5 ||
+		r.s.referral.config.Levels[0] != 5 || r.s.settings.withdrawal("AA").Percent != 7 {
+		t.Errorf("%d levels; the settings changed with the caller's: %+v", got, r.s.settings)
 	}
 	if !slices.IsSorted(r.s.View().Catalogue().IDs()) {
 		t.Error("the avatars of the catalogue are not sorted")

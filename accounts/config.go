@@ -2,23 +2,22 @@ package accounts
 
 import (
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 
 	"tickhive/accounts/accrual"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
 )
 
-// Config holds the current referral rates (docs/contract/accounts.md#accruals), in 10^-8. It is
-// part of the state, and each change is a record, so that a replay pays the rates of that time.
+// Config holds the referral rates (docs/contract/accounts.md#accruals), in 10^-8.
 type Config struct {
 	Levels     []uint32 // share of a fee for each level; index 0 is level 1, the direct inviter
 	Staking    [StakingLevels]uint32
 	BonusShare uint32 // part of a staking bonus that gets its own record
 }
 
-// DefaultConfig returns the rates of docs/contract/accounts.md#accruals. A new state has them.
+// DefaultConfig returns the rates of docs/contract/accounts.md#accruals.
 func DefaultConfig() Config {
 	const percent = RateOne / 100
 	return Config{
@@ -28,11 +27,6 @@ func DefaultConfig() Config {
 			16 * percent, 18 * percent, 20 * percent,
 		},
 	}
-}
-
-// Equal reports whether two configurations are the same.
-func (c Config) Equal(o Config) bool {
-	return slices.Equal(c.Levels, o.Levels) && c.Staking == o.Staking && c.BonusShare == o.BonusShare
 }
 
 // Validate reports why the rates cannot be paid out of the fees.
@@ -78,44 +72,107 @@ func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
 	return c
 }
 
-// Options configure a new State. The referral rates are not among them: they change by a
-// Configure command (State.RatesCommand reports whether one is needed).
-type Options struct {
-	// Withdrawal is the commission of a withdrawal; ByCurrency overrides it. A deposit is not
-	// charged.
-	Withdrawal CommissionRule
-	ByCurrency map[string]CommissionRule
-	// Random supplies the bytes of new keys: crypto/rand.Reader.
-	Random io.Reader
-	// Avatars is the catalogue; nil means the built-in one.
-	Avatars *Catalogue
+// Commission is the commission of a currency's deposits or withdrawals, as GET /api/currencies/commissions lists it.
+type Commission struct {
+	Withdrawal bool
+	Currency   string
+	Adapter    string // lower-case blockchain or fiat adapter; empty: none
+	CommissionRule
 }
 
-// Validate reports a missing source of random bytes or a commission that is out of range.
-func (o *Options) Validate() error {
-	if o.Random == nil {
-		return fmt.Errorf("accounts: no source of random bytes for keys")
+// Settings hold all of the configuration that the state reads. They are a part of the state: a record sets them.
+type Settings struct {
+	// Withdrawal is the commission of a withdrawal; the last one of its currency in Commissions overrides it. A deposit
+	// is not charged.
+	Withdrawal  CommissionRule
+	Commissions []Commission
+	Referral    Config
+}
+
+// maxCommissions bounds the list of commissions: one of deposits and one of withdrawals for each asset of a market.
+const maxCommissions = 2 * engine.DefaultAssets
+
+// maxAdapter bounds the name of an adapter.
+const maxAdapter = 64
+
+// Validate reports a setting that is out of range.
+func (o *Settings) Validate() error {
+	if len(o.Commissions) > maxCommissions {
+		return fmt.Errorf("accounts: %d commissions, at most %d", len(o.Commissions), maxCommissions)
 	}
-	return o.ValidateCommissions()
-}
-
-// ValidateCommissions reports a commission that is out of range.
-func (o *Options) ValidateCommissions() error {
-	rules := slices.AppendSeq([]CommissionRule{o.Withdrawal}, maps.Values(o.ByCurrency))
+	rules := []CommissionRule{o.Withdrawal}
+	for i := range o.Commissions {
+		c := &o.Commissions[i]
+		if len(c.Currency) > engine.MaxCurrencyCode || len(c.Adapter) > maxAdapter {
+			return fmt.Errorf("accounts: a commission of the currency %q and the adapter %q, at most %d and %d bytes",
+				c.Currency, c.Adapter, engine.MaxCurrencyCode, maxAdapter)
+		}
+		rules = append(rules, c.CommissionRule)
+	}
 	for _, r := range rules {
 		if r.Percent > RateOne || r.Minimum.Sign() < 0 || r.Minimum.Cmp(MaxMoney) > 0 {
 			return fmt.Errorf("accounts: a commission is negative or above 1")
 		}
 	}
-	return nil
+	return o.Referral.Validate()
+}
+
+// clone returns settings that share nothing with o.
+func (o *Settings) clone() Settings {
+	c := *o
+	c.Commissions, c.Referral.Levels = slices.Clone(o.Commissions), slices.Clone(o.Referral.Levels)
+	return c
 }
 
 // withdrawal returns the commission of a withdrawal of a currency.
-func (o *Options) withdrawal(currency string) CommissionRule {
-	if rule, ok := o.ByCurrency[currency]; ok {
-		return rule
+func (o *Settings) withdrawal(currency string) CommissionRule {
+	for i := range slices.Backward(o.Commissions) {
+		if c := &o.Commissions[i]; c.Withdrawal && c.Currency == currency {
+			return c.CommissionRule
+		}
 	}
 	return o.Withdrawal
+}
+
+// Code encodes or decodes the settings. Equal settings have equal bytes. Decoded settings are valid or the coder has an
+// error.
+func (o *Settings) Code(c *wire.Coder) {
+	w := walker{c}
+	w.commission(&o.Withdrawal)
+	all := o.Commissions
+	if w.Reading() {
+		o.Commissions = nil
+	}
+	for i := range w.each(len(all)) {
+		one := at(w, all, i)
+		w.Bool(&one.Withdrawal)
+		w.Text(&one.Currency, engine.MaxCurrencyCode)
+		w.Text(&one.Adapter, maxAdapter)
+		w.commission(&one.CommissionRule)
+		put(w, &o.Commissions, one)
+	}
+	r := &o.Referral
+	levels := r.Levels
+	if w.Reading() {
+		r.Levels = nil
+	}
+	for i := range w.each(len(levels)) {
+		rate := at(w, levels, i)
+		w.rate(&rate)
+		put(w, &r.Levels, rate)
+	}
+	for i := range r.Staking {
+		w.rate(&r.Staking[i])
+	}
+	w.rate(&r.BonusShare)
+	if err := o.Validate(); w.Reading() && err != nil {
+		w.Fail("%w", err)
+	}
+}
+
+func (w walker) commission(r *CommissionRule) {
+	w.rate(&r.Percent)
+	w.money(&r.Minimum)
 }
 
 // The limits of the package. Each bounds something that a caller could otherwise grow.
@@ -151,7 +208,9 @@ const (
 	// MaxCommandAccruals bounds the accruals of commands (staking, withdrawals, other
 	// profits), which are never archived; beyond it AddProfit commands are refused.
 	MaxCommandAccruals = 4_000_000
-	// MaxReservations bounds the orders on their way to the engine.
+	// MaxAvatarID is the longest id of an avatar, in code points.
+	MaxAvatarID = 64
+	// MaxReservations bounds the orders, withdrawals and deposits on their way to the log.
 	MaxReservations = 1_000_000
 	// MaxSearchResults bounds the inviters that a search finds
 	// (docs/contract/accounts.md#inviters).

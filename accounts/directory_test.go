@@ -221,40 +221,8 @@ func TestViewsOfBalances(t *testing.T) {
 	r.s.balances.credit(u, r.s.balances.currency("MM"), one.Wide())
 	r.s.balances.credit(u, r.s.balances.currency("AA"), one.Wide())
 	r.s.balances.hold(u, r.s.balances.currency("AA"), one)
-	r.s.foldReport()
-	r.s.Publish()
+	r.s.View()
 	if all := v.Balances(broke); len(all) != 2 || all[0].Held != one.Wide() || all[1].Free != one.Wide() {
 		t.Errorf("%+v", all)
-	}
-}
-
-// What is shown of a balance is never below zero because of money on its way: only an overdrawn balance and
-// an unlimited account are.
-func TestShownBalancesOfOddRows(t *testing.T) {
-	wide := func(n int64) fixed.I192 { return fixed.FromI64(n).Wide() }
-	for name, x := range map[string]struct {
-		unlimited            bool
-		free, held, hidden   int64
-		showsFree, showsHeld int64
-	}{
-		"plain":                     {false, 10, 2, 0, 10, 2},
-		"not durable":               {false, 10, 0, 4, 6, 0},
-		"spent before it is":        {false, 1, 0, 4, 0, 0},
-		"nothing left before it is": {false, 0, 0, 4, 0, 0},
-		"overdrawn":                 {false, -3, 0, 0, -3, 0},
-		"overdrawn, not durable":    {false, -3, 0, 4, -7, 0},
-		"unlimited":                 {true, -3, 2, 0, -3, 2},
-		"unlimited, not durable":    {true, 1, 0, 4, -3, 0},
-	} {
-		r := newRig(t)
-		user := r.user(ProfilePatch{Unlimited: ptr(x.unlimited)})
-		no := r.s.balances.currency("AA")
-		u := r.s.dir.mustFind(user)
-		*u.row(no) = row{currency: no, free: wide(x.free), held: wide(x.held)}
-		r.s.balances.arriving = map[balanceKey]fixed.I192{{user, no}: wide(x.hidden)}
-		b := r.s.Shown().Balance(user, "AA")
-		if b.Free != wide(x.showsFree) || b.Held != wide(x.showsHeld) || b.Total != b.Free.Add(b.Held) {
-			t.Errorf("%s: %+v", name, b)
-		}
 	}
 }

@@ -1,8 +1,6 @@
 package accounts
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"tickhive/accounts/accrual"
@@ -25,33 +23,30 @@ func near(t *testing.T, left string) (r *rig, user uint32) {
 	return r, user
 }
 
-// A planned deposit reserves its room until it is applied or abandoned: an order that is
-// checked meanwhile does not get the room.
-func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
-	for _, end := range []string{"applied", "abandoned"} {
+// A deposit on its way keeps its room until it is released: an order that is checked meanwhile does not get the room.
+func TestADepositOnItsWayKeepsItsRoom(t *testing.T) {
+	for _, applied := range []bool{true, false} {
 		r, u := near(t, "100")
 		sell := OrderParams{Account: u, Side: engine.Sell, Price: 10_00, Amount: 6_00}
-		rec, err := r.s.Plan(r.now, Command{Kind: Deposit, User: u, Currency: "USDT", Amount: dec("50")})
-		if err != nil {
-			t.Fatal(err)
+		deposit := Command{Kind: Deposit, User: u, Currency: "USDT", Amount: dec("50")}
+		aside, reject := r.s.SetAside(&deposit)
+		if reject != nil {
+			t.Fatal(reject)
 		}
 		if _, reason := r.s.Reserve(sell); reason != engine.TotalOutOfRange {
 			t.Errorf("an order took the room of a deposit: %v", reason)
 		}
-		want := "total_out_of_range"
-		if end == "applied" {
-			r.s.Apply(&rec)
-		} else {
-			r.s.Abandon()
-			want = ""
+		if applied {
+			r.do(deposit)
 		}
+		aside.Release()
 		res, reason := r.s.Reserve(sell)
-		if (reason != engine.NotRejected) != (want != "") {
-			t.Errorf("%s: %v", end, reason)
+		if (reason != engine.NotRejected) != applied {
+			t.Errorf("applied %t: %v", applied, reason)
 		}
 		r.s.Release(res)
 		if len(r.s.balances.coming) != 0 {
-			t.Errorf("%s: %v is still expected", end, r.s.balances.coming)
+			t.Errorf("%v is still expected", r.s.balances.coming)
 		}
 		r.check()
 	}
@@ -117,7 +112,7 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 	r, u := near(t, "55")
 	below := r.user(ProfilePatch{Unlimited: ptr(true)})
 	r.invite(below, u)
-	r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne / 5}}})
+	r.rates(Config{Levels: []uint32{RateOne / 5}})
 	r.accept(1, OrderParams{Account: u, Side: engine.Sell, Price: 10_00, Amount: 5_00})
 	r.fold(func(f fold) {
 		f.trade(&engine.Event{
@@ -130,25 +125,6 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 	}
 	r.check()
 	r.adds()
-}
-
-// A record of any other rules is refused, by name.
-func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
-	record := AppendRecord(nil, &Record{Kind: Deposit, User: 3, Currency: "AA", Amount: dec("1")})
-	for rules := range byte(1 << (8 - rulesShift)) {
-		record[0] = byte(Deposit) | rules<<rulesShift
-		back, err := DecodeRecord(record)
-		if rules == RulesVersion {
-			if err != nil || back.Kind != Deposit {
-				t.Errorf("%+v, %v", back, err)
-			}
-			continue
-		}
-		says := fmt.Sprintf("it has rules version %d, and this program reads %d alone", rules, RulesVersion)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("rules %d: %v", rules, err)
-		}
-	}
 }
 
 // wholes returns a user with 100 FOO, and a pair without fractions.

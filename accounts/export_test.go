@@ -2,10 +2,13 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// View shows what was applied and returns it. It is for tests without a store, which look behind each step.
+// View shows what was applied and returns it, as the loop does behind each command.
 func (s *State) View() *Shown {
 	v := s.Shown()
-	s.Publish()
+	if r := s.Take(); r != nil {
+		v.Fold(r)
+	}
+	v.Publish()
 	return v
 }
 

@@ -2,64 +2,32 @@ package accounts
 
 import (
 	"fmt"
-	"math"
 
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
-// FoldEvents books the events of whole commands in the balances, in the order of the engine's
-// stream; pos is the position of the engine's journal after the last of them. It ignores an
-// event whose Seq was folded before, so a recovery may offer events again. The accounts of an
-// event must exist: a user's number is the user's engine account. Owner: the goroutine that
-// hands events on.
+// FoldEvents books the events of whole commands in the balances, in the order of the engine's stream, each once; pos is
+// the position of the log after the last of them, which readers see (Shown.Pos). Without events it moves the position
+// alone. The accounts of an event must exist: a user's number is the user's engine account.
 //
-// No event of a known pair and known accounts may panic: the command is already in the journal,
-// so each start would replay it and panic again. Balances and totals are wide (fixed.I192). A
-// single order or trade beyond 10^20, which Reserve and the engine refuse, counts as 10^20 on
-// both sides.
+// No event of a known pair and known accounts may panic: the command is already in the log, so each start would replay
+// it and panic again. Balances and totals are wide (fixed.I192). A single order or trade beyond 10^20, which Reserve
+// and the engine refuse, counts as 10^20 on both sides.
 func (s *State) FoldEvents(events []engine.Event, pos uint64) {
-	f := beginFold(s, pos)
-	defer f.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.pos = max(s.report.pos, pos)
 	for i := range events {
-		f.event(&events[i])
+		fold{s}.event(&events[i])
 	}
 }
 
-// Sink passes the events of the sequencer's loop to a State, and shows what they have changed. It runs before the
-// market's sinks, so that a client that sees a trade also sees the settled balances.
-type Sink struct{ State *State }
-
-// Fold folds the events of whole commands.
-func (s Sink) Fold(events []engine.Event, pos uint64) { s.State.FoldEvents(events, pos) }
-
-// Publish shows the accounts as the events have left them.
-func (s Sink) Publish(int64) { s.State.show(false) }
-
-// NextNs returns math.MaxInt64, because time alone changes no balance.
-func (Sink) NextNs() int64 { return math.MaxInt64 }
-
-// fold books a batch of events, between beginFold and end. It holds the state's lock.
+// fold books events. Its owner holds the state's lock.
 type fold struct{ s *State }
 
-// beginFold locks the state for a batch of events that ends at a command boundary; pos
-// is the position of the engine's journal after that command.
-func beginFold(s *State, pos uint64) fold {
-	s.foldLock.Lock()
-	s.mu.Lock()
-	s.foldLock.Unlock()
-	s.enginePos = max(s.enginePos, pos)
-	return fold{s}
-}
-
-// end reports what the batch has changed and unlocks the state.
-func (f fold) end() {
-	f.s.foldReport()
-	f.s.mu.Unlock()
-}
-
-// event folds one event. For an event that moves no money it only records the seq.
+// event folds one event.
 func (f fold) event(e *engine.Event) {
 	switch e.Kind {
 	case engine.EventAccepted:
@@ -76,49 +44,44 @@ func (f fold) event(e *engine.Event) {
 		f.triggered(e)
 	case engine.EventPair:
 		f.pair(e)
-	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing:
-		if p := f.s.holds.pairs[uint32(e.Pair)]; p != nil {
-			p.seq = max(p.seq, uint64(e.Seq))
-		}
-	case engine.EventAsset:
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing, engine.EventAsset:
 	default:
 		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
 	}
 }
 
-// fresh records the seq of an event of a pair and reports whether the event is new.
-func (f fold) fresh(e *engine.Event) (*pairTerms, bool) {
+// terms returns the pair of an event.
+func (f fold) terms(e *engine.Event) *pairTerms {
 	p := f.s.holds.pairs[uint32(e.Pair)]
 	if p == nil {
 		panic("BUG: accounts: an event of a pair that was never added")
 	}
-	seq := uint64(e.Seq)
-	if seq <= p.seq {
-		return p, false
-	}
-	p.seq = seq
-	return p, true
+	return p
 }
 
-// pair adds a pair, or records the seq when the pair is known.
+// order returns the pair of an event, and the hold of its order; nil: it has none.
+func (f fold) order(e *engine.Event) (*pairTerms, *orderHold) {
+	return f.terms(e), f.s.holds.orders[uint64(e.Order)]
+}
+
+// pair adds a pair, unless it is known: its digits never change.
 func (f fold) pair(e *engine.Event) {
-	id, seq, in := uint32(e.Pair), uint64(e.Seq), e.Instrument
-	if p := f.s.holds.pairs[id]; p != nil {
-		p.seq = max(p.seq, seq)
+	id, in := uint32(e.Pair), e.Instrument
+	if f.s.holds.pairs[id] != nil {
 		return
 	}
 	f.s.holds.pairs[id] = &pairTerms{
 		id: id, base: f.s.balances.currency(in.Base), quote: f.s.balances.currency(in.Quote),
-		digitsPrice: in.DigitsPrice, digitsAmount: in.DigitsAmount, seq: seq,
+		digitsPrice: in.DigitsPrice, digitsAmount: in.DigitsAmount,
 	}
 }
 
-// accepted turns the order's reservation into its hold. Without a reservation (in a recovery)
+// accepted turns the order's reservation into its hold. Without a reservation (in a replay)
 // it takes the hold from the free balance. For a market buy by quote and for a funded market
 // buy by amount, the event's Quote is the most that the order may spend, in product units.
 func (f fold) accepted(e *engine.Event) {
-	p, fresh := f.fresh(e)
-	if !fresh || e.Account == 0 {
+	p := f.terms(e)
+	if e.Account == 0 {
 		return
 	}
 	byQuote := e.Flags&engine.FlagQuote != 0
@@ -176,8 +139,7 @@ func (h *holds) release(o *orderHold, p *pairTerms, need fixed.I128) {
 
 // canceled releases the rest of the order's hold.
 func (f fold) canceled(e *engine.Event) {
-	p, fresh := f.fresh(e)
-	if o := f.s.holds.orders[uint64(e.Order)]; fresh && o != nil {
+	if p, o := f.order(e); o != nil {
 		f.s.holds.finish(o, p)
 	}
 }
@@ -191,9 +153,8 @@ func (h *holds) finish(o *orderHold, p *pairTerms) {
 
 // replaced changes the hold to the need of the replaced order.
 func (f fold) replaced(e *engine.Event) {
-	p, fresh := f.fresh(e)
-	o := f.s.holds.orders[uint64(e.Order)]
-	if !fresh || o == nil {
+	p, o := f.order(e)
+	if o == nil {
 		return
 	}
 	reserved := f.s.holds.takeOver(replaceKey(o))
@@ -209,8 +170,7 @@ func (f fold) replaced(e *engine.Event) {
 
 // reduced releases the hold for the lots that self-trade prevention removed.
 func (f fold) reduced(e *engine.Event) {
-	p, fresh := f.fresh(e)
-	if o := f.s.holds.orders[uint64(e.Order)]; fresh && o != nil {
+	if p, o := f.order(e); o != nil {
 		if o.open = e.OpenAmount; e.Flags&engine.FlagQuote != 0 {
 			o.quote = e.Quote // the spending limit of a funded buy by amount does not change
 		}
@@ -220,31 +180,9 @@ func (f fold) reduced(e *engine.Event) {
 
 // triggered marks a stop as no longer waiting.
 func (f fold) triggered(e *engine.Event) {
-	if _, fresh := f.fresh(e); fresh {
-		if o := f.s.holds.orders[uint64(e.Order)]; o != nil {
-			o.waiting = false
-		}
+	if _, o := f.order(e); o != nil {
+		o.waiting = false
 	}
-}
-
-// ReleaseUnknown ends every hold whose order the engine does not have
-// (docs/contract/storage.md#recovery): after a power cut the engine's journal may end before the
-// position of the snapshot. It returns the number of these holds. Call it once, after recovery.
-func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
-	defer s.show(false)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var gone []*orderHold
-	for id, o := range s.holds.orders {
-		if !open(id) {
-			gone = append(gone, o)
-		}
-	}
-	for _, o := range gone {
-		s.holds.finish(o, s.holds.pairs[o.pair])
-	}
-	s.foldReport()
-	return len(gone)
 }
 
 // maxRounding is the most by which rounded fees may overdraw one reservation, in 10^-18.
@@ -263,11 +201,10 @@ type tradeFees struct{ taker, maker fixed.I128 }
 // trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
 // the fee account and from there to the uplines. A fee is price x amount x rate x (1 - discount),
 // rounded half even to 10^-18 (docs/contract/trading.md#fees); the built-in account pays none.
-// The part of the hold that was for a worse price becomes free. trade returns the fees, zeros
-// for an event that was folded before.
+// The part of the hold that was for a worse price becomes free. trade returns the fees.
 func (f fold) trade(e *engine.Event) tradeFees {
-	p, fresh := f.fresh(e)
-	if !fresh || (e.Account == 0 && e.MakerAccount == 0) {
+	p := f.terms(e)
+	if e.Account == 0 && e.MakerAccount == 0 {
 		return tradeFees{}
 	}
 	s := f.s

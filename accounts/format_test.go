@@ -12,14 +12,14 @@ import (
 
 var updateFormat = flag.Bool("update", false, "write testdata/format.golden")
 
-// The bytes of records and snapshots belong to their versions: another encoder of the same versions must write the same
-// ones.
-func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
+// The bytes of commands and snapshots belong to their versions: another encoder of the same versions must write the
+// same ones.
+func TestCommandsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
 	var b strings.Builder
-	for _, rec := range sampleRecords() {
-		fmt.Fprintf(&b, "record %d: %s\n", rec.Kind, hex.EncodeToString(AppendRecord(nil, &rec)))
+	for _, cmd := range sampleCommands() {
+		fmt.Fprintf(&b, "command %d: %s\n", cmd.Kind, hex.EncodeToString(AppendCommand(nil, &cmd)))
 	}
-	fmt.Fprintf(&b, "empty snapshot: %s\n", hex.EncodeToString(New(testOptions()).AppendSnapshot(nil)))
+	fmt.Fprintf(&b, "empty snapshot: %s\n", hex.EncodeToString(New(testSettings()).AppendSnapshot(nil)))
 	rich := richSnapshot(t)
 	fmt.Fprintf(&b, "rich snapshot: %d bytes, SHA-256 %x\n", len(rich), sha256.Sum256(rich))
 	const file = "testdata/format.golden"

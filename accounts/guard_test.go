@@ -208,39 +208,19 @@ func TestHolding(t *testing.T) {
 	if res.Replaces || reason != engine.NotRejected {
 		t.Errorf("a waiting stop is replaced: %+v, %s", res, reason)
 	}
-	old := engine.Event{Kind: engine.EventTriggered, Seq: r.seq[0], Order: 2}
-	event(old) // folded before
+	event(engine.Event{Kind: engine.EventTriggered, Seq: r.next(0), Order: 9}) // not of a user
 	check(2, true, true)
-	old.Seq, old.Order = r.next(0), 9 // not of a user
-	event(old)
-	check(2, true, true)
-	old.Seq, old.Order = r.next(0), 2
-	event(old)
+	event(engine.Event{Kind: engine.EventTriggered, Seq: r.next(0), Order: 2})
 	check(2, true, false)
 	r.canceled(2)
 	check(2, false, false)
-	// Seqs of other events count, and never go back.
-	for _, seq := range []engine.Seq{r.next(0) + 10, 3} {
-		event(engine.Event{Kind: engine.EventLevel, Seq: seq})
-		event(engine.Event{Kind: engine.EventLevel, Pair: 9, Seq: 99}) // of a pair without orders
-	}
-	event(engine.Event{Kind: engine.EventCanceled, Seq: r.seq[0] + 10, Order: 1})
-	check(1, true, false)
-	event(engine.Event{
-		Kind: engine.EventPair, Seq: r.seq[0] + 11,
-		Instrument: &engine.Instrument{Base: "X", Quote: "Y", DigitsPrice: 9},
-	})
-	event(engine.Event{Kind: engine.EventPair, Seq: 4, Instrument: &engine.Instrument{Base: "X", Quote: "Y"}})
-	event(engine.Event{Kind: engine.EventCanceled, Seq: r.seq[0] + 11, Order: 1})
-	check(1, true, false)
-	if p := r.s.holds.pairs[0]; p.digitsPrice != 2 || r.s.EnginePos() != r.pos {
+	event(engine.Event{Kind: engine.EventLevel, Pair: 9, Seq: 99}) // of a pair without orders
+	event(engine.Event{Kind: engine.EventPair, Seq: r.next(0), Instrument: &engine.Instrument{Base: "X", Quote: "Y"}})
+	if p := r.s.holds.pairs[0]; p.digitsPrice != 2 {
 		t.Errorf("a known pair has changed: %+v", p)
 	}
-	r.s.FoldEvents(nil, r.pos-1)
-	Sink{r.s}.Fold([]engine.Event{{Kind: engine.EventCanceled, Seq: r.seq[0] + 12, Order: 1}}, r.pos-1)
+	check(1, true, false)
+	r.canceled(1)
 	check(1, false, false)
-	if r.s.EnginePos() != r.pos || (Sink{}).NextNs() != math.MaxInt64 {
-		t.Error("the engine's position went back")
-	}
 	r.balance(user, "USDT", "100.0", "0.0")
 }

@@ -40,35 +40,32 @@ func (d deadlines) arm(p *person, atNs int64) {
 	}
 }
 
-func (s *State) planHalt(cmd *Command, rec *Record) *refuse.Refusal {
-	rec.Halted = cmd.Halted
+// setHalt sets or lifts a halt. Reserve refuses every order of a halted account from now on.
+func (s *State) setHalt(_ int64, cmd *Command, res *Result) *refuse.Refusal {
+	p := s.dir.edit(s.dir.mustFind(cmd.User))
+	p.halted = cmd.Halted
+	res.User = p.view()
 	return nil
 }
 
-// applyHalt sets or lifts a halt. Reserve refuses every order of a halted account from now on.
-func (s *State) applyHalt(rec *Record, res *Result) {
-	p := s.dir.edit(s.dir.mustFind(rec.User))
-	p.halted = rec.Halted
-	res.User = p.view()
-}
-
-func (s *State) planSwitch(cmd *Command, rec *Record) *refuse.Refusal {
-	switch t := cmd.Timeout; {
-	case cmd.FiredNs != 0 && s.dir.mustFind(cmd.User).deadlineNs != cmd.FiredNs:
-		return conflict("", "The switch was set again.")
-	case t == 0:
-	case t < MinSwitch || t > MaxSwitch:
+func (cmd *Command) checkSwitch() *refuse.Refusal {
+	if t := cmd.Timeout; t != 0 && (t < MinSwitch || t > MaxSwitch) {
 		return invalid("timeoutMs", "timeoutMs must be 0, or %d to %d.", MinSwitch.Milliseconds(),
 			MaxSwitch.Milliseconds())
-	default:
-		rec.DeadlineNs = rec.TimeNs + int64(t)
 	}
 	return nil
 }
 
-func (s *State) applySwitch(rec *Record, res *Result) {
-	s.deadlines.arm(s.dir.edit(s.dir.mustFind(rec.User)), rec.DeadlineNs)
-	res.DeadlineNs = rec.DeadlineNs
+func (s *State) setSwitch(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
+	u := s.dir.mustFind(cmd.User)
+	if cmd.FiredNs != 0 && u.deadlineNs != cmd.FiredNs {
+		return conflict("", "The switch was set again.")
+	}
+	if cmd.Timeout != 0 {
+		res.DeadlineNs = nowNs + int64(cmd.Timeout)
+	}
+	s.deadlines.arm(s.dir.edit(u), res.DeadlineNs)
+	return nil
 }
 
 // Fired calls yield with every switch that fires until nowNs and is still armed, until yield returns false. It

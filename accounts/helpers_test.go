@@ -2,11 +2,16 @@ package accounts
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"tickhive/accounts/auth"
 	"tickhive/engine"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -25,12 +30,13 @@ func (s seededBytes) Read(p []byte) (int, error) { return s.r.Read(p) }
 
 func testRandom() seededBytes { return seededBytes{rand.NewChaCha8([32]byte{7})} }
 
-// testOptions returns options that charge 0.1 % for withdrawals.
-func testOptions() Options {
-	o := Options{Random: testRandom()}
-	o.Withdrawal.Percent = RateOne / 1000
-	return o
+// testSettings returns settings that charge 0.1 % for withdrawals.
+func testSettings() Settings {
+	return Settings{Withdrawal: CommissionRule{Percent: RateOne / 1000}, Referral: DefaultConfig()}
 }
+
+// asked returns a key for which the rig draws what is random.
+func asked(q auth.KeyRequest) auth.NewKey { return auth.NewKey{KeyRequest: q} }
 
 func dec(text string) fixed.I128 {
 	v, err := fixed.Parse(text)
@@ -51,35 +57,43 @@ func sum(text string) fixed.I192 { return dec(text).Wide() }
 
 func ptr[T any](v T) *T { return &v }
 
-// rig is a state with a clock, driven as the store drives it.
+// rig is a state with a clock, driven as the loop drives it.
 type rig struct {
-	t   testing.TB
-	s   *State
-	now int64
-	seq map[uint32]engine.Seq
-	pos uint64
+	t      testing.TB
+	s      *State
+	now    int64
+	seq    map[uint32]engine.Seq
+	pos    uint64
+	random io.Reader
 }
 
 func newRig(t testing.TB) *rig {
-	return &rig{t: t, s: New(testOptions()), now: t0, seq: map[uint32]engine.Seq{}}
+	return &rig{t: t, s: New(testSettings()), now: t0, seq: map[uint32]engine.Seq{}, random: testRandom()}
 }
 
+// try carries out a command as its record has it.
 func (r *rig) try(cmd Command) (Result, *refuse.Refusal) {
 	r.t.Helper()
-	rec, err := r.s.Plan(r.now, cmd)
-	if err != nil {
-		var reject *refuse.Refusal
-		if !errors.As(err, &reject) {
-			r.t.Fatalf("refusal is a %T", err)
+	if cmd.Kind == CreateKey && cmd.Key.PublicKey == "" {
+		key, err := auth.Draw(r.random, cmd.Key.KeyRequest)
+		if err != nil {
+			r.t.Fatal(err)
 		}
-		return Result{}, reject
+		cmd.Key = key
 	}
-	back, err := DecodeRecord(AppendRecord(nil, &rec))
-	if err != nil {
-		r.t.Fatalf("kind %d: a record does not decode: %v", cmd.Kind, err)
+	if cmd.Check() == nil {
+		back, err := DecodeCommand(AppendCommand(nil, &cmd))
+		if err != nil {
+			r.t.Fatalf("kind %d: a command does not decode: %v", cmd.Kind, err)
+		}
+		cmd = back
 	}
-	back.setAside = rec.setAside
-	return r.s.Apply(&back), nil
+	res, err := r.s.Do(r.now, &cmd)
+	var reject *refuse.Refusal
+	if err != nil && !errors.As(err, &reject) {
+		r.t.Fatalf("refusal is a %T", err)
+	}
+	return res, reject
 }
 
 func (r *rig) do(cmd Command) Result {
@@ -94,13 +108,55 @@ func (r *rig) do(cmd Command) Result {
 // refused requires that cmd is refused with a code and a field.
 func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
-	before := string(r.s.AppendSnapshot(nil))
+	r.s.View()
+	before, also := string(r.s.AppendSnapshot(nil)), r.s.beside()
 	_, reject := r.try(cmd)
 	if reject == nil || reject.Code != code || reject.Field != field || reject.Message == "" {
 		r.t.Fatalf("kind %d: got %+v, want %s %q", cmd.Kind, reject, code, field)
 	}
-	if string(r.s.AppendSnapshot(nil)) != before {
+	if string(r.s.AppendSnapshot(nil)) != before || r.s.beside() != also || r.s.Take() != nil {
 		r.t.Fatalf("kind %d: a refusal changed the state", cmd.Kind)
+	}
+	if len(r.s.dir.users) < 1000 {
+		r.follows()
+	}
+}
+
+// beside returns the counts that are in no snapshot.
+func (s *State) beside() string {
+	return fmt.Sprint(s.keys.Made(), len(s.balances.currencies), len(s.holds.pending), s.holds.waiting,
+		len(s.holds.asides), s.Counts(), s.takes)
+}
+
+// follows requires that what a snapshot leaves out, because it follows from the rest, is what a decoded one has.
+func (r *rig) follows() {
+	r.t.Helper()
+	s, err := DecodeSnapshot(r.s.AppendSnapshot(nil))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	all := func(s *State) []any {
+		all := []any{
+			s.referral.commandAccruals, s.dir.byFolded, s.deadlines.Len(), s.dir.linkOwner.Len(), len(s.holds.orders),
+			s.referral.config,
+		}
+		for _, u := range s.dir.users {
+			all = append(all, u.orders, u.descendants, s.dir.users[s.dir.tree(u.n)].treeSize)
+		}
+		for i := range s.dir.linkOwner.Len() {
+			all = append(all, *s.dir.linkOwner.At(i))
+		}
+		for _, code := range slices.Sorted(maps.Keys(s.balances.currencyNo)) {
+			n := s.balances.currencyNo[code]
+			all = append(all, s.balances.sums[n].totals)
+			for _, u := range s.dir.users {
+				all = append(all, s.balances.coming[balanceKey{u.n, n}].open)
+			}
+		}
+		return all
+	}
+	if d := differ.Diff(all(s), all(r.s)); d != "" {
+		r.t.Fatalf("what follows from the state differs: %s", d)
 	}
 }
 
@@ -114,6 +170,13 @@ func (r *rig) deposit(user uint32, currency, amount string) {
 	r.do(Command{Kind: Deposit, User: user, Currency: currency, Amount: dec(amount)})
 }
 
+// rates sets the referral rates.
+func (r *rig) rates(c Config) {
+	settings := testSettings()
+	settings.Referral = c
+	r.s.SetSettings(settings)
+}
+
 func (r *rig) invite(user, by uint32) {
 	r.t.Helper()
 	r.do(Command{Kind: SetInviter, User: user, Code: InviteCode(by)})
@@ -122,11 +185,17 @@ func (r *rig) invite(user, by uint32) {
 // fold runs f as one batch and checks every invariant after it.
 func (r *rig) fold(f func(fold)) {
 	r.t.Helper()
-	r.pos++
-	fold := beginFold(r.s, r.pos)
-	f(fold)
-	fold.end()
+	r.folds(f)
 	r.check()
+}
+
+// folds runs f as one batch.
+func (r *rig) folds(f func(fold)) {
+	r.pos++
+	r.s.FoldEvents(nil, r.pos)
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	f(fold{r.s})
 }
 
 func (r *rig) check() {
@@ -164,43 +233,18 @@ func (r *rig) balance(user uint32, currency, free, held string) {
 func (r *rig) restart() {
 	r.t.Helper()
 	b := r.s.AppendSnapshot(nil)
-	s, err := DecodeSnapshot(b, testOptions())
+	s, err := DecodeSnapshot(b)
 	if err != nil {
 		r.t.Fatalf("snapshot does not decode: %v", err)
 	}
 	if string(s.AppendSnapshot(nil)) != string(b) {
 		r.t.Fatal("a decoded snapshot gives other bytes")
 	}
+	r.follows()
+	s.FoldEvents(nil, r.pos)
 	s.referral.maxDealAccruals = r.s.referral.maxDealAccruals
 	r.s = s
 	r.check()
-}
-
-// mergeAll applies the records of r, each after the events that it had seen, folds the rest of the
-// events and starts the store.
-func mergeAll(t testing.TB, r *Recovery, foldTo func(s *State, pos uint64) error) *Store {
-	t.Helper()
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = foldTo(r.State(), rec.EnginePos)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Apply(rec)
-	}
-	if err := foldTo(r.State(), 1<<62); err != nil {
-		t.Fatal(err)
-	}
-	store, err := r.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
 }
 
 // acceptedEvent returns the event of an accepted order with its reservation.

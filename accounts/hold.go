@@ -19,8 +19,8 @@ type Rates struct{ Maker, Taker, Discount uint32 }
 //
 // Owner: State's mu guards it.
 //
-// Invariant: held of an account is the sum of the holds of its open orders. A reservation is not
-// part of it and never in a snapshot.
+// Invariant: held of an account is the sum of the holds of its open orders. Reservations and asides are a table beside
+// the state: no part of held, in no snapshot, and neither Do nor the fold decides by them.
 type holds struct {
 	dir      *directory
 	balances *balances
@@ -29,13 +29,15 @@ type holds struct {
 	orders  map[uint64]*orderHold
 	pending map[reservationKey]*pendingEntry
 	waiting int                                                        // number of reservations in pending
+	asides  map[uint64]aside                                           // by number
+	lastNo  uint64                                                     // number of the last aside
 	counts  struct{ shortfalls, unreserved, overdrafts atomic.Uint64 } // see Counts
 }
 
 func newHolds(dir *directory, b *balances) *holds {
 	return &holds{
 		dir: dir, balances: b, pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
-		pending: map[reservationKey]*pendingEntry{},
+		pending: map[reservationKey]*pendingEntry{}, asides: map[uint64]aside{},
 	}
 }
 
@@ -45,7 +47,6 @@ type pairTerms struct {
 	base, quote  uint32 // currency numbers
 	digitsPrice  int
 	digitsAmount int
-	seq          uint64 // seq of the pair's last folded event
 }
 
 func (p *pairTerms) digitsTotal() int { return p.digitsPrice + p.digitsAmount }
@@ -371,7 +372,7 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 		if p.Type == engine.StopMarket {
 			return Reservation{}, engine.InsufficientFunds // its cost is unknown until it triggers
 		}
-		available := positive(s.balances.available(u, u.row(pair.quote)))
+		available := positive(u.row(pair.quote).available())
 		r.Funded, r.SpendLimit = true, spendLimit(available, pair, p.Rates)
 		if r.SpendLimit.IsZero() {
 			return Reservation{}, engine.InsufficientFunds
@@ -431,7 +432,7 @@ func (h *holds) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if has.Plus(brings).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
-	if r := u.find(out); u.profile.Unlimited && r != nil && h.balances.available(u, r).Cmp(gives.Sub(MaxMoney)) < 0 {
+	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
 		return false
 	}
 	builtin := h.dir.mustFind(0)
@@ -474,7 +475,7 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 		return Reservation{}, engine.TooManyOrders
 	}
 	row := u.row(currency)
-	left := h.balances.available(u, row)
+	left := row.available()
 	if u.profile.Unlimited {
 		if left.Cmp(need.Sub(MaxMoney)) < 0 {
 			return Reservation{}, engine.TotalOutOfRange

@@ -11,101 +11,112 @@ import (
 // Index returns the keys that verify requests, for an auth.Verifier.
 func (v *Shown) Index() *auth.Keys { return v.keys }
 
-// KeysMade returns the number of keys that records have made, the deleted ones included. For the end of a recovery.
+// KeysMade returns the number of keys that this state has made, the deleted ones of its snapshot left out.
 func (s *State) KeysMade() uint64 { return s.keys.Made() }
 
-func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
-	req := &cmd.Key
-	if !plainText(req.Name, 1, MaxKeyName) {
+func (cmd *Command) checkCreateKey() *refuse.Refusal {
+	if !plainText(cmd.Key.Name, 1, MaxKeyName) {
 		return invalid("name", "name must be 1 to %d characters without control characters.", MaxKeyName)
 	}
-	if reject := req.Check(rec.TimeNs); reject != nil {
+	if reject := cmd.Key.Check(); reject != nil {
 		return reject
 	}
-	if len(s.dir.mustFind(cmd.User).keys) >= MaxKeysPerUser {
+	return cmd.checkSignedBy()
+}
+
+func (cmd *Command) checkSignedBy() *refuse.Refusal {
+	if cmd.SignedBy != "" && !auth.WellFormed(cmd.SignedBy) {
+		return signedByNone()
+	}
+	return nil
+}
+
+func signedByNone() *refuse.Refusal {
+	return refuse.New(refuse.Unauthorized, "API-PublicKey", "The API key was deleted or has expired.")
+}
+
+func (s *State) createKey(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
+	key := &cmd.Key
+	if reject := key.CheckExpiry(nowNs); reject != nil {
+		return reject
+	}
+	u := s.dir.mustFind(cmd.User)
+	if len(u.keys) >= MaxKeysPerUser {
 		return conflict("", "A user may have at most %d API keys.", MaxKeysPerUser)
 	}
 	if cmd.SignedBy != "" {
-		k, reject := s.manager(cmd, rec.TimeNs)
+		k, reject := s.manager(nowNs, cmd)
 		if reject == nil {
-			reject = k.MayMake(req)
+			reject = k.MayMake(&key.KeyRequest)
 		}
 		if reject != nil {
 			return reject
 		}
 	}
-	if s.keys.UsesEd25519(req.Ed25519) {
+	if s.keys.UsesEd25519(key.Ed25519) {
 		return conflict("ed25519PublicKey", "There is an API key with this ed25519PublicKey; make a new key pair.")
 	}
-	public, private, err := auth.Generate(s.opts.Random)
-	if err != nil {
-		return refuse.New(refuse.Unavailable, "", "No random bytes for a new key.")
-	}
-	if s.keys.Find(public) != nil {
+	if s.keys.Find(key.PublicKey) != nil {
 		return conflict("", "The new key exists already; try again.")
 	}
-	if req.Ed25519 != nil {
-		private = auth.Secret{}
-	}
-	rec.Key = auth.KeyRecord{
-		PublicKey: public, Secret: private, Ed25519: slices.Clone(req.Ed25519), Name: req.Name, CanTrade: req.CanTrade,
-		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs,
-		ExpiresNs: req.ExpiresNs, CanManageKeys: req.CanManageKeys, CreatedBy: cmd.SignedBy,
-	}
+	rec := auth.KeyRecord{NewKey: *key, CreatedBy: cmd.SignedBy, CreatedNs: nowNs}
+	rec.Ed25519, rec.IPWhitelist = slices.Clone(key.Ed25519), slices.Clone(key.IPWhitelist)
+	p := s.dir.edit(u)
+	k := s.keys.Add(p.n, p.id, rec)
+	p.keys = append(p.keys, k)
+	s.keyChanged(k, false)
+	res.Key, res.Secret = keyView(k, nowNs), rec.Secret
 	return nil
 }
 
 // manager returns the key that signed a command, when it may manage keys. Its request was verified
 // earlier: meanwhile the key may have been deleted.
-func (s *State) manager(cmd *Command, nowNs int64) (*auth.Key, *refuse.Refusal) {
+func (s *State) manager(nowNs int64, cmd *Command) (*auth.Key, *refuse.Refusal) {
 	k := s.keys.Find(cmd.SignedBy)
 	if k == nil || k.User() != cmd.User || !k.Active(nowNs) {
-		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey", "The API key was deleted or has expired.")
+		return nil, signedByNone()
 	}
 	return k, k.MayManage()
 }
 
-func (s *State) applyCreateKey(rec *Record, res *Result) {
-	p := s.dir.edit(s.dir.mustFind(rec.User))
-	k := s.keys.Add(p.n, p.id, rec.Key)
-	p.keys = append(p.keys, k)
-	s.keyChanged(k, false)
-	res.Key, res.Secret = keyView(k, rec.TimeNs), rec.Key.Secret
+func (cmd *Command) checkDeleteKey() *refuse.Refusal {
+	if !auth.WellFormed(cmd.PublicKey) {
+		return noKey()
+	}
+	return cmd.checkSignedBy()
 }
 
-func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
+func noKey() *refuse.Refusal { return notFound("publicKey", "There is no such key.") }
+
+// deleteKey removes a key and every key below it.
+func (s *State) deleteKey(nowNs int64, cmd *Command, _ *Result) *refuse.Refusal {
 	other := cmd.SignedBy != "" && cmd.SignedBy != cmd.PublicKey
 	var by *auth.Key
 	if other {
 		var reject *refuse.Refusal
-		if by, reject = s.manager(cmd, rec.TimeNs); reject != nil {
+		if by, reject = s.manager(nowNs, cmd); reject != nil {
 			return reject
 		}
 	}
 	k := s.keys.Find(cmd.PublicKey)
 	if k == nil || k.User() != cmd.User {
-		return notFound("publicKey", "There is no such key.")
+		return noKey()
 	}
 	if other && !s.keys.MayEnd(by, k) {
-		return refuse.New(refuse.Forbidden, "publicKey", "This key may only delete itself and the keys below it.")
+		return forbidden("publicKey", "This key may only delete itself and the keys below it.")
 	}
-	rec.PublicKey = cmd.PublicKey
-	return nil
-}
-
-// applyDeleteKey removes a key and every key below it.
-func (s *State) applyDeleteKey(rec *Record, _ *Result) {
-	p := s.dir.edit(s.dir.mustFind(rec.User))
-	p.keys = auth.WithoutTree(p.keys, rec.PublicKey, func(k *auth.Key) {
+	p := s.dir.edit(s.dir.mustFind(cmd.User))
+	p.keys = auth.WithoutTree(p.keys, cmd.PublicKey, func(k *auth.Key) {
 		s.keys.Remove(k.Record().PublicKey)
 		s.keyChanged(k, true)
 	})
+	return nil
 }
 
 // keyChanged reports a key that was made or deleted.
 func (s *State) keyChanged(k *auth.Key, deleted bool) {
 	if s.shown != nil {
-		s.records.keys = append(s.records.keys, keyChange{k, deleted})
+		s.report.keys = append(s.report.keys, keyChange{k, deleted})
 	}
 }
 

@@ -41,14 +41,14 @@ func TestKeyRules(t *testing.T) {
 		{auth.KeyRequest{Name: "k", CanWithdraw: true}, "canWithdraw"},
 		{auth.KeyRequest{Name: "k", ExpiresNs: t0}, "expiresAt"},
 	} {
-		r.refused(Command{Kind: CreateKey, User: u, Key: c.k}, "INVALID_PARAM", c.field)
+		r.refused(Command{Kind: CreateKey, User: u, Key: asked(c.k)}, "INVALID_PARAM", c.field)
 	}
 	seen := map[string]bool{}
 	for range MaxKeysPerUser {
-		res := r.do(Command{Kind: CreateKey, User: u, Key: auth.KeyRequest{
+		res := r.do(Command{Kind: CreateKey, User: u, Key: asked(auth.KeyRequest{
 			Name: "k", CanTrade: true, CanWithdraw: true,
 			IPWhitelist: many[:20], ExpiresNs: t0 + 1,
-		}})
+		})})
 		pub, sec := res.Key.PublicKey, res.Secret.Reveal()
 		if len(pub) != 38 || len(sec) != 64 || !keyText.MatchString(pub) || !keyText.MatchString(sec) ||
 			seen[pub] || seen[sec] {
@@ -60,7 +60,7 @@ func TestKeyRules(t *testing.T) {
 			t.Fatalf("view %+v", res.Key)
 		}
 	}
-	r.refused(Command{Kind: CreateKey, User: u, Key: auth.KeyRequest{Name: "k"}}, "CONFLICT", "")
+	r.refused(Command{Kind: CreateKey, User: u, Key: asked(auth.KeyRequest{Name: "k"})}, "CONFLICT", "")
 	list := r.s.View().Keys(u, t0+1)
 	if len(list) != 30 || list[0].IsActive || !slices.IsSortedFunc(list,
 		func(a, b APIKeyView) int { return strings.Compare(a.PublicKey, b.PublicKey) }) {
@@ -78,17 +78,19 @@ func TestKeyRules(t *testing.T) {
 }
 
 func TestSecretNeverShowsItself(t *testing.T) {
-	const private = "sEcReTsEcReT"
-	rec := Record{Kind: CreateKey, Key: auth.KeyRecord{PublicKey: "pub", Secret: auth.NewSecret(private), Name: "n"}}
+	private := strings.Repeat("sEcReT00", auth.PrivateKeyLength/8)
+	public := strings.Repeat("p", auth.PublicKeyLength)
 	r := newRig(t)
 	u := r.user(ProfilePatch{})
-	rec.User = u
-	res := r.s.Apply(&rec)
-	key := r.s.keys.Find("pub")
+	cmd := Command{Kind: CreateKey, User: u, Key: auth.NewKey{
+		KeyRequest: auth.KeyRequest{Name: "n"}, PublicKey: public, Secret: auth.NewSecret(private),
+	}}
+	res := r.do(cmd)
+	key := r.s.keys.Find(public)
 	var log bytes.Buffer
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "s", rec.Key.Secret, "r", rec, "k", key, "res", res)
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "s", rec.Key.Secret, "r", rec, "k", key, "res", res)
-	for _, v := range []any{rec, &rec, res, rec.Key.Secret, &rec.Key.Secret, key, *r.s.dir.users[u], r.s} {
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "s", cmd.Key.Secret, "r", cmd, "k", key, "res", res)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "s", cmd.Key.Secret, "r", cmd, "k", key, "res", res)
+	for _, v := range []any{cmd, &cmd, res, cmd.Key.Secret, &cmd.Key.Secret, key, *r.s.dir.users[u], r.s} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&log, verb, v)
 		}
@@ -110,7 +112,9 @@ func TestSecretNeverShowsItself(t *testing.T) {
 func TestKeysSurviveARestart(t *testing.T) {
 	r := newRig(t)
 	u := r.user(ProfilePatch{})
-	res := r.do(Command{Kind: CreateKey, User: u, Key: auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/8"}}})
+	res := r.do(Command{
+		Kind: CreateKey, User: u, Key: asked(auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/8"}}),
+	})
 	r.restart()
 	k := r.s.keys.Find(res.Key.PublicKey)
 	if k == nil || k.User() != u || k.Record().Secret.Reveal() != res.Secret.Reveal() ||
@@ -145,7 +149,7 @@ func (l *deletions) KeyDeleted(key uint64) {
 func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	r := newRig(t)
 	r.user(ProfilePatch{})
-	key := r.do(Command{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "k"}})
+	key := r.do(Command{Kind: CreateKey, User: 1, Key: asked(auth.KeyRequest{Name: "k"})})
 	public, private := key.Key.PublicKey, key.Secret.Reveal()
 	v := auth.NewVerifier(r.s.View().Index(), auth.Options{})
 	if _, reject := v.Verify(t0, signed(public, private, "a")); reject != nil {
@@ -169,7 +173,7 @@ func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 		t.Fatal(reject, l.deleted)
 	}
 	r.do(Command{Kind: DeleteKey, User: 1, PublicKey: public})
-	r.s.Publish()
+	r.s.View()
 	if _, reject = v.Verify(t0, signed(public, private, "b")); reject == nil ||
 		reject.Code != refuse.Unauthorized || reject.Field != "API-Signature" {
 		t.Fatal(reject)

@@ -19,11 +19,17 @@ type link struct {
 	createdNs int64
 }
 
-func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
+func (cmd *Command) checkCode() *refuse.Refusal {
 	if c := utf8.RuneCountInString(cmd.Code); c < 1 || c > MaxSearchQuery {
 		return invalid("inviteCode", "inviteCode must be 1 to %d characters.", MaxSearchQuery)
 	}
-	if s.dir.mustFind(cmd.User).inviter != 0 {
+	return nil
+}
+
+// setInviter sets the inviter of a user. For the code of a link, it also gives the user the link's discount.
+func (s *State) setInviter(_ int64, cmd *Command, res *Result) *refuse.Refusal {
+	u := s.dir.mustFind(cmd.User)
+	if u.inviter != 0 {
 		return conflict("", "An inviter is set already; it cannot be changed.")
 	}
 	of, byLink, ok := resolveCode(cmd.Code, len(s.dir.users), &s.dir.linkOwner)
@@ -36,27 +42,31 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if s.dir.tree(of.owner) == s.dir.tree(cmd.User) { // a user without an inviter is the top of their tree
 		return invalid("inviteCode", "The inviter is among those whom the user invited.")
 	}
-	if rec.Inviter, rec.HasRate = of.owner, byLink; byLink {
-		rec.Rate = s.dir.mustFind(of.owner).links[of.index].rate
+	p := s.dir.edit(u)
+	s.dir.attach(p, of.owner)
+	inviter := s.dir.mustFind(of.owner)
+	if byLink {
+		rate := inviter.links[of.index].rate
+		p.profile.BidDiscount, p.profile.AskDiscount = rate, rate
+	}
+	res.Inviter = inviter.inviterView()
+	return nil
+}
+
+func (cmd *Command) checkDiscount() *refuse.Refusal {
+	if cmd.linkRate() < RateOne/100 {
+		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")
 	}
 	return nil
 }
 
-// applySetInviter sets the inviter of a user. For the code of a link, it also gives the user the link's
-// discount.
-func (s *State) applySetInviter(rec *Record, res *Result) {
-	p := s.dir.edit(s.dir.mustFind(rec.User))
-	if s.dir.attach(p, rec.Inviter); rec.HasRate {
-		p.profile.BidDiscount, p.profile.AskDiscount = rec.Rate, rec.Rate
-	}
-	res.Inviter = s.dir.mustFind(rec.Inviter).inviterView()
+// linkRate returns the discount of a link, 0 for one that is out of range.
+func (cmd *Command) linkRate() uint32 {
+	rate, _ := percentRate(cmd.DiscountPercent, maxDiscount)
+	return rate
 }
 
-func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
-	rate, _ := percentRate(cmd.DiscountPercent, maxDiscount) // 0 for one that is out of range
-	if rate < RateOne/100 {
-		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")
-	}
+func (s *State) createLink(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 	u := s.dir.mustFind(cmd.User)
 	if !u.profile.IsAmbassador {
 		return forbidden("", "Only ambassadors make referral links.")
@@ -64,21 +74,16 @@ func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
 	if len(u.links) >= MaxLinksPerUser {
 		return conflict("", "An ambassador may have at most %d links.", MaxLinksPerUser)
 	}
-	rec.Rate, rec.LinkNumber = rate, uint64(s.dir.linkOwner.Len())+1
-	return nil
-}
-
-func (s *State) applyCreateLink(rec *Record, res *Result) {
-	if rec.LinkNumber != uint64(s.dir.linkOwner.Len())+1 {
-		panic("BUG: accounts: link numbers are not dense")
-	}
-	p := s.dir.edit(s.dir.mustFind(rec.User))
-	s.dir.linkOwner.Push(linkRef{owner: rec.User, index: len(p.links)})
-	links := s.dir.linkOwner.Copy()
-	s.records.links = &links
-	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
+	p := s.dir.edit(u)
+	s.dir.linkOwner.Push(linkRef{owner: p.n, index: len(p.links)})
+	l := link{number: uint64(s.dir.linkOwner.Len()), rate: cmd.linkRate(), createdNs: nowNs}
 	p.links = append(p.links, l)
-	res.Link = l.view(rec.User)
+	if s.shown != nil {
+		links := s.dir.linkOwner.Copy()
+		s.report.links = &links
+	}
+	res.Link = l.view(p.n)
+	return nil
 }
 
 // InviterView holds the properties of a user that other users see.
@@ -178,7 +183,7 @@ type referral struct {
 }
 
 func newReferral(dir *directory, b *balances) *referral {
-	return &referral{dir: dir, balances: b, config: DefaultConfig(), maxDealAccruals: MaxDealAccruals}
+	return &referral{dir: dir, balances: b, maxDealAccruals: MaxDealAccruals}
 }
 
 // PaidAccrual is one accrual in the answer of a profit.
@@ -256,11 +261,10 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 
 // accrue pays and records one accrual; it ignores an amount of zero. It pays as much as the receiver's balance
 // has room for. The rest of a fee stays in the fee account; the rest of new money is not created. Room that
-// orders have reserved does not count, because a recovery does not know it. An accrual may therefore take a
+// orders on their way have reserved does not count, because a replay does not know it. An accrual may therefore take a
 // receiver beyond 10^20, by at most its amount, while an order of the receiver is on its way to the engine.
 func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]PaidAccrual) {
-	has := r.balances.coming[balanceKey{to.n, a.Currency}].open.Add(to.row(a.Currency).total())
-	a.Amount = least(a.Amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
+	a.Amount = least(a.Amount, room(to, a.Currency, r.balances.coming[balanceKey{to.n, a.Currency}].open))
 	if a.Amount.Sign() <= 0 {
 		return
 	}
@@ -295,46 +299,39 @@ func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]Paid
 // report reports what a user has received.
 func (r *referral) report(u *user) {
 	if to := r.balances.report; to != nil {
-		to.received = append(to.received, receivedChange{u.n, u.received.Copy()})
+		to.receive(u)
 	}
 }
 
-func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
+func (cmd *Command) checkProfit() *refuse.Refusal {
 	if cmd.Profit.String() == "" || cmd.Profit == accrual.DealCommission {
 		return invalid("profitType",
 			"profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
 	}
-	if reject := checkAmount(cmd, rec); reject != nil {
+	return cmd.checkAmount()
+}
+
+// addProfit credits an income and pays the uplines. Both are new money.
+func (s *State) addProfit(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
+	u := s.dir.mustFind(cmd.User)
+	if reject := s.balances.admit(u, cmd, false); reject != nil {
 		return reject
-	}
-	// The income and the uplines' shares together are at most twice the income.
-	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency,
-		cmd.Amount.Add(cmd.Amount)) {
-		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
 	if s.referral.commandAccruals >= MaxCommandAccruals {
 		return conflict("", "There are %d accruals of this kind, the most there can be.", MaxCommandAccruals)
 	}
-	rec.Profit = cmd.Profit
-	return nil
-}
-
-// applyProfit credits an income and pays the uplines. Both are new money.
-func (s *State) applyProfit(rec *Record, res *Result) {
-	if rec.setAside {
-		s.releaseRoom(rec)
-	}
-	u, n := s.dir.mustFind(rec.User), s.balances.currency(rec.Currency)
+	n := s.balances.currency(cmd.Currency)
 	paid := []PaidAccrual{}
-	s.balances.deposit(u, n, rec.Amount)
-	s.transferred(rec, rec.Amount)
-	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney}
-	if rec.Profit == accrual.StakeAccrual {
+	s.balances.deposit(u, n, cmd.Amount)
+	s.transferred(cmd, cmd.Amount)
+	pay := payment{typ: cmd.Profit, currency: n, of: cmd.Amount, timeNs: nowNs, from: newMoney}
+	if cmd.Profit == accrual.StakeAccrual {
 		s.referral.payStaking(u, pay, &paid)
 	} else {
 		s.referral.payUplines(u, pay, &paid)
 	}
 	res.Accruals = paid
+	return nil
 }
 
 // Accruals returns what user n has received.
@@ -353,7 +350,7 @@ func (v *Shown) Accruals(n uint32) *accrual.Set {
 // person returns the properties of user n that the figures of other users show.
 func (v *Shown) person(n uint32) accrual.Person {
 	u := v.account(n)
-	if u == nil { // the payment is shown and the user's record not yet
+	if u == nil { // the same publication is about to show the user
 		return accrual.Person{ID: UserID(n).String()}
 	}
 	p := &u.profile

@@ -228,9 +228,7 @@ func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 	r := newRig(t)
 	r.chain(3)
 	r.deposit(3, "EUR", "100")
-	opts := r.s.opts
-	opts.Withdrawal = CommissionRule{Minimum: fixed.FromI64(9)}
-	r.s.opts = opts
+	r.s.settings.Withdrawal = CommissionRule{Minimum: fixed.FromI64(9)}
 	res := r.do(Command{Kind: Withdraw, User: 3, Currency: "EUR", Amount: dec("1")})
 	if res.Commission != fixed.FromI64(9) {
 		t.Fatal(text(res.Commission))
@@ -304,12 +302,7 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 	r := newRig(t)
 	c := DefaultConfig()
 	c.BonusShare = RateOne / 4
-	if cmd, due := r.s.RatesCommand(c); !due || r.do(cmd).Kind != Configure {
-		t.Fatal("a new configuration is a command")
-	}
-	if _, due := r.s.RatesCommand(c); due {
-		t.Fatal("the configuration in force is not due again")
-	}
+	r.rates(c)
 	r.chain(2)
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R8")}})
 	r.do(Command{Kind: AddProfit, User: 2, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec("10")})
@@ -325,7 +318,7 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 		t.Fatalf("%+v", b)
 	}
 	r.restart()
-	if _, due := r.s.RatesCommand(c); due {
+	if r.s.referral.config.BonusShare != RateOne/4 {
 		t.Fatal("the configuration is gone after a restart")
 	}
 	r.check()
@@ -343,7 +336,6 @@ func TestConfigThatPromisesMoreThanTheFeeIsRefused(t *testing.T) {
 		if c.Validate() == nil {
 			t.Errorf("%s is accepted", name)
 		}
-		newRig(t).refused(Command{Kind: Configure, Config: c}, "INVALID_PARAM", "referral")
 	}
 	if err := DefaultConfig().Validate(); err != nil {
 		t.Fatal(err)

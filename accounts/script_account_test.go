@@ -8,7 +8,6 @@ import (
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
 )
 
 // account carries out a command of the accounts or of the exchange's settings; false: none of them.
@@ -20,8 +19,10 @@ func (x *exchange) account(f []string) bool {
 		if least, ok := options(f[3:])["min"]; ok {
 			rule.Minimum = x.dec(least)
 		}
-		x.opts.ByCurrency[f[1]] = rule
-		x.attach(accounts.New(x.opts)) // before any user
+		x.opts.Commissions = append(x.opts.Commissions, accounts.Commission{
+			Withdrawal: true, Currency: f[1], CommissionRule: rule,
+		})
+		x.s.SetSettings(x.opts)
 	case "levels", "staking", "bonus":
 		x.setRates(f)
 	case "pair":
@@ -59,13 +60,17 @@ func (x *exchange) setRates(f []string) {
 	}
 	switch f[0] {
 	case "levels":
-		x.rates.Levels = rates
+		x.opts.Referral.Levels = rates
 	case "staking":
-		copy(x.rates.Staking[:], rates)
+		copy(x.opts.Referral.Staking[:], rates)
 	case "bonus":
-		x.rates.BonusShare = rates[0]
+		x.opts.Referral.BonusShare = rates[0]
 	}
-	x.do(accounts.Command{Kind: accounts.Configure, Config: x.rates})
+	if err := x.opts.Validate(); err != nil {
+		x.printf("refused: %s", err)
+		return
+	}
+	x.s.SetSettings(x.opts)
 }
 
 func (x *exchange) pair(f []string) {
@@ -130,23 +135,29 @@ func (x *exchange) money(f []string) {
 	x.do(cmd)
 }
 
-// do plans, encodes, decodes and applies a command, and prints its refusal or its accruals.
+// do sets aside, encodes, decodes and carries out a command, and prints its refusal or its accruals.
 func (x *exchange) do(cmd accounts.Command) {
 	x.t.Helper()
-	rec, err := x.s.Plan(x.now, cmd)
-	if err != nil {
-		var reject *refuse.Refusal
-		if !errors.As(err, &reject) {
+	var res accounts.Result
+	reject := cmd.Check()
+	if reject == nil {
+		var aside accounts.Aside
+		aside, reject = x.s.SetAside(&cmd)
+		defer aside.Release()
+	}
+	if reject == nil {
+		back, err := accounts.DecodeCommand(accounts.AppendCommand(nil, &cmd))
+		if err != nil {
 			x.t.Fatal(err)
 		}
+		if res, err = x.s.Do(x.now, &back); err != nil && !errors.As(err, &reject) {
+			x.t.Fatal(err)
+		}
+	}
+	if reject != nil {
 		x.printf("refused: %s", strings.TrimSpace(reject.Field+" "+reject.Error()))
 		return
 	}
-	// The planned record itself is applied: its money is set aside already.
-	if _, err = accounts.DecodeRecord(accounts.AppendRecord(nil, &rec)); err != nil {
-		x.t.Fatal(err)
-	}
-	res := x.s.Apply(&rec)
 	if res.Commission.Sign() != 0 {
 		x.printf("commission %s", sum(res.Commission.Wide()))
 	}

@@ -3,7 +3,6 @@ package accounts_test
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,8 +56,7 @@ func TestScripts(t *testing.T) {
 type exchange struct {
 	t       *testing.T
 	out     strings.Builder
-	opts    accounts.Options
-	rates   accounts.Config
+	opts    accounts.Settings
 	s       *accounts.State
 	core    *engine.Core
 	now     int64
@@ -86,11 +84,10 @@ type balance struct {
 
 func newExchange(t *testing.T) *exchange {
 	x := &exchange{
-		t: t, opts: accounts.Options{
-			ByCurrency: map[string]accounts.CommissionRule{},
-			Random:     rand.NewChaCha8([32]byte{7}),
+		t: t, opts: accounts.Settings{
+			Referral: accounts.DefaultConfig(),
 		},
-		rates: accounts.DefaultConfig(), core: engine.NewCore(engine.Options{}), now: 1_767_225_600_000_000_000,
+		core: engine.NewCore(engine.Options{}), now: 1_767_225_600_000_000_000,
 		names: []string{"exchange"}, orders: map[engine.OrderID]engine.PairID{}, shown: map[balance]string{},
 		was: map[balance]string{}, told: map[balance]bool{},
 	}
@@ -118,7 +115,7 @@ func (x *exchange) KeyDeleted(uint64) {}
 func (x *exchange) restart() {
 	x.t.Helper()
 	b := x.s.AppendSnapshot(nil)
-	s, err := accounts.DecodeSnapshot(b, x.opts)
+	s, err := accounts.DecodeSnapshot(b)
 	if err != nil || string(s.AppendSnapshot(nil)) != string(b) {
 		x.t.Fatalf("the snapshot does not come back: %v", err)
 	}

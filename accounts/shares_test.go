@@ -31,7 +31,7 @@ func TestNothingToShare(t *testing.T) {
 	if r.s.referral.maxDealAccruals != MaxDealAccruals {
 		t.Errorf("%d accruals are kept", r.s.referral.maxDealAccruals)
 	}
-	r.s.opts.Withdrawal.Percent = 0
+	r.s.settings.Withdrawal.Percent = 0
 	r.deposit(3, "AA", "100")
 	r.do(Command{Kind: Withdraw, User: 3, Currency: "AA", Amount: dec("1")})
 	if r.rows(1)+r.rows(2) != 0 {
@@ -54,7 +54,7 @@ func TestSourceOfABonus(t *testing.T) {
 	r := chain(t)
 	c := DefaultConfig()
 	c.BonusShare = RateOne
-	r.do(Command{Kind: Configure, Config: c})
+	r.rates(c)
 	r.do(Command{Kind: PatchUser, User: 2, Profile: ProfilePatch{StakingLevel: ptr("R1")}})
 	r.do(Command{Kind: AddProfit, User: 3, Currency: "AA", Amount: dec("100"), Profit: accrual.StakeAccrual})
 	others := &r.s.dir.mustFind(2).received.Others

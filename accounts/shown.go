@@ -15,8 +15,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Shown is what readers see of users, keys and money. State decides, and Shown follows: Fold notes what State has
-// reported, and Publish shows it. A reader never waits for either: it loads pointers to values that never change.
+// Shown is what readers see of users, keys and money. State decides, and Shown follows: Fold notes a report of State,
+// and Publish shows what was noted. A reader never waits for either: it loads pointers to values that never change.
 //
 //	table of pages ─> page of 1,024 ─> account: person ─> profile, links, keys ...
 //	                                             balances by currency
@@ -27,7 +27,8 @@ import (
 // Publish replaces each value that has changed, once, however often it has changed. One account is therefore always of
 // one instant, and the sums of one currency add up; two accounts, or two currencies, may be of different publications.
 //
-// Owner: one goroutine at a time calls Fold and Publish (State's lock sees to it). Any goroutine reads.
+// Owner: the goroutine that applies the log calls Take, Fold and Publish, the latter two without State's lock. Any
+// goroutine reads.
 type Shown struct {
 	pages      atomic.Pointer[[]*page] // append-only
 	accounts   atomic.Uint32           // number of accounts, the built-in one included
@@ -35,15 +36,19 @@ type Shown struct {
 	currencies atomic.Pointer[[]*currencyShown]    // by number; append-only
 	codes      atomic.Pointer[[]string]            // by number; append-only
 	links      atomic.Pointer[fifo.Queue[linkRef]] // by link number - 1
-	config     atomic.Pointer[Config]
+	settings   atomic.Pointer[Settings]
+	set        atomic.Uint64 // counts the settings
 	pos        atomic.Uint64
+	published  atomic.Uint64 // number of the last report that is shown
 	keys       *auth.Keys
 	avatars    *Catalogue
 	listener   Listener // nil: none
 
-	next     *Report  // folded and not shown
-	distinct int      // changes of next behind its last compact
-	changed  []uint32 // accounts with a draft
+	empty   []*Report        // see emptyReport
+	next    Report           // folded and not shown: keys, transfers, links, settings and position alone
+	changed []uint32         // accounts with a draft
+	summed  []*currencyShown // currencies with next sums
+	told    []balanceKey     // balances that a publication has changed
 }
 
 // page holds accounts with consecutive numbers, and the values that the next publication shows of them.
@@ -54,13 +59,9 @@ type page struct {
 
 const pageAccounts = 1024
 
-// maxFolded is the number of folded changes beyond which Fold keeps the last one of each balance and receiver alone: a
-// virtual clock that advances far publishes rarely.
-const maxFolded = 1 << 16
-
 // account is one account. It is immutable once it is shown.
 type account struct {
-	*person                    // nil: its record is not shown yet
+	*person
 	received *accrual.Received // nil: nothing
 	balances []shownBalance    // by currency number
 }
@@ -77,17 +78,16 @@ type currencyShown struct {
 	next *totals // what the next publication shows; nil: unchanged
 }
 
-// newShown returns what is applied, without the money that is not durable. The caller holds mu.
+// newShown returns what is applied. The caller holds mu.
 func newShown(s *State) *Shown {
-	v := &Shown{keys: auth.NewKeys(), avatars: s.opts.Avatars, next: &Report{}}
+	v := &Shown{keys: auth.NewKeys(), avatars: builtinAvatars()}
 	v.pages.Store(&[]*page{})
 	v.currencies.Store(&[]*currencyShown{})
-	config, links := s.referral.config, s.dir.linkOwner.Copy()
-	r := &Report{codes: s.balances.currencies, links: &links, config: &config, pos: s.enginePos}
+	settings, links := s.settings, s.dir.linkOwner.Copy()
+	r := &Report{codes: s.balances.currencies, links: &links, settings: &settings, pos: s.report.pos}
 	for n := range s.balances.sums {
-		r.sums = append(r.sums, sumChange{uint32(n), s.balances.sums[n].visible()})
+		r.sums = append(r.sums, sumChange{uint32(n), s.balances.sums[n].totals})
 	}
-	v.Fold(r)
 	for _, u := range s.dir.users {
 		a := v.draft(u.n)
 		a.person = u.person
@@ -96,64 +96,40 @@ func newShown(s *State) *Shown {
 			a.received = &received
 		}
 		for i := range u.rows {
-			a.set(&balanceChange{u.n, u.rows[i].currency, s.balances.visible(u, &u.rows[i]), u.rows[i].held})
+			a.set(&balanceChange{u.n, u.rows[i].currency, u.rows[i].free, u.rows[i].held})
 		}
 	}
-	v.Publish(&Report{})
+	v.Fold(r)
+	v.Publish()
 	v.keys.AddAll(s.keys.All())
+	s.report.pos = 0
 	return v
 }
 
-// Fold notes what State has reported. Readers see it after the next Publish.
-func (v *Shown) Fold(r *Report) {
-	v.next.add(r)
-	if n := len(v.next.balances) + len(v.next.received); n > max(maxFolded, 2*v.distinct) {
-		v.next.compact()
-		v.distinct = len(v.next.balances) + len(v.next.received)
+// emptyReport returns a report whose buffers one that was folded has left.
+func (v *Shown) emptyReport() *Report {
+	last := len(v.empty) - 1
+	if last < 0 {
+		return &Report{}
 	}
-}
-
-// Publish shows what was folded, and returns it. The empty report next takes what is folded from now on.
-func (v *Shown) Publish(next *Report) *Report {
-	r := v.next
-	v.settle()
-	v.showCurrencies(r) // before the balances in them
-	for _, n := range v.changed {
-		p, i := v.slot(n)
-		p.shown[i].Store(p.drafts[i])
-		p.drafts[i] = nil
-		v.count(n)
-	}
-	v.changed = v.changed[:0]
-	v.showSums(r)
-	for _, k := range r.keys {
-		if k.deleted {
-			v.keys.Remove(k.Record().PublicKey)
-		} else {
-			v.keys.Add(k.Key)
-		}
-	}
-	if r.links != nil {
-		v.links.Store(r.links)
-	}
-	if r.config != nil {
-		v.config.Store(r.config)
-	}
-	v.pos.Store(max(v.pos.Load(), r.pos))
-	v.next, v.distinct = next, 0
+	r := v.empty[last]
+	v.empty = v.empty[:last]
 	return r
 }
 
-// settle carries the folded changes over to the drafts of their accounts.
-func (v *Shown) settle() {
-	for _, p := range v.next.users {
+// maxEmpty bounds the reports whose buffers wait for Take: as many as are under way between Take and Fold.
+const maxEmpty = 64
+
+// Fold notes a report of State, and takes it over. Readers see it after the next Publish.
+func (v *Shown) Fold(r *Report) {
+	for _, p := range r.users {
 		v.draft(p.n).person = p
 	}
-	for i := range v.next.balances {
-		v.draft(v.next.balances[i].account).set(&v.next.balances[i])
+	for i := range r.balances {
+		v.draft(r.balances[i].account).set(&r.balances[i])
 	}
-	for i := range v.next.received {
-		c := &v.next.received[i]
+	for i := range r.received {
+		c := &r.received[i]
 		a := v.draft(c.user)
 		p, at := v.slot(c.user)
 		if was := p.shown[at].Load(); a.received == nil || was != nil && was.received == a.received {
@@ -161,6 +137,79 @@ func (v *Shown) settle() {
 		}
 		*a.received = c.Received
 	}
+	v.foldSums(r)
+	n := &v.next
+	n.keys, n.transfers = append(n.keys, r.keys...), append(n.transfers, r.transfers...)
+	if r.links != nil {
+		n.links = r.links
+	}
+	if r.settings != nil {
+		n.settings = r.settings
+	}
+	n.pos, n.no = max(n.pos, r.pos), max(n.no, r.no)
+	if r.reset(); len(v.empty) < maxEmpty {
+		v.empty = append(v.empty, r)
+	}
+}
+
+// foldSums notes the sums of currencies, and makes new currencies known: without sums they are in no list.
+func (v *Shown) foldSums(r *Report) {
+	rows := *v.currencies.Load()
+	if len(r.codes) > len(rows) {
+		codes, longer := r.codes, rows
+		for _, code := range codes[len(rows):] {
+			longer = append(longer, &currencyShown{code: code})
+		}
+		v.codes.Store(&codes)
+		v.currencies.Store(&longer)
+		rows = longer
+	}
+	for i := range r.sums {
+		row := rows[r.sums[i].currency]
+		if row.next == nil {
+			row.next = new(totals)
+			v.summed = append(v.summed, row)
+		}
+		*row.next = r.sums[i].totals
+	}
+}
+
+// Publish shows what was folded, and tells the listener.
+func (v *Shown) Publish() {
+	for _, n := range v.changed {
+		p, i := v.slot(n)
+		was, is := p.shown[i].Load(), p.drafts[i]
+		p.shown[i].Store(is)
+		p.drafts[i] = nil
+		v.count(n)
+		if v.listener != nil {
+			v.compare(was, is)
+		}
+	}
+	v.changed = v.changed[:0]
+	for _, row := range v.summed {
+		row.sums.Store(row.next)
+		row.next = nil
+	}
+	v.summed = v.summed[:0]
+	for _, k := range v.next.keys {
+		if k.deleted {
+			v.keys.Remove(k.Record().PublicKey)
+		} else {
+			v.keys.Add(k.Key)
+		}
+	}
+	if v.next.links != nil {
+		v.links.Store(v.next.links)
+	}
+	if v.next.settings != nil {
+		v.settings.Store(v.next.settings)
+		v.set.Add(1)
+	}
+	v.pos.Store(max(v.pos.Load(), v.next.pos))
+	v.published.Store(max(v.published.Load(), v.next.no))
+	v.tell()
+	v.next.reset()
 }
 
 // slot returns the page of account n, which it creates if need be, and the place in it.
@@ -172,6 +221,20 @@ func (v *Shown) slot(n uint32) (*page, uint32) {
 		v.pages.Store(&longer)
 	}
 	return pages[n/pageAccounts], n % pageAccounts
+}
+
+// compare notes the balances of an account that a publication has changed.
+func (v *Shown) compare(was, is *account) {
+	i := 0
+	for k := range is.balances {
+		b := &is.balances[k]
+		if was != nil && i < len(was.balances) && was.balances[i].currency == b.currency {
+			if i++; was.balances[i-1] == *b {
+				continue
+			}
+		}
+		v.told = append(v.told, balanceKey{is.n, b.currency})
+	}
 }
 
 // draft returns the value of account n that the next publication shows.
@@ -254,48 +317,13 @@ func (v *Shown) count(n uint32) {
 	}
 }
 
-// showCurrencies makes new currencies known.
-func (v *Shown) showCurrencies(r *Report) {
-	rows := *v.currencies.Load()
-	if len(r.codes) <= len(rows) {
-		return
-	}
-	codes, longer := r.codes, rows
-	for _, code := range codes[len(rows):] {
-		longer = append(longer, &currencyShown{code: code})
-	}
-	v.codes.Store(&codes)
-	v.currencies.Store(&longer)
-}
-
-// showSums replaces the sums of the currencies that have changed.
-func (v *Shown) showSums(r *Report) {
-	rows := *v.currencies.Load()
-	for i := range r.sums {
-		row := rows[r.sums[i].currency]
-		if row.next == nil {
-			row.next = new(totals)
-		}
-		*row.next = r.sums[i].totals
-	}
-	for i := range r.sums {
-		if row := rows[r.sums[i].currency]; row.next != nil {
-			row.sums.Store(row.next)
-			row.next = nil
-		}
-	}
-}
-
 // account returns account n, nil for an unknown one.
 func (v *Shown) account(n uint32) *account {
 	pages := *v.pages.Load()
 	if int(n/pageAccounts) >= len(pages) {
 		return nil
 	}
-	if a := pages[n/pageAccounts].shown[n%pageAccounts].Load(); a != nil && a.person != nil {
-		return a
-	}
-	return nil
+	return pages[n/pageAccounts].shown[n%pageAccounts].Load()
 }
 
 // idShard holds the numbers of the users whose ids begin with the same bits. A user is at the first free place from the
@@ -305,8 +333,7 @@ type idShard struct {
 	users  int // the owner's
 }
 
-// idShards is the number of shards: one of a million users has 250, so that no record waits for the copy of
-// a large one.
+// idShards is the number of shards: one of a million users has 250, so that no record waits for the copy of a large one.
 const idShards = 4096
 
 func shardOf(id uuid.UUID) uint32 { return binary.LittleEndian.Uint32(id[:]) % idShards }
@@ -360,9 +387,9 @@ func (v *Shown) Listen(l Listener) { v.listener = l }
 // Listener learns what a publication has shown. Its methods run on the goroutine that has published, under no lock of
 // the accounts, and do not wait.
 type Listener interface {
-	// BalanceChanged is called for a balance that has changed, at least once.
+	// BalanceChanged is called once for each balance that is shown with another value than before.
 	BalanceChanged(account uint32, currencyCode string)
-	// Transferred is called for each deposit, profit and withdrawal, in the order of the records, behind
+	// Transferred is called for each deposit, profit and withdrawal, in the order of the log, behind
 	// BalanceChanged of the same money. amount is the change of the balance.
 	Transferred(account uint32, currencyCode string, amount fixed.I128)
 	// KeyDeleted is called with the number (auth.Principal.Key) of each deleted key, which verifies nothing any more.
@@ -370,19 +397,20 @@ type Listener interface {
 }
 
 // tell passes what a publication has shown to the listener.
-func (v *Shown) tell(r *Report) {
+func (v *Shown) tell() {
 	l := v.listener
 	if l == nil {
 		return
 	}
 	codes := v.codesShown()
-	for i := range r.balances {
-		l.BalanceChanged(r.balances[i].account, codes[r.balances[i].currency])
+	for _, b := range v.told {
+		l.BalanceChanged(b.account, codes[b.currency])
 	}
-	for _, t := range r.transfers {
+	v.told = spare(v.told)
+	for _, t := range v.next.transfers {
 		l.Transferred(t.user, t.currency, t.amount)
 	}
-	for _, k := range r.keys {
+	for _, k := range v.next.keys {
 		if k.deleted {
 			l.KeyDeleted(k.Number())
 		}
@@ -401,17 +429,18 @@ func (v *Shown) differs(s *State) error {
 		}
 		for i := range u.rows {
 			r := &u.rows[i]
-			if a.balance(r.currency) != (shownBalance{r.currency, s.balances.visible(u, r), r.held}) {
+			if a.balance(r.currency) != (shownBalance{r.currency, r.free, r.held}) {
 				return fmt.Errorf("account %d: another balance of %s is shown", u.n, s.balances.currencies[r.currency])
 			}
 		}
-		if got := v.Accruals(u.n); got.Deals.Len() != u.received.Deals.Len() ||
-			got.Others.Len() != u.received.Others.Len() || got.Archive.Len() != u.received.Archive.Len() {
+		got, want := v.Accruals(u.n), &u.received
+		if got.Deals.Len() != want.Deals.Len() || got.Others.Len() != want.Others.Len() ||
+			got.Archive.Len() != want.Archive.Len() {
 			return fmt.Errorf("account %d: other accruals are shown", u.n)
 		}
 	}
 	for n := range s.balances.sums {
-		if got := (*v.currencies.Load())[n].sums.Load(); *got != s.balances.sums[n].visible() {
+		if got := (*v.currencies.Load())[n].sums.Load(); *got != s.balances.sums[n].totals {
 			return fmt.Errorf("%s: other totals are shown", s.balances.currencies[n])
 		}
 	}

@@ -1,22 +1,17 @@
 package accounts
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
-	"tickhive/internal/clock"
 	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
 )
 
 // readAll calls every reader about an account.
@@ -86,7 +81,7 @@ func tradersOf(t testing.TB, users int) (*rig, []uint32) {
 	return r, all
 }
 
-// Readers, the loop and the store run at once. What a reader gets is of one instant: the worth of an account does not
+// Readers, handlers and the loop run at once. What a reader gets is of one instant: the worth of an account does not
 // change by a trade, and each row of the totals adds up.
 func TestReadersSeeWholeChanges(t *testing.T) {
 	r, users := tradersOf(t, 3)
@@ -125,18 +120,27 @@ func TestReadersSeeWholeChanges(t *testing.T) {
 			}
 		})
 	}
-	writers.Go(func() { // the loop
-		loop := Sink{r.s}
-		for i := range 300 {
-			for _, e := range r.trades(users[i%2], users[1-i%2], 3) {
-				r.pos++
-				loop.Fold([]engine.Event{e}, r.pos)
+	writers.Go(func() { // handlers
+		for range 300 {
+			p := OrderParams{Account: one, Side: engine.Buy, Price: 10_000, Amount: 10_000}
+			held, reason := r.s.Reserve(p)
+			aside, reject := r.s.SetAside(&Command{Kind: Withdraw, User: one, Currency: "BTC", Amount: dec("1")})
+			if reason != engine.NotRejected || reject != nil {
+				t.Errorf("%s, %v", reason, reject)
 			}
-			loop.Publish(0)
+			r.s.Release(held)
+			aside.Release()
 		}
 	})
-	writers.Go(func() { // the store
+	writers.Go(func() { // the loop
 		for i := range 150 {
+			for range 2 {
+				for _, e := range r.trades(users[i%2], users[1-i%2], 3) {
+					r.pos++
+					r.s.FoldEvents([]engine.Event{e}, r.pos)
+				}
+				r.s.View()
+			}
 			name := fmt.Sprint("name-", i)
 			u := r.user(ProfilePatch{})
 			r.deposit(other, "USDT", "1")
@@ -147,15 +151,15 @@ func TestReadersSeeWholeChanges(t *testing.T) {
 			}
 			r.invite(u, other)
 			r.do(Command{Kind: AddProfit, User: u, Currency: "USDT", Amount: dec("1"), Profit: accrual.StakeAccrual})
-			key := r.do(Command{Kind: CreateKey, User: other, Key: auth.KeyRequest{Name: "k"}}).Key.PublicKey
-			if r.s.Publish(); i%10 != 0 {
+			key := r.do(Command{Kind: CreateKey, User: other, Key: asked(auth.KeyRequest{Name: "k"})}).Key.PublicKey
+			if i%10 != 0 {
 				r.do(Command{Kind: DeleteKey, User: other, PublicKey: key})
 			}
 			if i%50 == 49 {
 				r.s.AppendSnapshot(nil)
 			}
 		}
-		r.s.Publish()
+		r.s.View()
 	})
 	writers.Wait()
 	close(end)
@@ -200,7 +204,7 @@ func TestWhatAReaderHasStays(t *testing.T) {
 		r.do(Command{Kind: PatchUser, User: up, Profile: ProfilePatch{Level: ptr(int64(i)), StakingLevel: ptr("R" +
 			fmt.Sprint(i%3))}})
 		r.do(Command{Kind: AddProfit, User: users[0], Currency: "BTC", Amount: dec("1"), Profit: accrual.StakeAccrual})
-		r.s.Publish()
+		r.s.View()
 	}
 	for i, a := range before {
 		if got := say(a); got != texts[i] {
@@ -209,11 +213,13 @@ func TestWhatAReaderHasStays(t *testing.T) {
 	}
 }
 
-// Fold allocates nothing. Publish allocates one value for each account and for each currency that has changed, however
+// Take and Fold allocate nothing beside one value for each account and for each currency that changes, however
+// often, until the next publication. Publish shows these.
+// Publish allocates one value for each account and for each currency that has changed, however
 // often.
 func TestShownAllocates(t *testing.T) {
 	r, users := tradersOf(t, 8)
-	loop := Sink{r.s}
+	v := r.s.Shown()
 	for _, changed := range []int{2, 8} {
 		slice := func() []engine.Event {
 			var events []engine.Event
@@ -229,126 +235,159 @@ func TestShownAllocates(t *testing.T) {
 		next := 0
 		fold := func() {
 			r.pos++
-			loop.Fold(runs[next], r.pos)
+			r.s.FoldEvents(runs[next], r.pos)
+			v.Fold(r.s.Take())
 			next++
 		}
 		for range 10 { // buffers grow
 			fold()
-			loop.Publish(0)
+			v.Publish()
 		}
 		if n := testing.AllocsPerRun(50, func() { fold() }); n > 0.1 {
 			t.Errorf("%d accounts: a fold allocates %g times", changed, n)
 		}
-		loop.Publish(0)
-		loop.Publish(0)
-		if n := testing.AllocsPerRun(50, func() { fold(); loop.Publish(0) }); n > float64(changed+2) {
+		v.Publish()
+		v.Publish()
+		if n := testing.AllocsPerRun(50, func() { fold(); v.Publish() }); n > float64(changed+2) {
 			t.Errorf("%d accounts: a publication allocates %g times", changed, n)
 		}
 	}
 }
 
 // A clock that advances far publishes once at its end. What waits for that is bounded by the balances, and the listener
-// is told of each.
+// is told of each, once.
 func TestWhatWaitsToBeShownIsBounded(t *testing.T) {
 	r, users := tradersOf(t, 4)
 	up := r.user(ProfilePatch{})
 	for _, u := range users {
 		r.invite(u, up)
 	}
-	l := map[balanceKey]bool{}
 	v := r.s.View()
-	v.Listen(&told{changed: func(account uint32, code string) {
-		l[balanceKey{account, r.s.balances.currency(code)}] = true
-	}})
-	loop := Sink{r.s}
-	for i := range 3 * maxFolded / 4 {
+	l := &told{}
+	v.Listen(l)
+	for i := range 50_001 {
 		events := r.trades(users[i%4], users[(i+1)%4], 1)
 		events[0].TakerFee = RateOne / 100
 		r.pos++
-		loop.Fold(events, r.pos)
+		r.s.FoldEvents(events, r.pos)
+		v.Fold(r.s.Take())
 	}
-	if n := len(v.next.balances) + len(v.next.received); n > maxFolded {
-		t.Errorf("%d changes wait", n)
+	if n := &v.next; len(n.balances)+len(n.received)+len(n.sums) != 0 || len(v.changed) != 5 || len(v.summed) != 1+1 {
+		t.Errorf("%d accounts, %d currencies and %d changes wait", len(v.changed), len(v.summed), len(n.balances))
 	}
 	before := v.Balance(users[0], "USDT")
-	if loop.Publish(0); v.Balance(users[0], "USDT") == before || len(l) != 9 {
-		t.Errorf("the listener was told of %d balances", len(l))
+	if v.Publish(); v.Balance(users[0], "USDT") == before || l.balances != 7 {
+		t.Errorf("the listener was told of %d balances", l.balances)
 	}
-	r.check()
+	v.Publish()
+	if r.check(); l.balances != 7 {
+		t.Errorf("the listener was told of %d balances after a publication of nothing", l.balances)
+	}
 }
 
-// A record's effect is shown once it is durable, and its key verifies nothing before; after a failed sync neither is.
-func TestRecordsAreShownOnceTheyAreDurable(t *testing.T) {
-	x := &exchange{t: t, fs: vfstest.NewMem(), clock: clock.NewManual(t0)}
-	x.open()
-	v := x.s.Shown()
-	x.do(Command{Kind: CreateUser})
+// What a command or an event changes is shown with the publication behind the Fold of its report, and not before: with
+// its position, which moves also where a record has no event, and its key verifies nothing until then.
+func TestReportsAreShownWhenTheyArePublished(t *testing.T) {
+	r := newRig(t)
+	r.pair()
+	r.user(ProfilePatch{})
+	v := r.s.View()
+	old := r.do(Command{Kind: CreateKey, User: 1, Key: asked(auth.KeyRequest{Name: "old"})}).Key.PublicKey
+	r.s.View()
 	verifier := auth.NewVerifier(v.Index(), auth.Options{})
-	old := x.do(Command{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "old"}}).Key.PublicKey
 	look := func() string {
 		u, _ := v.User(1)
 		_, unknown := verifier.Identify(t0, []byte(old), netip.MustParseAddr("127.0.0.1"))
-		return fmt.Sprint(v.UserCount(), u.Nickname, len(v.Keys(1, t0)), len(v.Ambassador(1).Links), unknown)
+		return fmt.Sprint(v.UserCount(), u.Nickname, len(v.Keys(1, t0)), len(v.Ambassador(1).Links), unknown,
+			v.Balances(1), v.Totals(), v.Pos(), v.UserInfo(1).ReferralsLevelInfos, v.SwitchOf(1))
 	}
-	for _, cmd := range []Command{
-		{Kind: PatchUser, User: 1, Profile: ProfilePatch{Nickname: ptr("another"), IsAmbassador: ptr(true)}},
-		{Kind: CreateLink, User: 1, DiscountPercent: dec("5")},
-		{Kind: CreateUser},
-		{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "new"}},
-		{Kind: DeleteKey, User: 1, PublicKey: old},
+	command := func(cmd Command) func() { return func() { r.do(cmd) } }
+	for name, step := range map[string]func(){
+		"patch":    command(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{Nickname: ptr("xy")}}),
+		"user":     command(Command{Kind: CreateUser}),
+		"key":      command(Command{Kind: CreateKey, User: 1, Key: asked(auth.KeyRequest{Name: "new"})}),
+		"old key":  command(Command{Kind: DeleteKey, User: 1, PublicKey: old}),
+		"deposit":  command(Command{Kind: Deposit, User: 1, Currency: "AA", Amount: dec("1")}),
+		"switch":   command(Command{Kind: SetSwitch, User: 1, Timeout: MinSwitch}),
+		"settings": func() { r.rates(Config{Levels: []uint32{1}}) },
+		"nothing":  func() { r.pos++; r.s.FoldEvents(nil, r.pos) },
 	} {
-		before, checked := look(), false
-		once := sync.OnceFunc(func() {
-			checked = true
-			Sink{x.s}.Publish(0)
-			if got := look(); got != before {
-				t.Errorf("kind %d: %s is shown while the disk works, before %s", cmd.Kind, got, before)
-			}
-		})
-		x.fs.Before(func(op vfstest.Op) vfstest.Fault {
-			if op.Kind == vfstest.OpSync {
-				once()
-			}
-			return vfstest.Fault{}
-		})
-		x.do(cmd)
-		x.fs.Before(nil)
-		if got := look(); got == before || !checked {
-			t.Errorf("kind %d: %s is shown after the answer, as before", cmd.Kind, got)
+		before := look()
+		step()
+		report := r.s.Take()
+		if report == nil || r.s.Take() != nil {
+			t.Fatalf("%s: it is reported %t", name, report != nil)
 		}
-	}
-	before := look()
-	x.fs.Before(func(op vfstest.Op) vfstest.Fault {
-		if op.Kind == vfstest.OpSync {
-			return vfstest.Fault{Err: vfstest.ErrInjected}
+		if v.Publish(); look() != before {
+			t.Errorf("%s: it is shown before it is folded", name)
 		}
-		return vfstest.Fault{}
-	})
-	_, err := x.store.Do(Command{Kind: CreateUser})
-	loop := Sink{x.s}
-	if loop.Publish(0); !errors.Is(err, wal.ErrOutcomeUnknown) || look() != before {
-		t.Errorf("%v, %s is shown, before %s", err, look(), before)
+		if v.Fold(report); look() != before {
+			t.Errorf("%s: it is shown before it is published", name)
+		}
+		if v.Publish(); look() == before || v.Pos() != r.pos {
+			t.Errorf("%s: %s is shown at %d, as before", name, look(), v.Pos())
+		}
+		r.check()
 	}
-	_ = x.store.Close()
 }
 
-// A withdrawal that could not be written is not shown any more.
-func TestAnAbandonedWithdrawalIsTakenBack(t *testing.T) {
-	r, users := tradersOf(t, 1)
-	v, want := r.s.View(), r.s.View().Balance(users[0], "USDT")
-	total := v.Totals()
-	withdraw := Command{Kind: Withdraw, User: users[0], Currency: "USDT", Amount: dec("10")}
-	if _, err := r.s.Plan(r.now, withdraw); err != nil {
-		t.Fatal(err)
+// One report has the last of several changes of a balance, in the order of the log, whatever made them; so has each of
+// several reports that wait for one publication.
+func TestAReportHasTheLastChangeOfABalance(t *testing.T) {
+	r, users := tradersOf(t, 2)
+	v, l := r.s.View(), &told{}
+	v.Listen(l)
+	trade := func() {
+		r.pos++
+		r.s.FoldEvents(r.trades(users[0], users[1], 1), r.pos)
 	}
-	Sink{r.s}.Publish(0)
-	if got := v.Balance(users[0], "USDT"); got.Free != want.Free.Minus(dec("10.01")) {
-		t.Errorf("%s is shown beside a planned withdrawal", text(got.Free))
+	deposit := func() { r.deposit(users[0], "USDT", "5") }
+	for _, steps := range [][]func(){{trade, deposit}, {deposit, trade}, {deposit, deposit}, {trade, trade, trade}} {
+		for _, each := range []bool{false, true} { // a report for each step, or for all
+			for _, step := range steps {
+				if step(); each {
+					v.Fold(r.s.Take())
+				}
+			}
+			if report := r.s.Take(); report != nil {
+				v.Fold(report)
+			}
+			v.Publish()
+			for _, row := range r.s.dir.users[users[0]].rows {
+				b := v.Balance(users[0], r.s.balances.currencies[row.currency])
+				if b.Free != row.free || b.Held != row.held {
+					t.Errorf("%s is shown, want %s", text(b.Free), text(row.free))
+				}
+			}
+			r.check()
+		}
 	}
-	r.s.Abandon()
-	if got := v.Balance(users[0], "USDT"); got != want || !slices.Equal(v.Totals(), total) {
-		t.Errorf("%+v is shown, want %+v; totals %+v", got, want, v.Totals())
+	// A balance that is as it was is not told of.
+	l.balances = 0
+	trade()
+	r.pos++
+	r.s.FoldEvents(r.trades(users[1], users[0], 1), r.pos)
+	if r.s.View(); l.balances != 0 {
+		t.Errorf("the listener was told of %d balances that are as they were", l.balances)
 	}
+}
+
+// A state that nobody reads reports nothing. What it has at the first Shown is shown, with the position.
+func TestReportsBeginWithTheFirstShown(t *testing.T) {
+	r := newRig(t)
+	r.pos++
+	r.s.FoldEvents([]engine.Event{{
+		Kind: engine.EventPair, Seq: r.next(0),
+		Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6},
+	}}, r.pos)
+	r.deposit(r.do(Command{Kind: CreateUser}).User.Number, "USDT", "5")
+	if r.s.Take() != nil || len(r.s.report.balances)+len(r.s.report.users)+len(r.s.report.transfers) != 0 {
+		t.Errorf("%+v is reported", r.s.report)
+	}
+	if v := r.s.Shown(); text(v.Balance(1, "USDT").Free) != "5.0" || v.Pos() != 1 || r.s.Take() != nil {
+		t.Errorf("%+v is shown at %d", v.Balance(1, "USDT"), v.Pos())
+	}
+	r.check()
 }
 
 // Users are found by their ids, over many pages and before and behind a restart. No other id finds any.
@@ -358,7 +397,7 @@ func TestUsersAreFoundByID(t *testing.T) {
 	for n := range users {
 		r.user(ProfilePatch{})
 		if n%500 == 0 {
-			r.s.Publish()
+			r.s.View()
 		}
 	}
 	for range 2 {
@@ -375,7 +414,7 @@ func TestUsersAreFoundByID(t *testing.T) {
 		}
 		r.restart()
 	}
-	if n, ok := New(testOptions()).Shown().NumberOf(UserID(1)); ok {
+	if n, ok := New(testSettings()).Shown().NumberOf(UserID(1)); ok {
 		t.Errorf("an empty state has user %d", n)
 	}
 }
@@ -385,9 +424,8 @@ func BenchmarkShown(b *testing.B) {
 	for _, currencies := range []int{2, 5, 12} {
 		b.Run(fmt.Sprint(currencies), func(b *testing.B) {
 			const users = 1024
-			s := New(testOptions())
-			v, spare := s.Shown(), &Report{}
-			r := &Report{}
+			s := New(testSettings())
+			v, r := s.Shown(), &Report{}
 			for c := range currencies {
 				r.codes = append(r.codes, fmt.Sprint("C", c))
 			}
@@ -407,17 +445,15 @@ func BenchmarkShown(b *testing.B) {
 				}
 			}
 			v.Fold(r)
-			spare = v.Publish(spare)
-			spare.reset()
+			v.Publish()
 			b.ReportAllocs()
 			n := uint32(0)
 			for b.Loop() {
-				r.reset()
+				r = v.emptyReport()
 				change(r, n%users)
 				v.Fold(r)
 				if n++; n%64 == 0 {
-					spare = v.Publish(spare)
-					spare.reset()
+					v.Publish()
 				}
 			}
 		})

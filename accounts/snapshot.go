@@ -16,90 +16,43 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; a snapshot of another version is refused.
-const SnapshotVersion = 6
+const SnapshotVersion = 7
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
-// sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has no
-// reservations: they end with the process.
+// sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has neither
+// reservations nor asides: they end with the process.
 //
-//	version | lastNs, enginePos | config | totals by currency | pairs | users (profile,
-//	inviter, links, keys, level changes, balances, halt, switch) | receivers of the deal accruals kept,
-//	oldest first | open holds | accruals and archive by receiver
+//	version | settings | totals by currency | pairs | users (profile, inviter, links, keys, level changes, balances,
+//	halt, switch) | receivers of the deal accruals kept, oldest first | open holds | accruals and archive by receiver
 //
 // Money takes 16 bytes, and a sum (balances, totals, archive) 24, the least significant word first.
 type snapshot struct {
 	walker
 	s     *State
-	bare  bool // without the time and the position of the last record
-	users int  // number of users in the snapshot
+	users int // number of users in the snapshot
 
 	// A snapshot identifies a currency by its rank in the order of codes. Decoding numbers the currencies by
 	// rank.
 	byNo []uint32 // currency number of each rank
 	rank []uint32 // rank of each currency number
 
-	written  []row // balances of the account that is being encoded
-	orders   []orderHold
-	received []receivedBy
+	written []row // balances of the account that is being encoded
 }
 
-// receivedBy holds the accruals that one user received.
-type receivedBy struct {
-	to uint32
-	accrual.Received
-}
-
-// AppendSnapshot appends the whole state, secrets included. Only the store's goroutine may call it. Folds wait
-// while it encodes the users and copies the holds. It encodes the holds and the accruals afterwards, because
-// the copies and the accruals never change.
+// AppendSnapshot appends the whole state, secrets included. Reservations wait while it encodes.
 func (s *State) AppendSnapshot(dst []byte) []byte {
-	s.Abandon()
-	s.mu.Lock()
-	s.snapshotPos = s.enginePos
-	s.mu.Unlock()
-	return s.encode(dst, false)
-}
-
-// AppendState appends the whole state without the time of the last record and the position of the market: records that
-// change nothing, such as those before a snapshot, leave its bytes as they are. Only the store's goroutine may call it.
-func (s *State) AppendState(dst []byte) []byte {
-	s.Abandon()
-	return s.encode(dst, true)
-}
-
-func (s *State) encode(dst []byte, bare bool) []byte {
-	w := snapshot{walker: walker{wire.Writer(dst)}, s: s, bare: bare}
-	w.U8(new(uint8(SnapshotVersion)), SnapshotVersion)
 	s.mu.RLock()
-	w.figures()
-	w.copyRest()
-	s.mu.RUnlock()
-	slices.SortFunc(w.orders, func(a, b orderHold) int { return cmp.Compare(a.id, b.id) })
-	w.rest()
+	defer s.mu.RUnlock()
+	w := snapshot{walker: walker{wire.Writer(dst)}, s: s}
+	w.state()
 	return w.Bytes()
 }
 
-// Clone returns a state that equals s and shares nothing with it. Only the store's goroutine may call it.
-func (s *State) Clone() (*State, error) {
-	was := s.ReflectsSeq()
-	b := s.AppendSnapshot(nil)
-	s.mu.Lock()
-	s.snapshotPos = was // no snapshot is stored
-	s.mu.Unlock()
-	return DecodeSnapshot(b, s.opts)
-}
-
 // DecodeSnapshot decodes the bytes of AppendSnapshot. The state shares nothing with b.
-func DecodeSnapshot(b []byte, opts Options) (*State, error) {
-	s := New(opts)
+func DecodeSnapshot(b []byte) (*State, error) {
+	s := newState()
 	w := snapshot{walker: walker{wire.Reader(b)}, s: s}
-	var version uint8
-	if w.U8(&version, 1<<8-1); version != SnapshotVersion {
-		return nil, fmt.Errorf("accounts: the snapshot has version %d, and this program reads %d alone", version,
-			SnapshotVersion)
-	}
-	w.figures()
-	w.rest()
+	w.state()
 	err := w.End()
 	if err == nil {
 		err = s.complete()
@@ -107,24 +60,18 @@ func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("accounts: snapshot: %w", err)
 	}
-	s.snapshotPos = s.enginePos
 	return s, nil
 }
 
-// figures encodes the sections that mu guards. The caller must hold mu.
-func (w *snapshot) figures() {
-	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.referral.config
-	if w.bare {
-		lastNs, enginePos = 0, 0
+func (w *snapshot) state() {
+	version := uint8(SnapshotVersion)
+	if w.U8(&version, 1<<8-1); version != SnapshotVersion {
+		w.Fail("version %d, and this program reads %d alone", version, SnapshotVersion)
+		return
 	}
-	if w.Reading() {
-		config = Config{}
-	}
-	w.I64(&lastNs)
-	w.U64(&enginePos)
-	w.config(&config)
-	if w.Reading() {
-		w.s.lastNs, w.s.enginePos, w.s.referral.config = lastNs, enginePos, config
+	settings := w.s.settings
+	if settings.Code(w.Coder); w.Reading() {
+		w.s.settings, w.s.referral.config = settings, settings.Referral
 	}
 	w.currencies()
 	w.pairs()
@@ -134,35 +81,40 @@ func (w *snapshot) figures() {
 		w.user(&to)
 		push(w.walker, &w.s.referral.dealQueue, to)
 	}
+	w.orders()
+	w.received()
 }
 
-// copyRest copies the data of the other sections. The caller must hold mu.
-func (w *snapshot) copyRest() {
-	for _, u := range w.s.dir.users {
-		if !u.received.Empty() {
-			w.received = append(w.received, receivedBy{u.n, u.received.Copy()})
+func (w *snapshot) orders() {
+	ids := slices.Sorted(maps.Keys(w.s.holds.orders))
+	for i := range w.each(len(ids)) {
+		var o orderHold
+		if !w.Reading() {
+			o = *w.s.holds.orders[ids[i]]
 		}
-	}
-	w.orders = make([]orderHold, 0, len(w.s.holds.orders))
-	for _, o := range w.s.holds.orders {
-		w.orders = append(w.orders, *o)
-	}
-}
-
-func (w *snapshot) rest() {
-	for i := range w.each(len(w.orders)) {
-		o := at(w.walker, w.orders, i)
 		if w.order(&o); w.Reading() {
 			w.addOrder(&o)
 		}
 	}
-	for i := range w.each(len(w.received)) {
-		r := at(w.walker, w.received, i)
-		w.user(&r.to)
+}
+
+func (w *snapshot) received() {
+	var users []uint32
+	for _, u := range w.s.dir.users {
+		if !u.received.Empty() {
+			users = append(users, u.n)
+		}
+	}
+	for i := range w.each(len(users)) {
+		to, r := at(w.walker, users, i), accrual.Received{}
+		if !w.Reading() {
+			r = w.s.dir.users[to].received.Copy()
+		}
+		w.user(&to)
 		w.accruals(&r.Deals)
 		w.accruals(&r.Others)
 		if w.archive(&r.Archive); w.Reading() {
-			w.addReceived(&r)
+			w.addReceived(to, r)
 		}
 	}
 }
@@ -237,7 +189,6 @@ func (w *snapshot) pairs() {
 		w.currency(&p.quote)
 		w.U8(&price, fixed.Scale)
 		w.U8(&amount, fixed.Scale)
-		w.U64(&p.seq)
 		if !w.Reading() {
 			continue
 		}
@@ -289,7 +240,9 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec); w.Reading() && w.Err() == nil {
+		w.newKey(&rec.NewKey)
+		w.I64(&rec.CreatedNs)
+		if w.text(&rec.CreatedBy); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.Add(u.n, u.id, rec))
 		}
 	}
@@ -421,12 +374,12 @@ func (w *snapshot) addOrder(o *orderHold) {
 }
 
 // addReceived adds the decoded accruals of a receiver.
-func (w *snapshot) addReceived(r *receivedBy) {
-	u := w.s.dir.users[r.to]
+func (w *snapshot) addReceived(to uint32, r accrual.Received) {
+	u := w.s.dir.users[to]
 	if !u.received.Empty() {
-		w.Fail("the accruals of user %d twice", r.to)
+		w.Fail("the accruals of user %d twice", to)
 	}
-	u.received = r.Received
+	u.received = r
 	w.s.referral.commandAccruals += u.received.Others.Len()
 }
 
@@ -468,8 +421,5 @@ func (s *State) complete() error {
 			return err
 		}
 	}
-	if err := s.check(); !errors.Is(err, ErrOverdrawn) {
-		return err
-	}
-	return nil // an accepted loss had led there before the snapshot
+	return s.check()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
-	"time"
 
 	"tickhive/accounts/auth"
 	"tickhive/engine"
@@ -16,7 +15,7 @@ import (
 // refusedState requires that a snapshot is refused with a message, or accepted for "".
 func refusedState(t *testing.T, name string, b []byte, says string) *State {
 	t.Helper()
-	s, err := DecodeSnapshot(b, testOptions())
+	s, err := DecodeSnapshot(b)
 	if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 		t.Errorf("%s: %v, want %q", name, err, says)
 	}
@@ -117,13 +116,22 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 			},
 			"an Ed25519 public key of 31 bytes",
 		},
-		"rates": {func(s *State, _ *orderHold) { s.referral.config.Levels[0] = RateOne }, "sum to more than the fee"},
+		"rates": {
+			func(s *State, _ *orderHold) { s.settings.Referral.Levels[0] = RateOne }, "sum to more than the fee",
+		},
+		"commission": {
+			func(s *State, _ *orderHold) { s.settings.Withdrawal.Minimum = dec("-1") }, "a commission is negative",
+		},
+		"currency of a commission": {
+			func(s *State, _ *orderHold) { s.settings.Commissions[0].Currency = strings.Repeat("A", 21) },
+			"text of 21 bytes",
+		},
 		"sums": {
 			func(s *State, _ *orderHold) { s.balances.sums[0].deposited = fixed.I192{} },
 			"deposited - withdrawn",
 		},
 	} {
-		s, err := DecodeSnapshot(base, testOptions())
+		s, err := DecodeSnapshot(base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,21 +139,18 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 		refusedState(t, name, s.AppendSnapshot(nil), x.says)
 	}
 	refusedState(t, "a byte more", append(bytes.Clone(base), 0), "1 bytes left over")
-	refusedState(t, "no bytes", nil, "version 0")
+	refusedState(t, "no bytes", nil, "ends inside a field")
 	base[0] = SnapshotVersion - 1
-	refusedState(t, "version 5", base, "the snapshot has version 5, and this program reads 6 alone")
+	refusedState(t, "version 6", base, "version 6, and this program reads 7 alone")
 	base[0] = SnapshotVersion + 1
-	refusedState(t, "version 7", base, "the snapshot has version 7, and this program reads 6 alone")
+	refusedState(t, "version 8", base, "version 8, and this program reads 7 alone")
 }
 
-// Taking a snapshot changes nothing, and a restored state has everything that follows from it: its position, the number
-// of accruals of commands, the owners of links, balances that are held alone.
+// Taking a snapshot changes nothing, and a restored state has everything that follows from it: the number of
+// accruals of commands, the owners of links, balances that are held alone.
 func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	base := richSnapshot(t)
 	s := refusedState(t, "rich", base, "")
-	if s.ReflectsSeq() != s.EnginePos() || s.EnginePos() == 0 {
-		t.Errorf("position %d, folded %d", s.ReflectsSeq(), s.EnginePos())
-	}
 	pair := s.holds.pairs[0]
 	s.AppendSnapshot(nil)
 	if s.holds.pairs[0] != pair {
@@ -180,48 +185,18 @@ func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	r.balance(user, "USDT", "0.0", "1.0")
 }
 
-// A record that changes nothing, as one is written for a snapshot of the market that is due, changes the time and the
-// position of a snapshot alone, and not the bytes of which the state hash is made. A deposit changes them.
-func TestARecordThatChangesNothingLeavesTheStateAsItIs(t *testing.T) {
-	r := newRig(t)
-	r.pair()
-	user := r.user(ProfilePatch{})
-	r.deposit(user, "USDT", "1")
-	state, snapshot := string(r.s.AppendState(nil)), string(r.s.AppendSnapshot(nil))
-	r.now += int64(time.Hour)
-	r.fold(func(fold) {})
-	r.do(Command{Kind: Configure, Config: r.s.referral.config})
-	if string(r.s.AppendState(nil)) != state {
-		t.Error("the same rates at a later time have changed the state")
-	}
-	if string(r.s.AppendSnapshot(nil)) == snapshot || r.s.LastNs() != r.now {
-		t.Errorf("the snapshot does not have the time %d of the record: %d", r.now, r.s.LastNs())
-	}
-	r.restart()
-	if string(r.s.AppendState(nil)) != state || r.s.LastNs() != r.now || r.s.EnginePos() != r.pos {
-		t.Errorf("a restored snapshot has the time %d and the position %d", r.s.LastNs(), r.s.EnginePos())
-	}
-	r.deposit(user, "USDT", "1")
-	if string(r.s.AppendState(nil)) == state {
-		t.Error("a deposit has not changed the state")
-	}
-}
-
 // header encodes what comes before the currencies of an empty state.
 func header(version uint8) []byte {
 	return wire.Append(nil, func(c *wire.Coder) {
-		zero, config := int64(0), DefaultConfig()
-		w := walker{c}
-		w.U8(&version, 9)
-		w.I64(&zero)
-		w.I64(&zero)
-		w.config(&config)
+		settings := testSettings()
+		c.U8(&version, 9)
+		settings.Code(c)
 	})
 }
 
 // Lists that no state has are refused: of users, of currencies that do not exist, of the accruals of a user twice.
 func TestListsOfSnapshotsHaveBounds(t *testing.T) {
-	empty := New(testOptions()).AppendSnapshot(nil)
+	empty := New(testSettings()).AppendSnapshot(nil)
 	head := header(SnapshotVersion)
 	if !bytes.HasPrefix(empty, head) {
 		t.Fatalf("%x does not begin with %x", empty, head)
@@ -233,13 +208,13 @@ func TestListsOfSnapshotsHaveBounds(t *testing.T) {
 		return append(binary.AppendUvarint(list(head, 0, 0), n), make([]byte, n)...)
 	}
 	refusedState(t, "too many users", users(MaxUsers+2), "1000002 users")
-	_, err := DecodeSnapshot(users(MaxUsers+1), testOptions())
+	_, err := DecodeSnapshot(users(MaxUsers + 1))
 	if err == nil || strings.Contains(err.Error(), " users") {
 		t.Errorf("the most users: %v", err)
 	}
 	// The accruals are last: one receiver, without any, who does not exist.
 	refusedState(t, "receiver", list(empty[:len(empty)-1], 1, 1, 0, 0, 0), "user 1 of 1")
-	s := New(testOptions())
+	s := New(testSettings())
 	s.balances.currency("AA")
 	known := s.AppendSnapshot(nil)
 	accrued := append(append([]byte{0, 0, 1, 0}, make([]byte, 16)...), 0, 0, 1, 1, 0) // one of another kind than deals
@@ -247,39 +222,4 @@ func TestListsOfSnapshotsHaveBounds(t *testing.T) {
 	twice := list(known[:len(known)-1], append(append([]byte{2}, accrued...), accrued...)...)
 	refusedState(t, "accruals", once, "")
 	refusedState(t, "accruals twice", twice, "the accruals of user 0 twice")
-}
-
-// Records of kinds and values that this program does not know are refused.
-func TestRecordsHaveBounds(t *testing.T) {
-	for name, x := range map[string]struct {
-		rec  Record
-		says string
-	}{
-		"last kind": {Record{Kind: DeleteKey}, ""},
-		"level":     {Record{Kind: CreateUser, Profile: Profile{Level: MaxLevel + 1}}, "31 is above 30"},
-		"config":    {Record{Kind: Configure}, "referral.levels has 0 rates"},
-		"rate":      {Record{Kind: CreateLink, Rate: RateOne + 1}, "a rate of 100000001"},
-		"key": {
-			Record{Kind: CreateKey, Key: auth.KeyRecord{Ed25519: make([]byte, 33)}}, "of 33 bytes",
-		},
-	} {
-		_, err := DecodeRecord(AppendRecord(nil, &x.rec))
-		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	key := AppendRecord(nil, &Record{
-		Kind: CreateKey, Key: auth.KeyRecord{PublicKey: "public", Ed25519: make([]byte, 32)},
-	})
-	key[bytes.Index(key, []byte("public"))+len("public")] = schemeEd25519 + 1
-	if _, err := DecodeRecord(key); err == nil || !strings.Contains(err.Error(), "2 is above 1") {
-		t.Errorf("an unknown scheme: %v", err)
-	}
-	unknown := AppendRecord(nil, &Record{Kind: DeleteKey})
-	unknown[0] = byte(len(kinds)) | RulesVersion<<rulesShift
-	for _, b := range [][]byte{unknown, unknown[:4]} {
-		if _, err := DecodeRecord(b); err == nil || !strings.Contains(err.Error(), "there is no kind 13") {
-			t.Errorf("%x: %v", b, err)
-		}
-	}
 }

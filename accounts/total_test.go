@@ -48,7 +48,7 @@ func (r *rig) adds() {
 			r.t.Fatalf("%s: %s in accounts, %s deposited", v.CurrencyCode, in, out)
 		}
 	}
-	if _, err := DecodeSnapshot(r.s.AppendSnapshot(nil), testOptions()); err != nil {
+	if _, err := DecodeSnapshot(r.s.AppendSnapshot(nil)); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -107,7 +107,7 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	r := huge(t, users)
 	r.do(Command{Kind: SetInviter, User: 2, Code: InviteCode(1)})
 	r.s.referral.maxDealAccruals = 2
-	r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne}}})
+	r.rates(Config{Levels: []uint32{RateOne}})
 	for i := range uint64(rounds) {
 		r.fold(func(f fold) {
 			f.trade(&engine.Event{

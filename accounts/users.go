@@ -36,13 +36,14 @@ type user struct {
 	received accrual.Received
 	orders   int    // number of open orders
 	reserved int    // number of orders and replaces on their way to the engine
+	reported uint32 // place of its last change of received in the report
 	tree     uint32 // next user towards the one who names the tree (directory.tree); n: this one
 	treeSize uint32 // number of users in the tree, for the user who names it
 }
 
-// person is what the records say of an account. Its publicId, address and codes are functions of its number. A person
-// is immutable for all but the record that makes it: a change makes another one (directory.edit), and the lists only
-// grow at their ends or are replaced.
+// person is what commands say of an account. Its publicId, address and codes are functions of its number. A person is
+// immutable for all but the command that makes it: a change makes another one (directory.edit), and the lists only grow
+// at their ends or are replaced.
 type person struct {
 	n         uint32
 	id        uuid.UUID
@@ -82,52 +83,79 @@ func parseStaking(s string) (uint8, bool) {
 	return s[1] - '0', true
 }
 
-func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
+func (cmd *Command) checkCreateUser() *refuse.Refusal {
+	_, reject := newProfile(cmd)
+	return reject
+}
+
+// newProfile returns the profile of a new user, without a nickname where the command has none.
+func newProfile(cmd *Command) (Profile, *refuse.Refusal) {
+	p, patch := Profile{AvatarID: DefaultAvatar}, cmd.Profile
+	patch.AvatarID, patch.NoTradeCommissions, patch.DealBidDiscount, patch.DealAskDiscount = nil, nil, nil, nil
+	if patch.Unlimited != nil {
+		p.Unlimited = *patch.Unlimited
+	}
+	return p, patchProfile(&p, &patch)
+}
+
+func (s *State) createUser(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 	if len(s.dir.users) > MaxUsers {
 		return conflict("", "There are %d users, the most there can be.", MaxUsers)
 	}
 	n := uint32(len(s.dir.users))
-	rec.User = n
-	rec.Profile = Profile{AvatarID: DefaultAvatar}
-	patch := cmd.Profile
-	if patch.Nickname == nil {
+	p, reject := newProfile(cmd)
+	switch {
+	case reject != nil:
+		return reject
+	case cmd.Profile.Nickname == nil:
 		name, free := s.dir.freeNickname(n)
 		if !free {
 			return conflict("nickname", "The nicknames of user %d are taken: choose one.", n)
 		}
-		rec.Profile.Nickname = name
+		p.Nickname = name
+	case s.dir.taken(p.Nickname, nil):
+		return nicknameTaken()
 	}
-	patch.AvatarID, patch.NoTradeCommissions, patch.DealBidDiscount, patch.DealAskDiscount = nil, nil, nil, nil
-	if reject := s.patchProfile(&rec.Profile, &patch); reject != nil {
-		return reject
-	}
-	if patch.Unlimited != nil {
-		rec.Profile.Unlimited = *patch.Unlimited
-	}
-	if s.dir.taken(rec.Profile.Nickname, nil) {
-		return conflict("nickname", "The nickname is taken.")
-	}
+	u := &user{person: &person{n: n, id: UserID(n), profile: p, createdNs: nowNs}}
+	s.dir.register(u)
+	s.dir.changed(u.person)
+	res.User = u.view()
 	return nil
 }
 
-func (s *State) planPatchUser(cmd *Command, rec *Record) *refuse.Refusal {
+func nicknameTaken() *refuse.Refusal { return conflict("nickname", "The nickname is taken.") }
+
+func (cmd *Command) checkPatchUser() *refuse.Refusal { return patchProfile(&Profile{}, &cmd.Profile) }
+
+func (s *State) patchUser(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 	u := s.dir.mustFind(cmd.User)
-	rec.Profile = u.profile
-	if reject := s.patchProfile(&rec.Profile, &cmd.Profile); reject != nil {
+	next := u.profile
+	if reject := patchProfile(&next, &cmd.Profile); reject != nil {
 		return reject
 	}
-	if rec.Profile.Nickname != u.profile.Nickname && s.dir.taken(rec.Profile.Nickname, u) {
-		return conflict("nickname", "The nickname is taken.")
+	renamed, levelled := next.Nickname != u.profile.Nickname, next.Staking != u.profile.Staking
+	if renamed && s.dir.taken(next.Nickname, u) {
+		return nicknameTaken()
 	}
-	if rec.Profile.Staking != u.profile.Staking && len(u.levelChanges) >= MaxLevelChanges {
+	if levelled && len(u.levelChanges) >= MaxLevelChanges {
 		return conflict("stakingLevel", "The staking level changed %d times, the most there can be.", MaxLevelChanges)
 	}
+	if renamed {
+		s.dir.rename(u, next.Nickname)
+	}
+	p := s.dir.edit(u)
+	if levelled {
+		change := accrual.LevelChange{AtNs: nowNs, Old: p.profile.Staking, New: next.Staking}
+		p.levelChanges = append(p.levelChanges, change)
+	}
+	p.profile = next
+	res.User = p.view()
 	return nil
 }
 
 // patchProfile checks and sets the members that were sent, in the order of
 // docs/contract/internal.md#users-and-money.
-func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
+func patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 	if reject := patchNames(p, patch); reject != nil {
 		return reject
 	}
@@ -156,8 +184,8 @@ func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 		p.SecondLevel = rate
 	}
 	if v := patch.AvatarID; v != nil {
-		if _, ok := s.opts.Avatars.SVG(*v); !ok {
-			return invalid("avatarId", "avatarId must name an avatar of the catalogue.")
+		if !plainText(*v, 1, MaxAvatarID) {
+			return noAvatar()
 		}
 		p.AvatarID = *v
 	}
@@ -221,31 +249,6 @@ func plainText(s string, least, most int) bool {
 		}
 	}
 	return strings.TrimSpace(s) == s
-}
-
-func (s *State) applyCreateUser(rec *Record, res *Result) {
-	if int(rec.User) != len(s.dir.users) {
-		panic("BUG: accounts: user numbers are not dense")
-	}
-	u := &user{person: &person{n: rec.User, id: UserID(rec.User), profile: rec.Profile, createdNs: rec.TimeNs}}
-	s.dir.register(u)
-	s.dir.changed(u.person)
-	res.User = u.view()
-}
-
-func (s *State) applyPatchUser(rec *Record, res *Result) {
-	u := s.dir.mustFind(rec.User)
-	if u.profile.Nickname != rec.Profile.Nickname {
-		s.dir.rename(u, rec.Profile.Nickname)
-	}
-	p := s.dir.edit(u)
-	if p.profile.Staking != rec.Profile.Staking {
-		p.levelChanges = append(p.levelChanges, accrual.LevelChange{
-			AtNs: rec.TimeNs, Old: p.profile.Staking, New: rec.Profile.Staking,
-		})
-	}
-	p.profile = rec.Profile
-	res.User = p.view()
 }
 
 // UserView is a user as the internal API shows it (docs/contract/internal.md#users-and-money).
@@ -318,7 +321,7 @@ func newDirectory() *directory {
 	return d
 }
 
-// edit returns another person for a user, with the same properties. The caller changes it within the same record.
+// edit returns another person for a user, with the same properties. The caller changes it within the same command.
 func (d *directory) edit(u *user) *person {
 	p := *u.person
 	u.person = &p
@@ -643,6 +646,18 @@ func (c *Catalogue) IDs() []string { return c.ids }
 func (c *Catalogue) SVG(id string) ([]byte, bool) {
 	b, ok := c.pictures[id]
 	return b, ok
+}
+
+// Check refuses an id that the catalogue does not have. The records of PatchUser keep the id alone.
+func (c *Catalogue) Check(id string) *refuse.Refusal {
+	if _, ok := c.pictures[id]; !ok {
+		return noAvatar()
+	}
+	return nil
+}
+
+func noAvatar() *refuse.Refusal {
+	return invalid("avatarId", "avatarId must name an avatar of the catalogue.")
 }
 
 func avatarURL(id string) string { return "/api/users/avatars/" + id + ".svg" }

@@ -93,11 +93,22 @@ func TestUserBoundsNameTheField(t *testing.T) {
 	r := newRig(t)
 	u := r.user(ProfilePatch{})
 	for field, p := range map[string]ProfilePatch{
-		"avatarId":                {AvatarID: ptr("nobody")},
+		"avatarId":                {AvatarID: ptr("no\nbody")},
 		"dealBidDiscountFraction": {DealBidDiscount: decp("0.50000001")},
 		"dealAskDiscountFraction": {DealAskDiscount: decp("0.000000001")},
 	} {
 		r.refused(Command{Kind: PatchUser, User: u, Profile: p}, "INVALID_PARAM", field)
+	}
+	// That the catalogue has the avatar is for the handler to check.
+	r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{AvatarID: ptr("nobody")}})
+	c := r.s.View().Catalogue()
+	if reject := c.Check("nobody"); reject == nil || reject.Code != "INVALID_PARAM" || reject.Field != "avatarId" {
+		t.Errorf("%+v", reject)
+	}
+	for _, id := range c.IDs() {
+		if c.Check(id) != nil || (&Command{Kind: PatchUser, Profile: ProfilePatch{AvatarID: &id}}).Check() != nil {
+			t.Errorf("the avatar %q is refused", id)
+		}
 	}
 	r.refused(Command{Kind: PatchUser, User: 99}, "NOT_FOUND", "id")
 	r.refused(Command{Kind: PatchUser, User: 0}, "NOT_FOUND", "id")

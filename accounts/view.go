@@ -26,7 +26,7 @@ func (v *Shown) NumberOf(id uuid.UUID) (uint32, bool) {
 	return n, n != 0
 }
 
-// Pos returns the engine position up to which events are shown.
+// Pos returns the position of the log up to which events are shown.
 func (v *Shown) Pos() uint64 { return v.pos.Load() }
 
 // InviteCode returns user n's invite code.
@@ -104,13 +104,19 @@ func (v *Shown) UserInfo(n uint32) UserInfo {
 		CommissionDiscountPercent:    decimalOf(u.profile.BidDiscount),
 		TotalProfitAmount:            total,
 	}
-	for i := range v.config.Load().Levels {
+	for i := range v.settings.Load().Referral.Levels {
 		out.ReferralsLevelInfos = append(out.ReferralsLevelInfos, ReferralLevelInfo{
 			Level: i + 1, ProfitAmount: byLevel[uint32(i)+1], ReferralsTotalCount: int64(u.descendants[i]),
 		})
 	}
 	return out
 }
+
+// Settings returns the settings in force, which the caller must not change.
+func (v *Shown) Settings() *Settings { return v.settings.Load() }
+
+// SettingsVersion returns a number that rises after each change of the settings.
+func (v *Shown) SettingsVersion() uint64 { return v.set.Load() }
 
 // AvatarView is an avatar of the catalogue.
 type AvatarView struct{ ID, URL string }

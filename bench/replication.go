@@ -181,18 +181,16 @@ type records struct {
 func readRecords(ctx context.Context, log jet.Log, last uint64) (r *records, err error) {
 	r = &records{log: log, last: last}
 	err = eachMessage(ctx, log, last, func(m *stream.Message) error {
-		records := ofMarket(nil, m)
+		records := recordsOf(nil, m)
 		r.messages, r.commands = append(r.messages, records), r.commands+len(records)
 		return nil
 	})
 	return r, err
 }
 
-func ofMarket(dst []wal.Record, m *stream.Message) []wal.Record {
-	for at, record := range m.All() {
-		if at.Log == stream.Engine {
-			dst = append(dst, wal.Record{Seq: at.Pos, Payload: record})
-		}
+func recordsOf(dst []wal.Record, m *stream.Message) []wal.Record {
+	for pos, record := range m.All() {
+		dst = append(dst, wal.Record{Seq: pos, Payload: record})
 	}
 	return dst
 }
@@ -214,7 +212,7 @@ func (r *records) fromStream(ctx context.Context) (ns float64, err error) {
 	return executed(r.commands, func(m *machine.State) error {
 		var records []wal.Record
 		return eachMessage(ctx, r.log, r.last, func(msg *stream.Message) error {
-			records = ofMarket(records[:0], msg)
+			records = recordsOf(records[:0], msg)
 			return show(m, records)
 		})
 	})
@@ -243,7 +241,7 @@ func eachMessage(ctx context.Context, log jet.Log, last uint64, each func(m *str
 // show executes the records of a message and publishes.
 func show(m *machine.State, records []wal.Record) error {
 	for _, rec := range records {
-		next := keeper.Record(machine.Journal, &rec)
+		next := keeper.Record(&rec)
 		if err := m.Apply(&next); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -87,8 +86,8 @@ func (w *worstMarket) fail(format string, args ...any) {
 func (w *worstMarket) start(dir string) error {
 	o := exchange.Options{
 		Dir: dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Public:   exchange.PublicOptions{Rate: exchange.RateOptions{Allow: []string{"127.0.0.0/8"}}},
-		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
+		Public:    exchange.PublicOptions{Rate: exchange.RateOptions{Allow: []string{"127.0.0.0/8"}}},
+		Accounts:  accounts.Settings{Referral: accounts.DefaultConfig()},
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
 	}
 	o.Machine.Driver = &w.steps

@@ -30,10 +30,10 @@ const (
 // Settings holds the settings of the whole exchange, as internal/machine encodes them.
 type Settings struct{ Encoded []byte }
 
-// RulesVersion is the version of the rules by which a core applies commands. Each record of the journal has it: other
-// rules would make another market of the same records, so DecodeCommand refuses a record of any other version. A change
-// of a command's effect takes the next number, at most rulesMask.
-const RulesVersion = 5
+// RulesVersion is the version of the rules by which the exchange applies commands, those of the other parts too. Each
+// record of the journal has it: other rules would make another state of the same records, so DecodeCommand refuses a
+// record of any other version. A change of a command's effect takes the next number.
+const RulesVersion = 20
 
 // Flags of a Command.
 const (
@@ -63,9 +63,12 @@ type ClientID struct {
 	Reusable bool
 }
 
+// MaxPart is the largest number of a part.
+const MaxPart = 1<<3 - 1
+
 // OtherRecord is a record of another part of the exchange. Immutable.
 type OtherRecord struct {
-	Part   uint8 // its number (internal/machine)
+	Part   uint8 // its number (internal/machine), from 1 to MaxPart
 	Record []byte
 }
 

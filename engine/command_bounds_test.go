@@ -90,10 +90,10 @@ func TestCommandRecordsHaveBounds(t *testing.T) {
 // RulesVersion has.
 func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
 	order := placed(func(c *Command) { c.First = true })
-	for rules := range byte(rulesMask + 1) {
-		for _, kind := range []CommandKind{Place, Other + 1} {
+	for rules := range byte(RulesVersion + 5) {
+		for _, kind := range []CommandKind{Place, Other} {
 			record := AppendCommand(nil, &order)
-			record[0] = firstBit | rules<<rulesShift | byte(kind)
+			record[0], record[1] = firstBit|byte(kind), rules
 			var back Command
 			err := DecodeCommand(record, &back)
 			if rules == RulesVersion {
@@ -122,12 +122,11 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 	cancel := Command{Kind: Cancel, Pair: 1, Order: 3}
 	replace := Command{Kind: Replace, Pair: 1, Order: 3, Price: 1, Amount: 1}
 	const (
-		head   = 1 + 8 + 1        // kind, time and pair
+		head   = 2 + 8 + 1        // kind, rules, time and pair
 		words  = head + 5         // of a Place: presence bits, account, price, amount, client id
 		limits = head + 1 + 6 + 3 // of a pair: its number, its code, digits and state come before
 		fiat   = head + 2 + 2     // of an asset: symbol and name come before
 	)
-	const newest = RulesVersion << rulesShift
 	wide := binary.AppendUvarint(nil, 1<<32)
 	for _, c := range []struct {
 		name string
@@ -136,12 +135,13 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		was  byte   // its value
 		by   []byte // instead of it
 	}{
-		{"kind", order, 0, newest, []byte{newest | byte(Other+1)}},
+		{"kind", order, 0, 0, []byte{byte(Other)}},
+		{"kind of another part", order, 0, 0, []byte{1<<partShift | byte(Cancel)}},
 		{
 			"kind without members",
 			Command{Kind: Continue},
-			0, newest | byte(Continue),
-			[]byte{newest | byte(SetSettings+1)},
+			0, byte(Continue),
+			[]byte{byte(Other)},
 		},
 		{"pair", order, head - 1, 1, wide},
 		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasEarn<<1)},
@@ -174,10 +174,14 @@ func TestRecordOfAPlainOrder(t *testing.T) {
 		First: true, TimeNs: 0x0102030405060708, Pair: 300, Account: 5, Side: Sell, TIF: IOC,
 		STP: CancelMaker, Flags: FlagPostOnly, Price: 3, Amount: 100,
 	}
-	want := []byte{1<<7 | 5<<4, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 2, 1, 0, 1, 2, 1, 0, 5, 6, 0xc8, 1}
+	want := []byte{1 << 7, RulesVersion, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 2, 1, 0, 1, 2, 1, 0, 5, 6, 0xc8, 1}
 	if record := AppendCommand(nil, &c); !bytes.Equal(record, want) {
 		t.Errorf("%x, want %x", record, want)
 	}
+}
+
+func otherOf(part uint8, record string) Command {
+	return Command{Kind: Other, Pair: ControlPair, First: true, Other: &OtherRecord{Part: part, Record: []byte(record)}}
 }
 
 // Each member that is seldom set comes back when it alone is set, and when it is as small as can be.
@@ -201,6 +205,8 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 		func(c *Command) { c.Kind, c.Flags, c.SpendLimit = Replace, FlagFunded, one },
 		func(c *Command) { c.Kind, c.Flags, c.EarnLimit = Replace, FlagFunded, one },
 		func(c *Command) { *c = Command{Kind: Skip, Order: 1<<64 - 1} },
+		func(c *Command) { *c = otherOf(1, "x") },
+		func(c *Command) { *c = otherOf(MaxPart, "a longer one") },
 	} {
 		c := placed(change)
 		var back Command
@@ -212,7 +218,7 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 	// A cancel without an id has no byte for one, and only a client id can be reusable.
 	plain, own := AppendCommand(nil, &Command{Kind: Cancel, Order: 7}), &Command{Kind: CancelAll, Order: 7}
 	own.Client = &ClientID{Text: "x"}
-	if all := AppendCommand(nil, own); len(plain) != 13 || len(all) != len(plain) {
+	if all := AppendCommand(nil, own); len(plain) != 14 || len(all) != len(plain) {
 		t.Errorf("a cancel has %d bytes, a mass cancel %d", len(plain), len(all))
 	}
 	named := placed(func(c *Command) { c.Client = &ClientID{Text: "x", Reusable: true} })
@@ -229,7 +235,7 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 func TestIsSkip(t *testing.T) {
 	for kind := range Continue + 1 {
 		for _, rules := range []byte{0, RulesVersion} {
-			if IsSkip([]byte{byte(kind) | rules<<rulesShift, 9}) != (kind == Skip) {
+			if IsSkip([]byte{byte(kind), rules, 9}) != (kind == Skip) {
 				t.Errorf("kind %d of rules %d", kind, rules)
 			}
 		}

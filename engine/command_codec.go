@@ -13,7 +13,7 @@ import (
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
 // its header; opening a segment of another version fails.
-const CommandVersion = 4
+const CommandVersion = 5
 
 // Limits of the members of a record. A larger value means that the bytes are no command.
 const (
@@ -34,12 +34,12 @@ const (
 	hasReusable // a client id that is Reusable
 )
 
-// rulesShift is the position of the rules version in the first byte of a record, above the kind. firstBit, above the
-// rules, is Command.First.
+// partShift is the position of the part in the first byte of a record, above the kind. firstBit, above the part, is
+// Command.First.
 const (
-	rulesShift = 4
-	rulesMask  = 1<<3 - 1
-	firstBit   = 1 << 7
+	partShift = 4
+	kindMask  = 1<<partShift - 1
+	firstBit  = 1 << 7
 )
 
 // Encoding and decoding are separate functions here, unlike other codecs, because every command passes them; only
@@ -48,17 +48,23 @@ const (
 
 // AppendCommand appends the journal record of a stamped command:
 //
-//	kind and rules u8 | time i64 LE | pair uvarint | members by kind (uvarint, zigzag where signed)
+//	kind u8 | rules u8 | time i64 LE | pair uvarint | members by kind (uvarint, zigzag where signed)
 //
-// The kind is in the low four bits of the first byte, the version of the rules in the three above
-// it, First in the highest.
+// The kind is in the low four bits of the first byte, the part (0: the market) in the three above it, First in the
+// highest. A record of another part has the kind 0 and, behind the time, what the part has encoded.
 func AppendCommand(dst []byte, c *Command) []byte {
-	head := byte(c.Kind) | RulesVersion<<rulesShift
+	head := byte(c.Kind)
+	if c.Kind == Other {
+		head = c.Other.Part << partShift
+	}
 	if c.First {
 		head |= firstBit
 	}
-	dst = append(dst, head)
+	dst = append(dst, head, RulesVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.TimeNs))
+	if c.Kind == Other {
+		return append(dst, c.Other.Record...)
+	}
 	dst = binary.AppendUvarint(dst, uint64(c.Pair))
 	switch c.Kind {
 	case Place:
@@ -96,8 +102,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		return dst
 	case SetSettings:
 		return append(dst, c.Settings.Encoded...)
-	case Other:
-		return append(append(dst, c.Other.Part), c.Other.Record...)
+	case Other: // above
 	}
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }
@@ -337,7 +342,7 @@ func (r *recordReader) fault() { r.b, r.bad = nil, true }
 
 // IsSkip reports whether a record is a Skip; it reads only the first byte.
 func IsSkip(record []byte) bool {
-	return len(record) > 0 && CommandKind(record[0]&(1<<rulesShift-1)) == Skip
+	return len(record) > 0 && CommandKind(record[0]&^firstBit) == Skip
 }
 
 // DecodeCommand reads one record into c, which shares no memory with it.
@@ -348,6 +353,13 @@ func DecodeCommand(record []byte, c *Command) error {
 		return err
 	}
 	c.TimeNs = int64(r.u64le())
+	if c.Other != nil {
+		if r.bad {
+			return fmt.Errorf("%w: %d bytes of part %d", ErrRecord, len(record), c.Other.Part)
+		}
+		c.Pair, c.Other.Record = ControlPair, slices.Clone(r.b)
+		return nil
+	}
 	c.Pair = PairID(r.uvarint(uint64(ControlPair)))
 	switch c.Kind {
 	case Place:
@@ -384,9 +396,7 @@ func DecodeCommand(record []byte, c *Command) error {
 	case SetSettings:
 		c.Settings = &Settings{Encoded: bytes.Clone(r.b)}
 		r.b = nil
-	case Other:
-		c.Other = &OtherRecord{Part: r.u8(0xff)}
-		c.Other.Record, r.b = slices.Clone(r.b), nil
+	case Other: // above
 	}
 	if r.bad || len(r.b) != 0 {
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
@@ -394,15 +404,19 @@ func DecodeCommand(record []byte, c *Command) error {
 	return nil
 }
 
-// kind decodes the first byte. Rules of another version are an error.
+// kind decodes the first two bytes. Rules of another version are an error.
 func (r *recordReader) kind(c *Command) error {
-	b := r.u8(0xff)
-	c.Kind, c.First = CommandKind(b&(1<<rulesShift-1)), b&firstBit != 0
-	if rules := b >> rulesShift & rulesMask; !r.bad && rules != RulesVersion {
+	b, rules := r.u8(0xff), r.u8(0xff)
+	if !r.bad && rules != RulesVersion {
 		return fmt.Errorf("%w: it has rules version %d, and this program reads %d alone: "+
 			"use the program that wrote it, or another data directory", ErrRecord, rules, RulesVersion)
 	}
-	if c.Kind > Other {
+	c.Kind, c.First = CommandKind(b&kindMask), b&firstBit != 0
+	part := b &^ firstBit >> partShift
+	switch {
+	case part != 0 && c.Kind == 0:
+		c.Kind, c.Other = Other, &OtherRecord{Part: part}
+	case part != 0 || c.Kind >= Other:
 		r.fault()
 	}
 	return nil

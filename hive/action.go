@@ -150,7 +150,14 @@ func (a *Act) check() *refuse.Refusal {
 			return reasonWrong()
 		}
 	}
+	if _, ok := parseAgent(a.Source); !ok {
+		return noAgent("sourceAgentId", a.Source)
+	}
 	return nil
+}
+
+func noAgent(field, id string) *refuse.Refusal {
+	return refuse.New(refuse.NotFound, field, "There is no agent %q.", id)
 }
 
 func (a *Act) checkPayload() *refuse.Refusal {
@@ -172,19 +179,19 @@ func (a *Act) checkPayload() *refuse.Refusal {
 	return nil
 }
 
-// planAct makes its checks in order: the form, whether agent and token exist, and whether the agent's tier may
-// make this action.
-func (s *State) planAct(cmd Act, rec *Record) *refuse.Refusal {
+// act makes its checks in order: the form, whether agent and token exist, and whether the agent's tier may make this
+// action.
+func (s *State) act(cmd *Act, res *Result) *refuse.Refusal {
 	if rej := cmd.check(); rej != nil {
 		return rej
 	}
 	source, ok := s.agent(cmd.Source)
 	if !ok {
-		return refuse.New(refuse.NotFound, "sourceAgentId", "There is no agent %q.", cmd.Source)
+		return noAgent("sourceAgentId", cmd.Source)
 	}
 	var target uint32
 	if cmd.TokenID != 0 {
-		w, ok := s.knownWorker(workerOf(cmd.TokenID))
+		w, ok := s.workers.Get(workerOf(cmd.TokenID))
 		if !ok {
 			return unknownWorker("targetTokenId")
 		}
@@ -193,13 +200,12 @@ func (s *State) planAct(cmd Act, rec *Record) *refuse.Refusal {
 	if !cmd.Type.allowed(source.Tier, target) {
 		return refuse.New(refuse.Forbidden, "actionType", "A %s may not do %s here.", source.Tier, cmd.Type)
 	}
-	if rej := s.logFull(len(rec.Entries) + 1); rej != nil {
+	if rej := s.logFull(1); rej != nil {
 		return rej
 	}
-	rec.Kind = RecAct
-	rec.add(&s.log, Entry{
-		TimeNs: rec.TimeNs, Source: source, Target: target, Type: cmd.Type, Payload: cmd.Payload, Reason: cmd.Reason,
-	})
+	res.Entry = s.enter(Entry{
+		Source: source, Target: target, Type: cmd.Type, Payload: cmd.Payload, Reason: cmd.Reason,
+	}).info(s.seed, s.genesisNs)
 	return nil
 }
 
@@ -222,16 +228,17 @@ func (s *State) agent(id string) (Agent, bool) {
 	case Scout:
 		return a, a.N <= s.opt.Scouts
 	default:
-		_, ok = s.knownWorker(a.N)
+		_, ok = s.workers.Get(a.N)
 		return a, ok
 	}
 }
 
-// appendEntry appends an entry to the log and applies its effects. No other function appends entries during
-// operation.
-func (s *State) appendEntry(e *Entry) {
-	s.log.append(e)
-	s.all.add(e)
+// enter appends an entry of this moment to the log, applies its effects and returns it. No other function appends
+// entries during operation.
+func (s *State) enter(e Entry) Entry {
+	e.ID, e.TimeNs, e.Prev = s.log.n+1, s.nowNs, s.log.head
+	s.log.append(&e)
+	s.all.add(&e)
 	sec := e.Sec()
 	if e.Source.Tier == WorkerTier {
 		w := s.edit(e.Source.N)
@@ -241,11 +248,11 @@ func (s *State) appendEntry(e *Entry) {
 		s.put(w)
 	}
 	if e.Target == 0 {
-		s.untargeted.add(e)
-		return
+		s.untargeted.add(&e)
+		return e
 	}
 	w := s.edit(e.Target)
-	w.postings.aimed.add(e)
+	w.postings.aimed.add(&e)
 	switch e.Type {
 	case Signal, Flag:
 		s.noteActivity(w, sec)
@@ -260,6 +267,7 @@ func (s *State) appendEntry(e *Entry) {
 		w.Config = patched(w.Config, e.Payload)
 	}
 	s.put(w)
+	return e
 }
 
 // patched returns cfg with the changes of an accepted payload.

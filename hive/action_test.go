@@ -200,6 +200,9 @@ func TestActionFormsInTheOrderOfTheTable(t *testing.T) {
 		{func(f *ActionForm) { f.ActionPayload = raw("1"); f.ReasonCode = nil }, "actionPayload"},
 		{func(f *ActionForm) { f.ReasonCode = nil }, "reasonCode"},
 		{func(f *ActionForm) { f.ReasonCode = raw(`""`) }, "reasonCode"},
+		{func(f *ActionForm) { f.SourceAgentID, f.ReasonCode = raw(`"king-1"`), nil }, "reasonCode"},
+		{func(f *ActionForm) { f.SourceAgentID = raw(`"queen-01"`) }, "sourceAgentId"},
+		{func(f *ActionForm) { f.SourceAgentID = raw(`"` + strings.Repeat("x", 10_000) + `"`) }, "sourceAgentId"},
 	} {
 		f := good
 		tc.change(&f)

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// What a record does must not depend on whether ticks came before it.
+// What a command does must not depend on whether ticks came before it.
 func TestTheHiveIsTheSameWithAndWithoutTicks(t *testing.T) {
 	passed := 0
 	for seed := range uint64(30) {
@@ -43,9 +43,7 @@ func TestTheHiveIsTheSameWithAndWithoutTicks(t *testing.T) {
 			}
 			r.lazy = false
 			r.toNs(r.now + 3*daySec*secondNs)
-			r.must(Tick{})
 			r.check()
-			r.s.seq = 0 // ticks are records
 			status := ProposalPassed
 			passed += int(r.s.View().Proposals(ProposalQuery{Page: Page{1, 1, 0}, Status: &status}).TotalItems)
 		}
@@ -58,8 +56,9 @@ func TestTheHiveIsTheSameWithAndWithoutTicks(t *testing.T) {
 	}
 }
 
-// One record carries out at most MaxDue changes; until the proposals are closed, no command but a Tick is accepted.
-func TestARecordCarriesOutABoundedNumberOfChanges(t *testing.T) {
+// A Tick carries out at most maxDue changes; the next ones carry out the rest. A command carries out all of them, and
+// the hive is the same.
+func TestATickCarriesOutABoundedNumberOfChanges(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.QuorumCents = 100 })
 	const tokens, each = 300, 2
 	for n := uint32(1); n <= tokens; n++ {
@@ -71,40 +70,72 @@ func TestARecordCarriesOutABoundedNumberOfChanges(t *testing.T) {
 			}
 		}
 	}
+	once, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.lazy = true
 	r.now += 30 * daySec * secondNs
-	left := func() (int, int) { return r.s.closeQueue.Len(), r.s.idleQueue.Len() }
-	for {
-		closings, workers := left()
-		before := closings + workers
-		res, rej := r.do(act("queen-1", firstAgentNFT, Observation, "{}"))
-		switch {
-		case closings > MaxDue:
-			if rej == nil || rej.Code != refuse.Unavailable {
-				t.Fatalf("with %d proposals to close: %v", closings, rej)
-			}
-			r.must(Tick{})
-		case rej != nil:
-			t.Fatal(rej)
-		case res.Entry.TimeNs != r.now:
-			t.Fatalf("%+v", res.Entry)
+	left := func() int { return r.s.closeQueue.Len() + r.s.idleQueue.Len() }
+	ticks, all := 0, 0
+	for before := left(); before > 0; before = left() {
+		due := r.s.NextNs()
+		res := r.s.Tick(r.now)
+		if done := before - left(); done != res.Due || done == 0 || done > maxDue || done < maxDue && left() > 0 {
+			t.Fatalf("a tick carried out %d changes: %+v", done, res)
 		}
-		closings, workers = left()
-		// A close makes an idle worker active, or an inactive one idle, so it may count twice here.
-		if done := before - closings - workers; done > 2*MaxDue || done == 0 {
-			t.Fatalf("one record carried out %d changes", done)
+		if next := r.s.NextNs(); r.s.nowNs < due || r.s.nowNs > r.now || next != 0 && r.s.nowNs > next {
+			t.Fatalf("the first change was due at %d, the last made at %d, the next is due at %d", due, r.s.nowNs, next)
 		}
 		if err := r.s.Check(); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt); err != nil || hashOf(again) != hashOf(r.s) {
-			t.Fatalf("with %d changes left, the state does not come back: %v", closings+workers, err)
+			t.Fatalf("with %d changes left, the state does not come back: %v", left(), err)
 		}
-		if closings+workers == 0 {
-			break
-		}
+		ticks, all = ticks+1, all+res.Due
 	}
+	cmd := act("queen-1", firstAgentNFT, Observation, "{}")
+	res, err := once.Do(r.now, cmd)
+	if err != nil || res.Due != all || ticks < 3 || res.Entry.TimeNs != r.now {
+		t.Fatalf("%+v, %v; %d changes in %d ticks", res, err, all, ticks)
+	}
+	if r.must(cmd); hashOf(r.s) != hashOf(once) {
+		t.Fatal("the hive is another one without ticks")
+	}
+}
+
+func TestTheHiveBeginsOnce(t *testing.T) {
+	r := &rig{t: t, s: New(DefaultOptions()), now: start}
+	r.refused(act("queen-1", 0, Observation, ""), refuse.Conflict, "")
+	r.must(Begin{Seed: 1, GenesisNs: start})
+	r.refused(Begin{Seed: 2, GenesisNs: start}, refuse.Conflict, "")
 	r.check()
+}
+
+// A refusal changes nothing but what was due.
+func TestARefusedCommandCarriesOutWhatIsDue(t *testing.T) {
+	ticking, lazy := newRig(t), newRig(t)
+	lazy.lazy = true
+	for _, r := range []*rig{ticking, lazy} {
+		r.open(propose(r.spawn(1), true))
+		r.now = start + 30*daySec*secondNs
+		due := 0
+		if r.lazy {
+			due = 2 // the proposal closes, the worker becomes idle
+		}
+		res, rej := r.do(act("queen-9", 0, Observation, ""))
+		if d, _ := r.s.View().Proposal("prop-1"); rej == nil || d.Status != ProposalRejected || res.Due != due {
+			t.Fatalf("%v, %s, %+v", rej, d.Status, res)
+		}
+		if r.s.LastNs() != start+7*daySec*secondNs {
+			t.Errorf("the last change was at +%d ns", r.s.LastNs()-start)
+		}
+		r.check()
+	}
+	if hashOf(ticking.s) != hashOf(lazy.s) {
+		t.Error("the refused command changed something")
+	}
 }
 
 // crowded returns a hive with many workers, proposals and voters of the first proposal.
@@ -122,16 +153,15 @@ func crowded(tb testing.TB, workers, proposals, voters int) *rig {
 	return r
 }
 
-// work carries out a command as the store does, and returns the bytes that it allocated.
+// work carries out a command as the machine does, nil: a Tick, and returns the bytes that it allocated.
 func work(tb testing.TB, r *rig, cmd Command) uint64 {
 	tb.Helper()
 	before := allocated()
-	rec, err := r.s.Plan(r.now, cmd)
-	if err != nil {
+	if cmd == nil {
+		r.s.Tick(r.now)
+	} else if _, err := r.s.Do(r.now, r.withLedger(cmd)); err != nil {
 		tb.Fatal(err)
 	}
-	AppendRecord(nil, &rec)
-	r.s.Apply(&rec)
 	return allocated() - before
 }
 
@@ -152,7 +182,7 @@ func TestNoCommandCostsMoreInALargeHive(t *testing.T) {
 			who++
 			return vote(firstAgentNFT, "prop-1", who, Yes)
 		},
-		"tick": func() Command { return Tick{} },
+		"tick": func() Command { return nil },
 	} {
 		var bytes [2]uint64
 		for i, r := range []*rig{few, many} {
@@ -172,11 +202,9 @@ func benchmark(b *testing.B, cmd func(i int) Command) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := crowded(b, n, n/10, n)
 			for i := 0; b.Loop(); i++ {
-				rec, err := r.s.Plan(r.now, cmd(i))
-				if err != nil {
+				if _, err := r.s.Do(r.now, r.withLedger(cmd(i))); err != nil {
 					b.Fatal(err)
 				}
-				r.s.Apply(&rec)
 			}
 		})
 	}
@@ -195,22 +223,20 @@ func BenchmarkVote(b *testing.B) {
 	})
 }
 
-// The most that one record closes, all passed.
+// The most that one Tick closes, all passed.
 func BenchmarkDue(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		r := crowded(b, 1000, MaxDue, 0)
-		for n := range uint32(MaxDue) {
+		r := crowded(b, 1000, maxDue, 0)
+		for n := range uint32(maxDue) {
 			p := r.s.editProposal(n + 1)
 			p.Tally[Yes] = 1_000_00
 			r.s.putProposal(p)
 		}
 		b.StartTimer()
-		rec, err := r.s.Plan(start+8*daySec*secondNs, Tick{})
-		if err != nil || len(rec.Closes) != MaxDue {
-			b.Fatal(err, len(rec.Closes))
+		if r.s.Tick(start + 7*daySec*secondNs); r.s.closeQueue.Len() != 0 {
+			b.Fatal(r.s.closeQueue.Len())
 		}
-		r.s.Apply(&rec)
 	}
 }
 

@@ -2,9 +2,16 @@ package hive
 
 import (
 	"bytes"
+	"fmt"
+	"math/big"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"tickhive/internal/differ"
+	"tickhive/internal/refuse"
 )
 
 // busy returns a hive that has at least one of everything.
@@ -15,9 +22,9 @@ func busy(t testing.TB) *rig {
 	}
 	r.must(propose(10001, true))
 	r.must(propose(10002, true))
-	third := propose(10003, false)
-	third.Checkpoint = 7
-	r.must(third)
+	r.checkpoint = 7
+	r.must(propose(10003, false))
+	r.checkpoint = 0
 	r.must(propose(10004, true))
 	for who := range byte(3) {
 		v := vote(10001, "prop-1", who, Yes)
@@ -37,35 +44,109 @@ func busy(t testing.TB) *rig {
 	return r
 }
 
-func TestEveryCutOfARecordIsRefused(t *testing.T) {
-	seen := map[RecordKind]bool{}
-	for _, raw := range busy(t).records {
-		rec, _ := DecodeRecord(raw)
-		seen[rec.Kind] = true
-		for n := range raw {
-			if _, err := DecodeRecord(raw[:n]); err == nil {
-				t.Errorf("kind %d: %d of %d bytes decode", rec.Kind, n, len(raw))
-			}
-		}
-	}
-	if len(seen) != int(recordKinds) {
-		t.Errorf("only %d kinds were seen", len(seen))
+func samples() []Command {
+	return []Command{
+		Begin{Seed: 1 << 60, GenesisNs: start},
+		Act{Source: "worker-4294967295", TokenID: 10001, Type: VoteCast, Payload: `{"a":1}`, Reason: "r"},
+		Propose{TokenID: 10001, Topic: SignalSubscriptions, Payload: `{"a":1}`, Proposer: "é", Urgent: true},
+		CastVote{
+			TokenID: 10001, ProposalID: "prop-4294967295", Vote: Abstain, Comment: strings.Repeat("🐝", MaxComment),
+			User: [16]byte{1, 15: 2}, Level: 30, Holdings: tokens(7),
+			Counted: new(big.Int).Lsh(big.NewInt(1), 208-1), Checkpoint: 1 << 63, Owned: MaxWorkers,
+		},
 	}
 }
 
-func FuzzDecodeRecord(f *testing.F) {
-	for _, raw := range busy(f).records {
-		f.Add(raw)
+// Every member of a sample is set, so a member that the codec leaves out is missed.
+func TestEveryCommandComesBack(t *testing.T) {
+	all := samples()
+	if len(all) != len(kinds) {
+		t.Errorf("%d samples of %d kinds", len(all), len(kinds))
 	}
+	for i, cmd := range all {
+		raw := AppendCommand([]byte("x"), cmd)[1:]
+		if back, err := DecodeCommand(raw); err != nil || int(raw[0]) != i || differ.Diff(cmd, back) != "" {
+			t.Errorf("kind %d: %v, %s", raw[0], err, differ.Diff(cmd, back))
+		}
+		for v, m := reflect.ValueOf(cmd), 0; m < v.NumField(); m++ {
+			if v.Field(m).IsZero() && v.Type().Field(m).Type.Kind() != reflect.Func {
+				t.Errorf("%T: member %d of the sample is not set", cmd, m)
+			}
+		}
+	}
+}
+
+func TestBytesThatAreNoCommandAreRefused(t *testing.T) {
+	vote := func(change func(v *CastVote)) []byte {
+		v := samples()[3].(CastVote)
+		change(&v)
+		return AppendCommand(nil, v)
+	}
+	padded := vote(func(v *CastVote) { v.Holdings = big.NewInt(1 << 16) })
+	padded[bytes.LastIndex(padded, []byte{3, 1, 0, 0})+1] = 0
+	bad := map[string][]byte{
+		"nothing":         nil,
+		"an unknown kind": {uint8(len(kinds))},
+		"a padded number": {0, 0x80, 0, 0},
+		"a type":          AppendCommand(nil, Act{Type: actionTypes}),
+		"a long source":   AppendCommand(nil, Act{Source: strings.Repeat("x", maxAgentID+1)}),
+		"a long payload":  AppendCommand(nil, Act{Payload: strings.Repeat("x", MaxPayload+1)}),
+		"a topic":         AppendCommand(nil, Propose{Topic: topics}),
+		"a vote":          vote(func(v *CastVote) { v.Vote = votes }),
+		"a long id":       vote(func(v *CastVote) { v.ProposalID += "0" }),
+		"a level":         vote(func(v *CastVote) { v.Level = maxLevel + 1 }),
+		"below 0":         vote(func(v *CastVote) { v.Owned = -1 }),
+		"many tokens":     vote(func(v *CastVote) { v.Owned = MaxWorkers + 1 }),
+		"a holding":       vote(func(v *CastVote) { v.Counted = new(big.Int).Lsh(v.Counted, 1) }),
+		"an empty byte":   padded,
+	}
+	for _, cmd := range samples() {
+		raw := AppendCommand(nil, cmd)
+		bad[fmt.Sprintf("%T and a byte", cmd)] = append(slices.Clone(raw), 0)
+		for n := range raw {
+			bad[fmt.Sprintf("%d of %d bytes of %T", n, len(raw), cmd)] = raw[:n]
+		}
+	}
+	for name, raw := range bad {
+		if cmd, err := DecodeCommand(raw); err == nil || cmd != nil {
+			t.Errorf("%s: %x decodes as %+v", name, raw, cmd)
+		}
+	}
+}
+
+// What decodes has one encoding, and the hive carries it out or refuses it.
+func FuzzDecodeCommand(f *testing.F) {
+	for _, cmd := range samples() {
+		f.Add(AppendCommand(nil, cmd))
+	}
+	r := busy(f)
+	for _, rec := range r.records {
+		if rec.command != nil {
+			f.Add(rec.command)
+		}
+	}
+	snapshot := r.s.AppendSnapshot(nil)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rec, err := DecodeRecord(b)
+		cmd, err := DecodeCommand(b)
 		if err != nil {
 			return
 		}
-		raw := AppendRecord(nil, &rec)
-		again, err := DecodeRecord(raw)
-		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
-			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
+		if raw := AppendCommand(nil, cmd); !bytes.Equal(raw, b) {
+			t.Fatalf("%x decodes, but it comes back as %x", b, raw)
+		}
+		s, err := DecodeSnapshot(snapshot, r.s.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := cmd.(Propose); ok {
+			p.Checkpoint = func(int64, uint32) (uint64, *refuse.Refusal) { return 1, nil }
+			cmd = p
+		}
+		for i := range int64(2) {
+			_, err = s.Do(r.now+4*i*daySec*secondNs, cmd)
+		}
+		if bad := s.Check(); bad != nil {
+			t.Fatalf("%+v: %v, and then %v", cmd, err, bad)
 		}
 	})
 }
@@ -119,11 +200,9 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		"seed":      func(s *State) { s.seed++ },
 		"genesis":   func(s *State) { s.genesisNs++ },
 		"now":       func(s *State) { s.nowNs++ },
-		"seq":       func(s *State) { s.seq++ },
 		"votes":     func(s *State) { s.votes++ },
 		"entry":     func(s *State) { s.log.row(3).timeNs++ },
 		"head":      func(s *State) { s.log.head[0]++ },
-		"known":     worker(func(w *Worker) { w.Known = false }),
 		"token":     worker(func(w *Worker) { w.Token[1]++ }),
 		"symbol":    worker(func(w *Worker) { w.Symbol += "X" }),
 		"deployed":  worker(func(w *Worker) { w.DeployedSec++ }),
@@ -158,25 +237,31 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 	}
 }
 
-// A fact arrives while a close and an idle second wait for room on the disk: the worker
-// exists at once, and the final state equals the state after a replay.
-func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
-	r := newRig(t)
-	r.spawn(1)
-	r.must(propose(10001, true))
-	r.must(vote(10001, "prop-1", 1, Yes))
-	r.now = start + 8*daySec*secondNs
-	swap := fact(1, startSec)
-	swap.SwapSec = startSec + 8*daySec
-	for _, f := range []Fact{fact(2, startSec+8*daySec), fact(4, startSec+8*daySec), swap} {
-		r.facts = append(r.facts, f)
-		r.s.Fold(f) // without r.due()
+// A fact arrives while a close and an idle second are due: the worker exists at once, and the final state equals the
+// state of one who was not late.
+func TestAFactIsFoldedAheadOfWhatIsDue(t *testing.T) {
+	late, early := newRig(t), newRig(t)
+	for _, r := range []*rig{late, early} {
+		r.spawn(1)
+		r.must(propose(10001, true))
+		r.must(vote(10001, "prop-1", 1, Yes))
+		r.lazy = r == late
+		r.now = start + 8*daySec*secondNs
+		swap := fact(1, startSec)
+		swap.SwapSec = startSec + 8*daySec
+		for _, f := range []Fact{fact(2, startSec+8*daySec), swap} {
+			r.fold(f)
+		}
+		if _, ok := r.s.View().Worker(r.now, 10002); !ok || r.s.View().Newest() != 2 {
+			t.Errorf("worker 2 is there: %v; the newest is %d", ok, r.s.View().Newest())
+		}
+		r.lazy = false
+		r.status(10001, "active")
+		r.status(10002, "active")
+		r.must(act("queen-1", 0, Directive, "")) // its time is the last one
+		r.check()
 	}
-	if _, ok := r.s.View().Worker(r.now, 10002); !ok || r.s.View().Newest() != 4 {
-		t.Errorf("worker 2 is there: %v; the newest of 1, 2 and 4 is %d", ok, r.s.View().Newest())
+	if late.ticks == 0 || hashOf(late.s) != hashOf(early.s) {
+		t.Error("another hive when the facts come first")
 	}
-	r.due()
-	r.status(10001, "active")
-	r.status(10002, "active")
-	r.check()
 }

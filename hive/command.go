@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"tickhive/internal/rawjson"
@@ -36,16 +37,17 @@ type Propose struct {
 	Payload  string // a JSON object with exactly the topic's member
 	Proposer string // an agent's id, which logs the proposal, or any other name: the worker logs it
 	Urgent   bool   // the proposal closes after 24 h instead of 7 days
-	// Checkpoint names the checkpoint of the ledger that remembers what accounts hold of the token now, so that a
-	// token counts once, even if it is transferred while the proposal is active. It lasts until CheckpointEndSec.
-	Checkpoint       uint64
-	CheckpointEndSec int64
+	// Checkpoint makes the ledger remember what accounts hold of the token of a worker, for longer than a proposal is
+	// active, and returns the name of that checkpoint (launchpad.State.Checkpoint). So a token counts once, even if it
+	// is transferred meanwhile. It is called when nothing else refuses the proposal; the proposal then has its refusal.
+	// Whoever calls Do sets it: it does not belong to the encoding.
+	Checkpoint func(nowNs int64, worker uint32) (uint64, *refuse.Refusal)
 }
 
 // CastVote is a vote of a user. The caller reads Level, Holdings, Counted and Owned from accounts and ledger.
 type CastVote struct {
 	TokenID    uint64
-	ProposalID string
+	ProposalID string // VoteForm.Parse makes one of every id that no proposal can have
 	Vote       VoteKind
 	Comment    string // at most 500 characters
 	User       [16]byte
@@ -56,148 +58,127 @@ type CastVote struct {
 	Owned      int64    // number of tokens that the user spawned
 }
 
-// Tick applies the changes that are due by time alone. Due returns it.
-type Tick struct{}
-
 func (Begin) command()    {}
 func (Act) command()      {}
 func (Propose) command()  {}
 func (CastVote) command() {}
-func (Tick) command()     {}
-
-// RecordKind is the kind of a Record.
-type RecordKind uint8
-
-// The kinds of records.
-const (
-	RecBegin RecordKind = iota
-	RecAct
-	RecPropose
-	RecVote
-	RecTick
-	recordKinds
-)
-
-// Record is one accepted command with every decision that Plan made. Entries holds the log entries that it
-// appends; each contains the hash of the entry before.
-type Record struct {
-	Kind   RecordKind
-	TimeNs int64
-
-	Seed      uint64 // kind begin
-	GenesisNs int64  // kind begin
-
-	Closes []closing // the proposals that are due to close by TimeNs, at most MaxDue
-
-	Proposal uint32   // kind vote: number of the proposal
-	Worker   uint32   // kind propose
-	Topic    Topic    // kind propose
-	Payload  string   // kind propose
-	Proposer string   // kind propose
-	Urgent   bool     // kind propose
-	User     [16]byte // kind vote
-	Vote     VoteKind // kind vote
-	Comment  string   // kind vote
-	Weight   int64    // kind vote, in hundredths
-	// Checkpoint belongs to the kind propose.
-	Checkpoint uint64
-	Entries    []Entry // one for each proposal that passed; then, kinds act, propose and vote, the command's own
-}
-
-// wantEntries returns the number of entries that the closings and the kind make.
-func (r *Record) wantEntries() (n int) {
-	for _, cl := range r.Closes {
-		if cl.Passed {
-			n++
-		}
-	}
-	if r.Kind == RecAct || r.Kind == RecPropose || r.Kind == RecVote {
-		n++
-	}
-	return n
-}
-
-// own returns the entry of the command itself, which follows the entries of the proposals that passed.
-func (r *Record) own() *Entry { return &r.Entries[len(r.Entries)-1] }
-
-// add appends an entry that continues the log, or the entries before it, by number and hash.
-func (r *Record) add(l *log, e Entry) {
-	e.ID, e.Prev = l.n+1, l.head
-	if len(r.Entries) > 0 {
-		e.ID, e.Prev = r.own().ID+1, r.own().Hash()
-	}
-	r.Entries = append(r.Entries, e)
-}
-
-// closing is the decision on a proposal whose time has ended.
-type closing struct {
-	Proposal uint32
-	Passed   bool
-}
 
 // Result holds the complete outcome of a command for its caller.
 type Result struct {
-	Entry    EntryInfo    // kind act
-	Proposal ProposalInfo // kind propose
-	Vote     VoteInfo     // kind vote
+	Due      int          // number of changes that were due and came first; also beside a refusal
+	Entry    EntryInfo    // Act
+	Proposal ProposalInfo // Propose
+	Vote     VoteInfo     // CastVote
 }
 
-// code encodes or decodes the members that each kind of record has.
-func (r *Record) code(c *wire.Coder) {
-	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
-	c.I64(&r.TimeNs)
-	n := c.Len(len(r.Closes))
-	if c.Reading() && n > 0 {
-		r.Closes = make([]closing, n)
-	}
-	for i := range r.Closes {
-		c.U32(&r.Closes[i].Proposal)
-		c.Bool(&r.Closes[i].Passed)
-	}
-	switch r.Kind {
-	case RecBegin:
-		c.U64(&r.Seed)
-		c.I64(&r.GenesisNs)
-	case RecPropose:
-		c.U32(&r.Worker)
-		c.U8((*uint8)(&r.Topic), uint8(topics)-1)
-		c.Text(&r.Payload, MaxPayload)
-		c.Text(&r.Proposer, MaxProposer)
-		c.Bool(&r.Urgent)
-		c.U64(&r.Checkpoint)
-	case RecVote:
-		c.U32(&r.Proposal)
-		c.Fixed(r.User[:])
-		c.U8((*uint8)(&r.Vote), uint8(votes)-1)
-		c.Text(&r.Comment, 4*MaxComment)
-		c.I64(&r.Weight)
-	case RecAct, RecTick: // closings and entries hold everything
-	}
-	n = c.Len(len(r.Entries))
-	if c.Reading() && n > 0 {
-		r.Entries = make([]Entry, n)
-	}
-	for i := range r.Entries {
-		c.Fixed(r.Entries[i].Prev[:])
-		r.Entries[i].code(c)
-	}
-	if want := r.wantEntries(); c.Reading() && (len(r.Entries) != want || len(r.Closes) > MaxDue) {
-		c.Fail("%d closings with %d entries, not %d", len(r.Closes), len(r.Entries), want)
+// Limits of a command's encoding. No form lets more through.
+const (
+	maxAgentID    = len("worker-4294967295")
+	maxProposalID = len("prop-4294967295")
+	maxLevel      = 255 // a level has one byte in the accounts
+	maxHolding    = 26  // bytes; a holding is below 2^208 (launchpad.Amount)
+)
+
+// noProposal is an id that no proposal has.
+const noProposal = "prop-0"
+
+// kinds holds how commands are encoded, by the number that stands before their members. Numbers never change.
+var kinds = [...]kind{
+	kindOf((*Begin).code), kindOf((*Act).code), kindOf((*Propose).code), kindOf((*CastVote).code),
+}
+
+// kind encodes and decodes the commands of one type.
+type kind struct {
+	is   func(cmd Command) bool
+	code func(c *wire.Coder, cmd *Command)
+}
+
+func kindOf[T Command](code func(*T, *wire.Coder)) kind {
+	return kind{
+		is: func(cmd Command) bool { _, ok := cmd.(T); return ok },
+		code: func(c *wire.Coder, cmd *Command) {
+			v, _ := (*cmd).(T) // zero when it decodes
+			code(&v, c)
+			*cmd = v
+		},
 	}
 }
 
-// RecordVersion is the version of the encoding of records and snapshots.
-const RecordVersion = 4
+// AppendCommand appends the encoding of a command for the journal.
+func AppendCommand(dst []byte, cmd Command) []byte {
+	n := slices.IndexFunc(kinds[:], func(k kind) bool { return k.is(cmd) })
+	c := wire.Writer(append(dst, uint8(n)))
+	kinds[n].code(c, &cmd)
+	return c.Bytes()
+}
 
-// AppendRecord appends the encoding of rec for the log.
-func AppendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
-
-// DecodeRecord decodes the result of AppendRecord. Any other bytes are an error.
-func DecodeRecord(b []byte) (rec Record, err error) {
-	if err := wire.Decode(b, rec.code); err != nil {
-		return Record{}, fmt.Errorf("hive: record: %w", err)
+// DecodeCommand decodes the result of AppendCommand. Any other bytes are an error. Do carries out or refuses every
+// command that decodes.
+func DecodeCommand(b []byte) (cmd Command, err error) {
+	var n uint8
+	c := wire.Reader(b)
+	c.U8(&n, uint8(len(kinds)-1))
+	kinds[n].code(c, &cmd)
+	if err := c.End(); err != nil {
+		return nil, fmt.Errorf("hive: command: %w", err)
 	}
-	return rec, nil
+	return cmd, nil
+}
+
+func (b *Begin) code(c *wire.Coder) {
+	c.U64(&b.Seed)
+	c.I64(&b.GenesisNs)
+}
+
+func (a *Act) code(c *wire.Coder) {
+	c.Text(&a.Source, maxAgentID)
+	c.U64(&a.TokenID)
+	c.U8((*uint8)(&a.Type), uint8(actionTypes)-1)
+	c.Text(&a.Payload, MaxPayload)
+	c.Text(&a.Reason, MaxReason)
+}
+
+func (p *Propose) code(c *wire.Coder) {
+	c.U64(&p.TokenID)
+	c.U8((*uint8)(&p.Topic), uint8(topics)-1)
+	c.Text(&p.Payload, MaxPayload)
+	c.Text(&p.Proposer, MaxProposer)
+	c.Bool(&p.Urgent)
+}
+
+func (v *CastVote) code(c *wire.Coder) {
+	c.U64(&v.TokenID)
+	c.Text(&v.ProposalID, maxProposalID)
+	c.U8((*uint8)(&v.Vote), uint8(votes)-1)
+	c.Text(&v.Comment, 4*MaxComment)
+	c.Fixed(v.User[:])
+	codeCount(c, &v.Level, maxLevel)
+	codeHolding(c, &v.Holdings)
+	codeHolding(c, &v.Counted)
+	c.U64(&v.Checkpoint)
+	codeCount(c, &v.Owned, MaxWorkers)
+}
+
+func codeCount(c *wire.Coder, n *int64, limit uint64) {
+	u := uint64(*n)
+	c.UpTo(&u, limit)
+	*n = int64(u)
+}
+
+// codeHolding encodes or decodes a holding as its bytes, the most significant first. 0 has no byte and decodes
+// as nil.
+func codeHolding(c *wire.Coder, holding **big.Int) {
+	var text string
+	if *holding != nil {
+		text = string((*holding).Bytes())
+	}
+	c.Text(&text, maxHolding)
+	if c.Reading() && text != "" {
+		if text[0] == 0 {
+			c.Fail("holding with an empty first byte")
+		}
+		*holding = new(big.Int).SetBytes([]byte(text))
+	}
 }
 
 // VoteForm holds the members of a vote's body as JSON text; nil for a missing member. The handler has already
@@ -210,6 +191,9 @@ func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	var v CastVote
 	if v.ProposalID, _ = rawjson.Text(f.ProposalID); v.ProposalID == "" {
 		return v, refuse.Param("proposalId", "proposalId is required: a string.")
+	}
+	if _, ok := parseProposalID(v.ProposalID); !ok {
+		v.ProposalID = noProposal
 	}
 	word, ok := rawjson.Text(f.Vote)
 	if ok {

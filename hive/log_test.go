@@ -243,8 +243,7 @@ func TestAMillionEntries(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	s := New(DefaultOptions())
-	rec, _ := s.Plan(start, Begin{Seed: 1, GenesisNs: start})
-	s.Apply(&rec)
+	s.Do(start, Begin{Seed: 1, GenesisNs: start})
 	before := heap()
 	for i := range workers {
 		s.Fold(fact(uint32(i)+1, startSec+int64(i)))
@@ -270,11 +269,9 @@ func TestAMillionEntries(t *testing.T) {
 		if cmd.Type == Override || cmd.Type == Suspension || cmd.Type == BudgetAllocation {
 			cmd.Source, cmd.Payload = "queen-1", `{"suspended":false}`
 		}
-		rec, err := s.Plan(now, cmd)
-		if err != nil {
+		if _, err := s.Do(now, cmd); err != nil {
 			t.Fatal(err)
 		}
-		s.Apply(&rec)
 		if i%1000 == 0 {
 			s.View()
 		}

@@ -60,8 +60,9 @@ func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
 	}
 	cmd := Propose{
 		TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload),
-		Proposer: "queen-1", Urgent: rng.IntN(2) == 0, Checkpoint: p.checkpoint, CheckpointEndSec: farSec,
+		Proposer: "queen-1", Urgent: rng.IntN(2) == 0,
 	}
+	r.checkpoint = p.checkpoint
 	for range rng.IntN(40) {
 		who := byte(rng.IntN(60))
 		if p.held[who] == nil {

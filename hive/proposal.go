@@ -132,53 +132,51 @@ func (p *Propose) check() *refuse.Refusal {
 	return nil
 }
 
-// planPropose makes its checks in order: the form, whether the token exists, and whether a proposer with the
+// propose makes its checks in order: the form, whether the token exists, and whether a proposer with the
 // form of an agent's id is an agent. Any other name is accepted; the log entry then names the worker as its
 // source.
-func (s *State) planPropose(cmd Propose, rec *Record) *refuse.Refusal {
+func (s *State) propose(cmd *Propose, res *Result) *refuse.Refusal {
 	if rej := cmd.check(); rej != nil {
 		return rej
 	}
-	w, ok := s.knownWorker(workerOf(cmd.TokenID))
+	known, ok := s.workers.Get(workerOf(cmd.TokenID))
 	if !ok {
 		return unknownWorker("tokenId")
 	}
-	source := Agent{WorkerTier, w.ID}
+	source := Agent{WorkerTier, known.ID}
 	if _, form := parseAgent(cmd.Proposer); form {
 		if source, ok = s.agent(cmd.Proposer); !ok {
-			return refuse.New(refuse.NotFound, "proposer", "There is no agent %q.", cmd.Proposer)
+			return noAgent("proposer", cmd.Proposer)
 		}
 	}
-	n, active := uint32(s.proposals.Len())+1, w.ActiveProposals
-	for _, cl := range rec.Closes {
-		if p, _ := s.proposals.Get(cl.Proposal); p.Worker == w.ID {
-			active--
-		}
-	}
-	if n > MaxProposals || active >= MaxActiveProposals {
+	n := uint32(s.proposals.Len()) + 1
+	if n > MaxProposals || known.ActiveProposals >= MaxActiveProposals {
 		return refuse.New(refuse.Conflict, "tokenId",
 			"At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
-	if rej := s.logFull(1 + s.mayEnter(rec) + 1); rej != nil {
+	if rej := s.logFull(1 + s.closeQueue.Len() + 1); rej != nil { // this one may pass, too
 		return rej
 	}
-	if rec.TimeNs/secondNs+openSec(cmd.Urgent) > cmd.CheckpointEndSec {
-		return refuse.New(refuse.Conflict, "tokenId", "The holdings are remembered until Unix second %d, "+
-			"the proposal would close later; try again.", cmd.CheckpointEndSec)
+	checkpoint, rej := cmd.Checkpoint(s.nowNs, known.ID)
+	if rej != nil {
+		return rej
 	}
-	rec.Kind, rec.Worker, rec.Topic, rec.Payload, rec.Proposer = RecPropose, w.ID, cmd.Topic, cmd.Payload, cmd.Proposer
-	rec.Urgent, rec.Checkpoint = cmd.Urgent, cmd.Checkpoint
-	rec.add(&s.log, Entry{
-		TimeNs: rec.TimeNs, Source: source, Target: w.ID, Type: ProposalCreated,
-		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal",
+	sec := s.nowNs / secondNs
+	p := &Proposal{
+		N: n, Worker: known.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
+		CreatedSec: sec, ClosesSec: sec + openSec(cmd.Urgent), Checkpoint: checkpoint,
+	}
+	w := s.edit(p.Worker)
+	w.ActiveProposals++
+	s.put(w)
+	s.voters[p.N] = map[[16]byte]struct{}{}
+	s.putProposal(p)
+	res.Proposal = p.info(s.opt.QuorumCents)
+	s.enter(Entry{
+		Source: source, Target: w.ID, Type: ProposalCreated,
+		Payload: fmt.Sprintf(`{"proposalId":"%s","topic":"%s"}`, p.ID(), cmd.Topic), Reason: "proposal",
 	})
 	return nil
-}
-
-// mayEnter returns the number of entries that the closes of the active proposals may append to the log, those of the
-// record included.
-func (s *State) mayEnter(rec *Record) int {
-	return len(rec.Entries) + s.closeQueue.Len() - len(rec.Closes)
 }
 
 // openSec returns the time for which a proposal is active.
@@ -187,20 +185,6 @@ func openSec(urgent bool) int64 {
 		return urgentSec
 	}
 	return proposalSec
-}
-
-func (s *State) applyPropose(rec *Record, res *Result) {
-	sec := rec.TimeNs / secondNs
-	p := &Proposal{
-		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload,
-		Proposer: rec.Proposer, CreatedSec: sec, ClosesSec: sec + openSec(rec.Urgent), Checkpoint: rec.Checkpoint,
-	}
-	w := s.edit(p.Worker)
-	w.ActiveProposals++
-	s.put(w)
-	s.voters[p.N] = map[[16]byte]struct{}{}
-	s.putProposal(p)
-	res.Proposal = p.info(s.opt.QuorumCents)
 }
 
 // putProposal stores a version of a proposal and updates the indexes.
@@ -223,53 +207,27 @@ func (s *State) putProposal(p *Proposal) {
 // closeKey returns the key that sorts active proposals by closesAt. MaxProposals is 2^22.
 func closeKey(p *Proposal) uint64 { return uint64(p.ClosesSec)<<22 | uint64(p.N-1) }
 
-// planCloses decides the proposals whose closesAt has come by the record's time, in the order of closesAt, at most
-// MaxDue of them; all is false when more are due. It adds a log entry for each one that passed.
-func (s *State) planCloses(rec *Record) (all bool) {
-	all = true
-	s.closeQueue.Scan(func(key uint64, _ struct{}) bool {
-		sec := int64(key >> 22)
-		if sec*secondNs > rec.TimeNs {
-			return false
-		}
-		if len(rec.Closes) == MaxDue {
-			all = false
-			return false
-		}
-		p, _ := s.proposals.Get(uint32(key&(MaxProposals-1)) + 1)
-		passed := p.Tally.passing(s.opt.QuorumCents)
-		rec.Closes = append(rec.Closes, closing{p.N, passed})
-		if passed {
-			rec.add(&s.log, Entry{
-				TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker}, Target: p.Worker, Type: ConfigUpdate,
-				Payload: p.Payload, Reason: "user_vote",
-			})
-		}
-		return true
-	})
-	return all
-}
-
-// applyCloses closes the proposals of a record, and returns the number of its entries that belong to them.
-func (s *State) applyCloses(rec *Record) (entries int) {
-	for _, cl := range rec.Closes {
-		p := s.editProposal(cl.Proposal)
-		p.Status = ProposalRejected
-		if cl.Passed {
-			p.Status = ProposalPassed
-		}
-		s.putProposal(p)
-		delete(s.voters, p.N)
-		w := s.edit(p.Worker)
-		w.ActiveProposals--
-		s.closed.Set(closedKey(w.ID, p.ClosesSec), closedBy(s.closed, w.ID, p.ClosesSec)+1)
-		s.put(w)
-		if cl.Passed {
-			s.appendEntry(&rec.Entries[entries])
-			entries++
-		}
+// closeOne closes the proposal that ends first. One that passed changes its worker's config by an entry of the log.
+func (s *State) closeOne() {
+	key, _, _ := s.closeQueue.Min()
+	p := s.editProposal(uint32(key&(MaxProposals-1)) + 1)
+	passed := p.Tally.passing(s.opt.QuorumCents)
+	p.Status = ProposalRejected
+	if passed {
+		p.Status = ProposalPassed
 	}
-	return entries
+	s.putProposal(p)
+	delete(s.voters, p.N)
+	w := s.edit(p.Worker)
+	w.ActiveProposals--
+	s.closed.Set(closedKey(w.ID, p.ClosesSec), closedBy(s.closed, w.ID, p.ClosesSec)+1)
+	s.put(w)
+	if passed {
+		s.enter(Entry{
+			Source: Agent{WorkerTier, p.Worker}, Target: p.Worker, Type: ConfigUpdate, Payload: p.Payload,
+			Reason: "user_vote",
+		})
+	}
 }
 
 func (s *State) editProposal(n uint32) *Proposal {
@@ -298,19 +256,19 @@ func (v *CastVote) check() *refuse.Refusal {
 	return nil
 }
 
-// planVote makes the checks of docs/contract/hive.md#votes that follow authentication and the rate limit, in
+// vote makes the checks of docs/contract/hive.md#votes that follow authentication and the rate limit, in
 // order.
-func (s *State) planVote(cmd CastVote, rec *Record) *refuse.Refusal {
+func (s *State) vote(cmd *CastVote, res *Result) *refuse.Refusal {
 	if rej := cmd.check(); rej != nil {
 		return rej
 	}
-	w, ok := s.knownWorker(workerOf(cmd.TokenID))
+	w, ok := s.workers.Get(workerOf(cmd.TokenID))
 	if !ok {
 		return unknownWorker("tokenId")
 	}
 	n, ok := parseProposalID(cmd.ProposalID)
-	p, found := s.proposals.Get(n)
-	if !ok || !found || p.Worker != w.ID || p.Checkpoint != cmd.Checkpoint {
+	before, found := s.proposals.Get(n)
+	if !ok || !found || before.Worker != w.ID || before.Checkpoint != cmd.Checkpoint {
 		return refuse.New(refuse.ProposalNotFound, "proposalId", "This token has no such proposal.")
 	}
 	if cmd.Level < MinLevel {
@@ -320,45 +278,46 @@ func (s *State) planVote(cmd CastVote, rec *Record) *refuse.Refusal {
 	if cmd.Holdings == nil || cmd.Holdings.Cmp(oneToken) < 0 {
 		return refuse.New(refuse.NoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
 	}
-	if p.Status != ProposalActive || rec.TimeNs >= p.ClosesSec*secondNs {
-		return refuse.New(refuse.ProposalClosed, "proposalId", "The vote period of %s has ended.", p.ID())
+	if before.Status != ProposalActive {
+		return refuse.New(refuse.ProposalClosed, "proposalId", "The vote period of %s has ended.", before.ID())
 	}
-	if _, voted := s.voters[p.N][cmd.User]; voted {
-		return refuse.New(refuse.AlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
+	if _, voted := s.voters[n][cmd.User]; voted {
+		return refuse.New(refuse.AlreadyVoted, "proposalId", "The user has already voted on %s.", before.ID())
 	}
-	if len(s.voters[p.N]) >= MaxVoters {
-		return refuse.Later(fullSec, "%s has %d votes, the limit.", p.ID(), MaxVoters)
+	if len(s.voters[n]) >= MaxVoters {
+		return refuse.Later(fullSec, "%s has %d votes, the limit.", before.ID(), MaxVoters)
 	}
-	if rej := s.logFull(1 + s.mayEnter(rec)); rej != nil {
+	if rej := s.logFull(1 + s.closeQueue.Len()); rej != nil { // each active proposal may pass
 		return rej
 	}
-	rec.Kind, rec.Proposal, rec.User, rec.Vote, rec.Comment = RecVote, p.N, cmd.User, cmd.Vote, cmd.Comment
-	rec.Weight = weightCents(cmd.Level, cmd.Owned, logCents(cmd.Counted))
-	rec.add(&s.log, Entry{
-		TimeNs: rec.TimeNs, Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
+	weight := weightCents(cmd.Level, cmd.Owned, logCents(cmd.Counted))
+	p := s.count(cmd, n, weight)
+	e := s.enter(Entry{
+		Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
 		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote",
 	})
+	res.Vote = VoteInfo{
+		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: cmd.Vote, WeightCents: weight,
+		TxHash: txHash(s.seed, e.ID), VotedAt: e.Sec(), Tally: p.Tally.info(s.opt.QuorumCents),
+	}
 	return nil
 }
 
-func (s *State) applyVote(rec *Record, res *Result) {
-	p := s.editProposal(rec.Proposal)
+// count counts a vote on proposal n, and returns the proposal.
+func (s *State) count(cmd *CastVote, n uint32, weight int64) *Proposal {
+	p := s.editProposal(n)
 	s.votes++
-	s.voters[p.N][rec.User] = struct{}{}
-	p.Tally[rec.Vote] += rec.Weight
-	if rec.Comment != "" {
+	s.voters[n][cmd.User] = struct{}{}
+	p.Tally[cmd.Vote] += weight
+	if cmd.Comment != "" {
 		// The clone keeps the comments of the published version unchanged.
-		p.Comments = append(slices.Clone(p.Comments), Comment{rec.Comment, rec.TimeNs / secondNs})
+		p.Comments = append(slices.Clone(p.Comments), Comment{cmd.Comment, s.nowNs / secondNs})
 		if n := len(p.Comments); n > KeptComments {
 			p.Comments = p.Comments[n-KeptComments:]
 		}
 	}
 	s.putProposal(p)
-	res.Vote = VoteInfo{
-		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote, WeightCents: rec.Weight,
-		TxHash: txHash(s.seed, rec.own().ID), VotedAt: rec.TimeNs / secondNs,
-		Tally: p.Tally.info(s.opt.QuorumCents),
-	}
+	return p
 }
 
 // VoteKind is the choice of a vote: yes, no or abstain.

@@ -18,7 +18,7 @@ import (
 func propose(token uint64, urgent bool) Propose {
 	return Propose{
 		TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":150}`, Proposer: "scout-1",
-		Urgent: urgent, CheckpointEndSec: farSec,
+		Urgent: urgent,
 	}
 }
 
@@ -54,14 +54,22 @@ func TestProposalRefusals(t *testing.T) {
 		tc.change(&p)
 		r.refused(p, tc.code, tc.field)
 	}
+	r.full = refuse.Later(fullSec, "The ledger has no room for a checkpoint.")
+	r.refused(propose(token, false), refuse.Unavailable, "")
+	if r.full = nil; r.made != 0 {
+		t.Fatalf("%d checkpoints of refused proposals", r.made)
+	}
 	for i := range MaxActiveProposals {
 		r.must(propose(token, i == 7))
 	}
 	r.refused(propose(token, false), refuse.Conflict, "tokenId")
-	r.lazy = true // a proposal that is due to close does not count, before the Tick too
+	r.lazy = true // a proposal that is due to close does not count, without a Tick too
 	r.now += daySec * secondNs
 	r.must(propose(token, false))
 	r.refused(propose(token, false), refuse.Conflict, "tokenId")
+	if r.made != MaxActiveProposals+1 {
+		t.Fatalf("%d checkpoints", r.made)
+	}
 }
 
 func TestProposalShapeAndLogEntry(t *testing.T) {
@@ -214,7 +222,7 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 	pass := r.open(propose(token, false))
 	fail := r.open(Propose{
 		TokenID: token, Topic: MEVProtection, Payload: `{"mevProtection":"off"}`,
-		Proposer: "queen-1", CheckpointEndSec: farSec,
+		Proposer: "queen-1",
 	})
 	for who := range byte(3) {
 		r.must(vote(token, pass, who, Yes))
@@ -302,15 +310,20 @@ func TestVoteFormsInTheOrderOfTheTable(t *testing.T) {
 	if rej != nil || v.Vote != Abstain || v.ProposalID != "prop-1" {
 		t.Errorf("%+v %v", v, rej)
 	}
+	for _, none := range []string{"prop-01", "1", "prop-4294967296", strings.Repeat("x", 10_000)} {
+		v, rej = VoteForm{raw(`"` + none + `"`), raw(`"yes"`), nil}.Parse()
+		if rej != nil || v.ProposalID != noProposal {
+			t.Errorf("%.20s: %+v %v", none, v, rej)
+		}
+	}
 }
 
 // A vote counts what its account held when the proposal was made, not what it holds at the vote.
 func TestAVoteCountsTheHoldingsOfTheCheckpoint(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
-	cmd := propose(token, false)
-	cmd.Checkpoint = 12
-	id := r.open(cmd)
+	r.checkpoint = 12
+	id := r.open(propose(token, false))
 	ballot := func(who byte, now int64, counted *big.Int) CastVote {
 		v := vote(token, id, who, Yes)
 		v.Checkpoint, v.Holdings, v.Counted = 12, tokens(now), counted
@@ -342,16 +355,24 @@ func TestAVoteCountsTheHoldingsOfTheCheckpoint(t *testing.T) {
 	r.refused(stale, refuse.ProposalNotFound, "proposalId")
 }
 
-// A proposal does not outlast the checkpoint whose holdings it counts.
-func TestAProposalEndsBeforeItsCheckpoint(t *testing.T) {
-	r := newRig(t)
-	token := r.spawn(1)
-	for _, urgent := range []bool{false, true} {
-		cmd := propose(token, urgent)
-		cmd.CheckpointEndSec = r.now/secondNs + openSec(urgent) - 1
-		r.refused(cmd, refuse.Conflict, "tokenId")
-		cmd.CheckpointEndSec++
-		r.must(cmd)
+// The new quorum counts for what closes later, also for a proposal that was opened before.
+func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
+	for quorum, want := range map[int64]ProposalStatus{100: ProposalPassed, 101: ProposalRejected} {
+		r := newRig(t)
+		token := r.spawn(1)
+		id := r.open(propose(token, true))
+		r.must(vote(token, id, 1, Yes))
+		r.refused(act("queen-4", token, Flag, ""), refuse.NotFound, "sourceAgentId")
+		r.s.SetOptions(Options{QuorumCents: quorum, Queens: 4, Scouts: 1})
+		r.must(act("queen-4", token, Flag, ""))
+		r.refused(act("scout-2", token, Flag, ""), refuse.NotFound, "sourceAgentId")
+		if d, _ := r.s.View().Proposal(id); d.Status != ProposalActive || d.ClosesSec != startSec+daySec {
+			t.Fatalf("%+v", d)
+		}
+		r.to(startSec + daySec)
+		if d, _ := r.s.View().Proposal(id); d.Status != want {
+			t.Errorf("with a quorum of %d the proposal is %s", quorum, d.Status)
+		}
 	}
 }
 

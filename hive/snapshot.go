@@ -95,7 +95,6 @@ func (s *State) codeHead(c *wire.Coder) {
 	c.U64(&s.seed)
 	c.I64(&s.genesisNs)
 	c.I64(&s.nowNs)
-	c.U64(&s.seq)
 	c.U64(&s.votes)
 }
 
@@ -131,7 +130,6 @@ func (s *State) restored(id uint32) *Worker {
 
 func (w *Worker) code(c *wire.Coder) {
 	c.U32(&w.ID)
-	c.Bool(&w.Known)
 	c.Fixed(w.Token[:])
 	c.Text(&w.Symbol, MaxPayload)
 	c.I64(&w.DeployedSec)
@@ -178,9 +176,7 @@ func (s *State) readWorker(c *wire.Coder, last uint32) uint32 {
 	w.postings = s.restored(w.ID).postings
 	s.maxActiveSec = max(s.maxActiveSec, w.LastActiveSec)
 	s.maxBoostSec = max(s.maxBoostSec, w.BoostSec)
-	if w.Known {
-		s.byToken.Set(string(w.Token[:]), w.ID)
-	}
+	s.byToken.Set(string(w.Token[:]), w.ID)
 	if w.IsIdle && w.idleAt() > s.nowNs/secondNs {
 		c.Fail("worker %d is idle before its time", w.ID)
 	}

@@ -3,23 +3,23 @@ package hive
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tidwall/btree"
 
 	"tickhive/internal/refuse"
 )
 
-// State is the state of the hive, a function of the records applied and the facts folded. Owner: the
-// goroutine of the machine. Trees marked shared are copy-on-write, and the objects in them are never changed, because
-// Views hold them too.
+// State is the state of the hive, a function of the commands carried out, their times, the settings in force and the
+// facts folded. Owner: the goroutine of the machine. Trees marked shared are copy-on-write, and the objects in them are
+// never changed, because Views hold them too.
 type State struct {
 	opt Options
 
 	begun        bool
 	seed         uint64
 	genesisNs    int64
-	nowNs        int64  // time of the last record, Unix ns
-	seq          uint64 // number of records applied
+	nowNs        int64  // time of the last change, Unix ns
 	votes        uint64 // number of votes cast so far
 	maxActiveSec int64  // newest activity of any worker except boosts, Unix seconds
 	maxBoostSec  int64  // newest end of a boost, Unix seconds
@@ -58,22 +58,46 @@ func New(opt Options) *State {
 	}
 }
 
-// LastNs returns the time of the last record, Unix nanoseconds.
+// SetOptions sets the settings in force. What is decided later follows them, so a proposal that is active then needs
+// the new quorum when it closes. What has got its end already keeps it.
+func (s *State) SetOptions(opt Options) { s.opt = opt }
+
+// LastNs returns the time of the last change, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
-// NextNs returns the time at which the next proposal closes or the next worker becomes idle, 0 when there is
-// none.
-func (s *State) NextNs() int64 {
-	var next int64
+// nextDue returns the second of the next change that time alone causes, and the function that carries it out: a
+// proposal closes, or a worker becomes idle. In the same second proposals close first, because that may be activity.
+// The second is 0 when there is none.
+func (s *State) nextDue() (sec int64, carryOut func(*State)) {
 	if key, _, ok := s.closeQueue.Min(); ok {
-		next = int64(key >> 22)
+		sec, carryOut = int64(key>>22), (*State).closeOne
 	}
 	if key, _, ok := s.idleQueue.Min(); ok {
-		if sec := int64(key >> 20); next == 0 || sec < next {
-			next = sec
+		if at := int64(key >> 20); carryOut == nil || at < sec {
+			sec, carryOut = at, (*State).idleOne
 		}
 	}
-	return next * secondNs
+	return sec, carryOut
+}
+
+// carryOut makes the changes that are due by nowNs, each at its own time, in the order of their times, at most most of
+// them. It returns their number.
+func (s *State) carryOut(nowNs int64, most int) (n int) {
+	for ; n < most; n++ {
+		sec, change := s.nextDue()
+		if change == nil || sec > nowNs/secondNs {
+			break
+		}
+		s.nowNs = max(s.nowNs, sec*secondNs)
+		change(s)
+	}
+	return n
+}
+
+// NextNs returns the time of the next change that time alone causes, 0 when there is none.
+func (s *State) NextNs() int64 {
+	sec, _ := s.nextDue()
+	return sec * secondNs
 }
 
 // Begun reports whether Begin was applied.
@@ -91,9 +115,8 @@ const (
 	MaxActiveProposals = 1000
 	// MaxVoters bounds the voters of one proposal, which are stored until it closes.
 	MaxVoters = 1 << 20
-	// MaxDue bounds the changes that one record carries out because they are due: proposals that close, and workers
-	// that become idle.
-	MaxDue = 256
+	// maxDue bounds the changes that a Tick carries out. The rest waits for the next one.
+	maxDue = 256
 	// MaxPayload is the largest payload of an action or a proposal, in bytes.
 	MaxPayload = 4096
 	// MaxReason is the longest reasonCode, in ASCII characters (docs/contract/hive.md#action-log).
@@ -125,7 +148,7 @@ const (
 	passingNum, passingDen = 3, 5 // a proposal passes when yes / (yes + no) >= 3/5
 )
 
-// Options holds the configuration of the hive. The quorum applies to proposals that close after the start.
+// Options holds the settings of the hive (State.SetOptions). A snapshot does not contain them.
 type Options struct {
 	QuorumCents int64  // hundredths of vote weight that a proposal needs to pass (hive.quorum)
 	Queens      uint32 // number of queens: queen-1 to queen-N
@@ -148,72 +171,41 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
-// a *refuse.Refusal. It panics on a command before Begin and on a second Begin.
-//
-// The record first closes the proposals that are due, so the command is planned for the state after them: what a
-// command does never depends on when a Tick comes. When more are due than one record closes, only a Tick is accepted.
-func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
-	nowNs = max(nowNs, s.nowNs)
-	if _, begin := cmd.(Begin); begin == s.begun {
-		panic("BUG: hive: Begin is the first command, once")
+// Do carries out what is due by nowNs, then the command at nowNs. An error is a *refuse.Refusal; then nothing has
+// changed but what was due. So what a command does never depends on the Ticks before it; they only keep what it finds
+// due small.
+func (s *State) Do(nowNs int64, cmd Command) (res Result, err error) {
+	res.Due = s.carryOut(nowNs, math.MaxInt)
+	lastNs := s.nowNs
+	s.nowNs = max(s.nowNs, nowNs)
+	if rej := s.do(cmd, &res); rej != nil {
+		s.nowNs = lastNs
+		return res, rej
 	}
-	rec := Record{TimeNs: nowNs}
-	all := s.planCloses(&rec)
-	if _, tick := cmd.(Tick); !tick && !all {
-		return Record{}, refuse.Later(1, "More than %d proposals close first; try again.", MaxDue)
-	}
-	if rej := s.plan(cmd, &rec); rej != nil {
-		return Record{}, rej
-	}
-	return rec, nil
+	return res, nil
 }
 
-func (s *State) plan(cmd Command, rec *Record) *refuse.Refusal {
+// Tick carries out what is due by nowNs, at most maxDue changes.
+func (s *State) Tick(nowNs int64) Result { return Result{Due: s.carryOut(nowNs, maxDue)} }
+
+// do validates a command and carries it out at s.nowNs. It changes nothing when it refuses.
+func (s *State) do(cmd Command, res *Result) *refuse.Refusal {
+	if _, begin := cmd.(Begin); begin == s.begun {
+		return refuse.New(refuse.Conflict, "", "The hive begins once, with its first command.")
+	}
 	switch cmd := cmd.(type) {
 	case Begin:
-		rec.Kind, rec.Seed, rec.GenesisNs = RecBegin, cmd.Seed, cmd.GenesisNs
+		s.begun, s.seed, s.genesisNs = true, cmd.Seed, cmd.GenesisNs
 	case Act:
-		return s.planAct(cmd, rec)
+		return s.act(&cmd, res)
 	case Propose:
-		return s.planPropose(cmd, rec)
+		return s.propose(&cmd, res)
 	case CastVote:
-		return s.planVote(cmd, rec)
-	case Tick:
-		rec.Kind = RecTick
+		return s.vote(&cmd, res)
 	default:
 		panic("BUG: hive: unknown command")
 	}
 	return nil
-}
-
-// Apply applies a record in this order: what is due by its time, its decision, its log entry. It closes the proposals
-// that the record names, and marks workers idle, at most MaxDue together; the rest waits for the next record. Equal
-// records and facts yield equal states.
-func (s *State) Apply(rec *Record) Result {
-	s.seq++
-	s.nowNs = rec.TimeNs
-	closed := s.applyCloses(rec)
-	s.markIdle(s.nowNs/secondNs, MaxDue-len(rec.Closes))
-	var res Result
-	switch rec.Kind {
-	case RecBegin:
-		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.GenesisNs
-	case RecPropose:
-		s.applyPropose(rec, &res)
-	case RecVote:
-		s.applyVote(rec, &res)
-	case RecAct, RecTick:
-	default:
-		panic("BUG: hive: unknown record")
-	}
-	for i := range rec.Entries[closed:] {
-		s.appendEntry(&rec.Entries[closed+i])
-	}
-	if rec.Kind == RecAct {
-		res.Entry = rec.own().info(s.seed, s.genesisNs)
-	}
-	return res
 }
 
 // Check walks over workers and proposals and reports the first broken invariant. Recovery and tests call it.
@@ -232,22 +224,19 @@ func (s *State) Check() error {
 		}
 		return err == nil
 	})
-	known, queued := 0, 0
+	queued := 0
 	s.workers.Scan(func(id uint32, w *Worker) bool {
 		switch _, inIndex := s.byStatus.Get(pair(uint32(w.Status()), id)); {
 		case w.ActiveProposals != active[id]:
 			err = fmt.Errorf("worker %d: %d active proposals, counted %d", id, active[id], w.ActiveProposals)
-		case inIndex != w.Known:
-			err = fmt.Errorf("worker %d: in the status index %v", id, inIndex)
+		case !inIndex:
+			err = fmt.Errorf("worker %d: not in the status index", id)
 		case closedBy(s.closed, id, 1<<42-1) != closed[id]:
 			err = fmt.Errorf("worker %d: %d proposals have closed, the times have %d", id, closed[id],
 				closedBy(s.closed, id, 1<<42-1))
 		}
-		if w.Known {
-			known++
-			if !w.IsIdle {
-				queued++
-			}
+		if !w.IsIdle {
+			queued++
 		}
 		return err == nil
 	})
@@ -262,8 +251,8 @@ func (s *State) Check() error {
 		last = n
 		return err == nil
 	})
-	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||
-		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
+	if n := s.workers.Len(); err == nil && (s.byStatus.Len() != n || s.byToken.Len() != n ||
+		s.idleQueue.Len() != queued || s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
 		s.byWorkerState.Len() != s.proposals.Len()) {
 		err = errors.New("an index has too many or too few members")
 	}

@@ -21,7 +21,6 @@ type View struct {
 	genesisNs    int64
 	nowNs        int64
 	nextNs       int64
-	seq          uint64
 	maxActiveSec int64
 	maxBoostSec  int64
 
@@ -43,7 +42,7 @@ type View struct {
 func (s *State) View() *View {
 	return &View{
 		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
-		seq: s.seq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
+		maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
 		log: s.log.logView, all: s.all, untargeted: s.untargeted,
 		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
 		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(),
@@ -51,11 +50,7 @@ func (s *State) View() *View {
 	}
 }
 
-// Seq returns the number of records that the view reflects.
-func (v *View) Seq() uint64 { return v.seq }
-
-// Newest returns the largest workerId, 0 when there is no worker. Facts arrive in any order, so it may exceed
-// the number of workers.
+// Newest returns the largest workerId, 0 when there is no worker.
 func (v *View) Newest() uint32 {
 	id, _, _ := v.workers.Max()
 	return id
@@ -77,8 +72,7 @@ func (v *View) atSec(nowNs int64) int64 {
 
 // worker returns the worker of a :tokenId.
 func (v *View) worker(tokenID uint64) (*Worker, bool) {
-	w, ok := v.workers.Get(workerOf(tokenID))
-	return w, ok && w.Known
+	return v.workers.Get(workerOf(tokenID))
 }
 
 // ParseTokenID reads a :tokenId. It does not check whether the token exists.

@@ -25,7 +25,6 @@ func (s Status) String() string { return statusNames[s] }
 // Times are Unix seconds, 0: never.
 type Worker struct {
 	ID          uint32 // from 1
-	Known       bool   // the launchpad has reported the worker's token (State.Fold)
 	Token       [20]byte
 	Symbol      string
 	DeployedSec int64
@@ -85,18 +84,7 @@ func unknownWorker(field string) *refuse.Refusal {
 	return refuse.Missing(field, "No worker has this token id.")
 }
 
-// knownWorker returns the worker with this id if the launchpad has reported its token (State.Fold). During a recovery
-// a worker may exist before that, without a name and a token.
-func (s *State) knownWorker(id uint32) (*Worker, bool) {
-	w, ok := s.workers.Get(id)
-	if !ok || !w.Known {
-		return nil, false
-	}
-	return w, true
-}
-
-// edit returns a copy of a worker to be changed; put then stores it. For a worker that the launchpad has not reported
-// yet (during a recovery) the copy has no name.
+// edit returns a copy of a worker to be changed; put then stores it. A new worker has no name yet.
 func (s *State) edit(id uint32) *Worker {
 	if id == 0 || id > MaxWorkers {
 		panic("BUG: hive: worker id out of range")
@@ -114,7 +102,7 @@ func (s *State) noteActivity(w *Worker, sec int64) {
 	s.maxActiveSec = max(s.maxActiveSec, sec)
 }
 
-// put stores a version of a worker and updates the indexes. The worker's times and the time of the last record
+// put stores a version of a worker and updates the indexes. The worker's times and the time of the last change
 // determine whether it is idle.
 func (s *State) put(w *Worker) {
 	w.IsIdle = w.idleAt() <= s.nowNs/secondNs
@@ -124,16 +112,13 @@ func (s *State) put(w *Worker) {
 // place stores a version of a worker and updates the indexes.
 func (s *State) place(w *Worker) {
 	before, had := s.workers.Set(w.ID, w)
-	if had && before.Known {
+	if had {
 		if before.Status() != w.Status() {
 			s.byStatus.Delete(pair(uint32(before.Status()), w.ID))
 		}
 		if !before.IsIdle && (w.IsIdle || before.idleAt() != w.idleAt()) {
 			s.idleQueue.Delete(idleKey(before))
 		}
-	}
-	if !w.Known {
-		return
 	}
 	s.byStatus.Set(pair(uint32(w.Status()), w.ID), struct{}{})
 	if !w.IsIdle {
@@ -144,23 +129,17 @@ func (s *State) place(w *Worker) {
 // idleKey returns the key that sorts workers by the time at which they become idle. MaxWorkers is 2^20.
 func idleKey(w *Worker) uint64 { return uint64(w.idleAt())<<20 | uint64(w.ID-1) }
 
-// markIdle marks workers idle whose idleAt is at or before nowSec, at most most of them.
-func (s *State) markIdle(nowSec int64, most int) {
-	for range most {
-		key, _, ok := s.idleQueue.Min()
-		if !ok || int64(key>>20) > nowSec {
-			return
-		}
-		s.put(s.edit(uint32(key&(MaxWorkers-1)) + 1))
-	}
+// idleOne marks the worker idle that becomes so first.
+func (s *State) idleOne() {
+	key, _, _ := s.idleQueue.Min()
+	s.put(s.edit(uint32(key&(MaxWorkers-1)) + 1))
 }
 
 // pair returns a key of two parts for an index.
 func pair(hi, lo uint32) uint64 { return uint64(hi)<<32 | uint64(lo) }
 
 // Fact holds what the launchpad reports about a token and its worker. It has the same members as launchpad.Fact,
-// so that one converts to the other. Each member is constant or only grows, so facts may be folded in any order
-// and more than once.
+// so that one converts to the other. Each member is constant or only grows, so a fact may be folded more than once.
 type Fact struct {
 	WorkerID    uint32   // from 1
 	Token       [20]byte // the token's address
@@ -170,16 +149,12 @@ type Fact struct {
 	BoostSec    int64 // end of the last boost, Unix seconds, 0: never boosted
 }
 
-// Fold merges a fact into the state. The machine calls it behind each launchpad record that has a fact.
-//
-// Identities are fixed and times are maxima, so facts may arrive in any order, more than once, late, or all again, and
-// yield the same state.
+// Fold merges a fact into the state. The machine calls it behind each command of the launchpad that has one. The first
+// fact of a worker makes it.
 func (s *State) Fold(f Fact) {
 	w := s.edit(f.WorkerID)
-	if !w.Known {
-		w.Known, w.Token, w.Symbol, w.DeployedSec = true, f.Token, f.Symbol, f.DeployedSec
-		s.byToken.Set(string(f.Token[:]), w.ID)
-	}
+	w.Token, w.Symbol, w.DeployedSec = f.Token, f.Symbol, f.DeployedSec
+	s.byToken.Set(string(f.Token[:]), w.ID)
 	s.noteActivity(w, max(f.DeployedSec, f.SwapSec))
 	w.BoostSec = max(w.BoostSec, f.BoostSec)
 	s.maxBoostSec = max(s.maxBoostSec, f.BoostSec)

@@ -41,7 +41,7 @@ func TestIdleComesAtTheExactSecondOfTheLastActivityPlusSevenDays(t *testing.T) {
 		"vote": func(r *rig, token uint64) {
 			id := r.open(Propose{
 				TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":60}`,
-				Proposer: "queen-1", CheckpointEndSec: farSec,
+				Proposer: "queen-1",
 			})
 			r.must(vote(token, id, 1, No))
 		},

@@ -113,6 +113,9 @@ func (a *Amount) code(c *wire.Coder) {
 		c.U64(&a.w[i])
 	}
 	clear(a.w[used:])
+	if c.Reading() && used > 0 && a.w[used-1] == 0 {
+		c.Fail("amount with an empty first word")
+	}
 	if c.Reading() && a.w[3]>>16 != 0 {
 		c.Fail("amount beyond 2^208") // below it, sums of 2^40 amounts fit into 256 bits
 		*a = Amount{}

@@ -114,8 +114,7 @@ func TestACheckpointTellsWhatACopyOfAllHoldingsWouldTell(t *testing.T) {
 			token, _ := r.s.tokens.Get(no)
 			switch rng.IntN(8) {
 			case 0:
-				res := r.must(Checkpoint{Token: no})
-				c := copied{no, res.Checkpoint, res.EndSec, map[Address]Amount{}}
+				c := copied{no, r.checkpoint(no), r.now/secondNs + CheckpointSec, map[Address]Amount{}}
 				for n := range users {
 					c.held[user(n)] = r.s.balance(user(n), token.asset())
 				}
@@ -166,10 +165,12 @@ func compareCopies(t *testing.T, r *rig, all []copied) {
 
 func TestCheckpointRefusals(t *testing.T) {
 	r := newRig(t)
-	r.refused(Checkpoint{Token: 1}, refuse.NotFound, "id")
+	if _, rej := r.s.Checkpoint(r.now, 1); rej == nil || rej.Code != refuse.NotFound || rej.Field != "id" {
+		t.Fatal(rej)
+	}
 	one, other := r.pooled(user(1), "ONE", "50"), r.pooled(user(2), "TWO", "50")
 	r.must(Deposit{To: user(1), Currency: USBICoin, Amount: AmountOf(100)})
-	r.must(Checkpoint{Token: one.No})
+	r.checkpoint(one.No)
 	r.s.maxPast = 3
 	r.must(Transfer{Token: one.No, From: user(1), To: user(3), Amount: One})
 	// There is no room for two holdings more: what would change the token's holdings is refused, nothing else.
@@ -182,12 +183,33 @@ func TestCheckpointRefusals(t *testing.T) {
 	}
 	r.must(Transfer{Token: other.No, From: user(2), To: user(4), Amount: One})
 	r.must(BuyBoost{Token: one.No, Tier: Short})
+	r.lazy = true // what the checkpoint remembers goes at its end, before the command
 	r.advance(CheckpointSec)
 	r.must(Transfer{Token: one.No, From: user(1), To: user(4), Amount: One})
+	if r.s.past.Len()+r.s.checkpoints.Len() != 0 {
+		t.Errorf("%d holdings and %d checkpoints are left", r.s.past.Len(), r.s.checkpoints.Len())
+	}
+	if err := r.s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A checkpoint is made for what is there when it is asked for: first, what is due ends.
+func TestACheckpointComesAfterWhatIsDue(t *testing.T) {
+	r := newRig(t)
+	token := r.pooled(user(1), "ONE", "50")
+	r.checkpoint(token.No)
+	r.must(Transfer{Token: token.No, From: user(1), To: user(2), Amount: One})
+	r.lazy = true
+	r.advance(CheckpointSec)
+	name := r.checkpoint(token.No)
+	if n := r.s.checkpoints.Len(); n != 1 || r.s.newest[token.No].seq != name || r.s.past.Len() != 0 {
+		t.Errorf("%d checkpoints, %d holdings", n, r.s.past.Len())
+	}
 	r.check()
 }
 
-// What a record does must not depend on whether ticks came before it.
+// What a command does must not depend on whether ticks came before it.
 func TestTheLedgerIsTheSameWithAndWithoutTicks(t *testing.T) {
 	for seed := range uint64(20) {
 		ticking, lazy := newRig(t), newRig(t)
@@ -204,7 +226,7 @@ func TestTheLedgerIsTheSameWithAndWithoutTicks(t *testing.T) {
 				case 0:
 					r.do(BuyBoost{Token: no, Tier: Tier(rng.IntN(int(tiers)))})
 				case 1:
-					r.do(Checkpoint{Token: no})
+					r.checkpoint(no)
 				case 2:
 					r.do(Transfer{Token: no, From: user(int(no) - 1), To: user(rng.IntN(5)), Amount: One})
 				case 3:
@@ -215,17 +237,7 @@ func TestTheLedgerIsTheSameWithAndWithoutTicks(t *testing.T) {
 			}
 			r.lazy = false
 			r.advance(rng.Int64N(CheckpointSec))
-			r.must(Tick{})
-			r.s.seq = 0 // ticks are records; checkpoints have the number of theirs, so they are compared by place
-			for i := range r.s.checkpoints.Len() {
-				c := *r.s.checkpoints.At(i)
-				for j := range c.changed.Len() {
-					a := c.changed.At(j)
-					held, _ := r.s.past.Delete(pastKey(tokenAsset(c.token), *a, c.seq))
-					r.s.past.Set(pastKey(tokenAsset(c.token), *a, uint64(i)), held)
-				}
-				c.seq = uint64(i)
-			}
+			r.check()
 		}
 		if ticking.ticks == 0 || hashOf(ticking.s) != hashOf(lazy.s) {
 			t.Fatalf("seed %d: another ledger without the %d ticks", seed, ticking.ticks)
@@ -233,11 +245,12 @@ func TestTheLedgerIsTheSameWithAndWithoutTicks(t *testing.T) {
 	}
 }
 
-// One record carries out at most maxDue changes; the next ones carry out the rest, in the order of their times.
-func TestARecordCarriesOutABoundedNumberOfChanges(t *testing.T) {
+// A Tick carries out at most maxDue changes; the next ones carry out the rest, in the order of their times. A command
+// carries out all of them.
+func TestATickCarriesOutABoundedNumberOfChanges(t *testing.T) {
 	r := newRig(t)
 	token := r.pooled(user(1), "ONE", "50")
-	r.must(Checkpoint{Token: token.No})
+	r.checkpoint(token.No)
 	const marks, holders = 2*maxDue + 10, maxDue
 	for i := range marks {
 		r.s.window.push(mark{sec: r.now/secondNs + int64(i), token: token.No, quote: One})
@@ -249,38 +262,59 @@ func TestARecordCarriesOutABoundedNumberOfChanges(t *testing.T) {
 		r.must(Transfer{Token: token.No, From: user(1), To: user(100 + i), Amount: One})
 	}
 	r.now += 2 * CheckpointSec * secondNs
+	once, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
 	left := func() int { return r.s.window.Len() + r.s.past.Len() + r.s.checkpoints.Len() }
-	for want := left(); want > 0; {
-		// The checkpoint has ended, so it remembers no holding any more.
-		rec, err := r.s.Plan(r.now, Transfer{Token: token.No, From: user(1), To: user(1000 + want), Amount: One})
-		if err != nil {
-			t.Fatal(err)
-		}
+	all := left()
+	for want := all; want > 0; {
 		due := r.s.NextNs()
-		r.apply(rec)
-		if want = max(0, want-maxDue); left() != want {
+		res := r.s.Tick(r.now)
+		if want = max(0, want-maxDue); left() != want || res.Due > maxDue || res.Due == 0 {
 			t.Fatalf("%d changes are left, not %d", left(), want)
 		}
-		if next := r.s.NextNs(); next != 0 && next < due || next > r.now {
-			t.Fatalf("the next change is due at %d, after %d", next, due)
+		next := r.s.NextNs()
+		if next != 0 && (next < due || next < r.s.nowNs) || next > r.now || r.s.nowNs < due {
+			t.Fatalf("the next change is due at %d, after %d; the last one was at %d", next, due, r.s.nowNs)
 		}
 	}
-	r.check()
+	if res := r.s.Tick(r.now); res.Due != 0 {
+		t.Fatalf("%+v", res)
+	}
+	transfer := Transfer{Token: token.No, From: user(1), To: user(9), Amount: One}
+	if res, err := once.Do(r.now, transfer); err != nil || res.Due != all {
+		t.Fatalf("%+v, %v, %d changes were due", res, err, all)
+	}
+	if r.must(transfer); hashOf(r.s) != hashOf(once) {
+		t.Fatal("the ledger is another one without ticks")
+	}
+	if err := r.s.Check(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestAFullWindowHasRoomAtTheSecondAtWhichAMarkLeaves(t *testing.T) {
-	var w window
-	for sec := range int64(3) {
-		w.push(mark{sec: sec, token: 1})
-	}
-	for nowSec, full := range map[int64]bool{2: true, WindowSec - 1: true, WindowSec: false, WindowSec + 9: false} {
-		if w.fullAt(nowSec, 3) != full || w.fullAt(nowSec, 4) {
-			t.Errorf("at second %d, of three marks at most: full %v", nowSec, !full)
+	for _, lazy := range []bool{false, true} {
+		r := newRig(t)
+		r.pooled(user(1), "ONE", "50")
+		r.must(Deposit{To: user(1), Currency: USBICoin, Amount: AmountOf(100)})
+		r.lazy, r.s.maxMarks = lazy, 3
+		swap := Swap{Token: 1, From: user(1), AmountIn: One}
+		for range 3 {
+			r.must(swap)
+			r.advance(1)
 		}
+		r.refused(swap, refuse.Unavailable, "")
+		r.now = start + WindowSec*secondNs - 1
+		r.refused(swap, refuse.Unavailable, "")
+		r.now++
+		r.must(swap)
+		r.refused(swap, refuse.Unavailable, "")
 	}
 }
 
-// holders returns a rig with a token that so many accounts hold, and publishes as the store does.
+// holders returns a rig with a token that so many accounts hold.
 func holders(tb testing.TB, n int) (*rig, *Token) {
 	r := newRig(tb)
 	token := r.pooled(user(1), "ONE", "50")
@@ -295,16 +329,23 @@ func holders(tb testing.TB, n int) (*rig, *Token) {
 	return r, token
 }
 
-// work carries out a command as the store does, and returns the bytes that it allocated.
+// work carries out a command, nil: a checkpoint, as the machine does, and returns the bytes that it allocated.
 func work(tb testing.TB, r *rig, cmd Command) uint64 {
 	tb.Helper()
 	before := allocated()
-	rec, err := r.s.Plan(r.now, cmd)
-	if err != nil {
+	carryOut(tb, r, cmd)
+	return allocated() - before
+}
+
+func carryOut(tb testing.TB, r *rig, cmd Command) {
+	tb.Helper()
+	if cmd == nil {
+		if _, rej := r.s.Checkpoint(r.now, 1); rej != nil {
+			tb.Fatal(rej)
+		}
+	} else if _, err := r.s.Do(r.now, cmd); err != nil {
 		tb.Fatal(err)
 	}
-	r.s.Apply(&rec)
-	return allocated() - before
 }
 
 // A command copies the nodes on a path of each tree that it changes: a few levels more for many holders.
@@ -314,7 +355,7 @@ func TestNoCommandCostsMoreBecauseATokenHasManyHolders(t *testing.T) {
 	many, _ := holders(t, most)
 	var spawned int
 	commands := map[string]func() Command{
-		"checkpoint": func() Command { return Checkpoint{Token: token.No} },
+		"checkpoint": func() Command { return nil },
 		"transfer":   func() Command { return Transfer{Token: token.No, From: user(1), To: user(2), Amount: One} },
 		"first transfer": func() Command {
 			spawned++
@@ -345,18 +386,14 @@ func benchmark(b *testing.B, cmd func(i int, token *Token) Command) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r, token := holders(b, n)
 			for i := 0; b.Loop(); i++ {
-				rec, err := r.s.Plan(r.now, cmd(i, token))
-				if err != nil {
-					b.Fatal(err)
-				}
-				r.s.Apply(&rec)
+				carryOut(b, r, cmd(i, token))
 			}
 		})
 	}
 }
 
 func BenchmarkCheckpoint(b *testing.B) {
-	benchmark(b, func(_ int, token *Token) Command { return Checkpoint{Token: token.No} })
+	benchmark(b, func(int, *Token) Command { return nil })
 }
 
 func BenchmarkTransfer(b *testing.B) {
@@ -380,11 +417,7 @@ func BenchmarkSpawn(b *testing.B) {
 				if i%MaxTokens == 0 {
 					r.s.symbols = map[string]uint32{}
 				}
-				rec, err := r.s.Plan(r.now, Spawn{Owner: user(1), Name: "N", Symbol: symbolOf(i)})
-				if err != nil {
-					b.Fatal(err)
-				}
-				r.s.Apply(&rec)
+				carryOut(b, r, Spawn{Owner: user(1), Name: "N", Symbol: symbolOf(i)})
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -31,7 +32,6 @@ type Spawn struct {
 	Name        string
 	Symbol      string
 	TotalSupply string // whole tokens as decimal digits; "" means 1000000000
-	Decimals    int    // 0 means 18
 	PoolSide    Side
 	Metadata    string // a JSON object, retained as sent; "" means none
 }
@@ -84,12 +84,6 @@ type BuyBoost struct {
 // remain.
 type InjectFault struct{ Count uint64 }
 
-// Checkpoint makes the ledger remember what every account holds of a token at that moment, for CheckpointSec.
-type Checkpoint struct{ Token uint32 }
-
-// Tick applies the changes that time alone makes due, such as the end of a boost. State.Due returns the Tick.
-type Tick struct{}
-
 func (Begin) command()        {}
 func (Spawn) command()        {}
 func (Deposit) command()      {}
@@ -99,8 +93,6 @@ func (AddLiquidity) command() {}
 func (Swap) command()         {}
 func (BuyBoost) command()     {}
 func (InjectFault) command()  {}
-func (Checkpoint) command()   {}
-func (Tick) command()         {}
 
 // Side selects the quote currency of a pool.
 type Side uint8
@@ -155,138 +147,120 @@ func ParseCurrency(code string) (Currency, bool) {
 	return 0, false
 }
 
-// RecordKind is the kind of a Record.
-type RecordKind uint8
-
-// The kinds of records: one for each command that changes the ledger, and RecFault for a spawn that an injected
-// fault refused.
-const (
-	RecBegin RecordKind = iota
-	RecSpawn
-	RecFault
-	RecDeposit
-	RecWithdraw
-	RecTransfer
-	RecLiquidity
-	RecSwap
-	RecBoost
-	RecInject
-	RecTick
-	RecCheckpoint
-	recordKinds
-)
-
-// Record is one accepted command with every decision that Plan made, so that Apply needs only the record and
-// the state. Members that do not belong to the kind are zero.
-type Record struct {
-	Kind   RecordKind
-	TimeNs int64
-
-	Seed  uint64 // kind begin
-	Spawn *Spawn // kind spawn; every default is filled in
-	Fee   Amount // kind spawn: NATIVE that the owner pays
-
-	Token    uint32   // kinds transfer, liquidity, swap, boost, checkpoint: workerId
-	From, To Address  // the account that pays; the account that receives
-	Currency Currency // kinds deposit, withdraw
-	Sell     bool     // kind swap
-	In       Amount   // kinds deposit, withdraw, transfer: the amount; swap: paid in; liquidity: tokens
-	Out      Amount   // kind swap: paid out; liquidity: quote currency
-	Tier     Tier     // kind boost
-	Count    uint64   // kind inject: number of faults
-}
-
 // Result holds the complete outcome of a command for its caller. A View that is read afterwards may already
 // show a later state.
 type Result struct {
-	Refused *refuse.Refusal // kind RecFault: the refusal that was recorded
+	Due     int             // number of changes that were due and came first; also beside a refusal
+	Refused *refuse.Refusal // spawn: the refusal by an injected fault, which it used up
 	Token   *Token          // spawn, liquidity, swap, boost: the token after the command
 	In, Out Amount          // swap: the amounts paid and received
 	Price   Amount          // swap: quote currency per token
 	Block   int64           // swap: the block
 	Balance Amount          // deposit, withdraw: the account's balance after the command
 	TxHash  Hash            // spawn, transfer, liquidity, swap
-	// The name of the checkpoint (View.HeldAt), and the Unix second until which it lasts.
-	Checkpoint uint64
-	EndSec     int64
 	// Fact is the change that the hive must fold; nil when no token changed.
 	Fact *Fact
 }
 
-// RecordVersion is the version of the encoding of records and snapshots.
-const RecordVersion = 3
-
-// maxText limits each text of a record, in bytes.
+// maxText limits each text of a command and of a snapshot, in bytes. It is at least the limit of every form.
 const maxText = MaxMetadata
 
-// AppendRecord appends the encoding of rec for the log.
-func AppendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
-
-// DecodeRecord decodes the result of AppendRecord. Any other bytes are an error.
-func DecodeRecord(b []byte) (rec Record, err error) {
-	if err := wire.Decode(b, rec.code); err != nil {
-		return Record{}, fmt.Errorf("launchpad: record: %w", err)
-	}
-	return rec, nil
+// kinds holds how commands are encoded, by the number that stands before their members. Numbers never change.
+var kinds = [...]kind{
+	kindOf((*Begin).code), kindOf((*Spawn).code), kindOf((*Deposit).code), kindOf((*Withdraw).code),
+	kindOf((*Transfer).code), kindOf((*AddLiquidity).code), kindOf((*Swap).code), kindOf((*BuyBoost).code),
+	kindOf((*InjectFault).code),
 }
 
-// code encodes or decodes the members that each kind of record has.
-func (r *Record) code(c *wire.Coder) {
-	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
-	c.I64(&r.TimeNs)
-	switch r.Kind {
-	case RecBegin:
-		c.U64(&r.Seed)
-	case RecSpawn:
-		if c.Reading() {
-			r.Spawn = new(Spawn)
-		}
-		r.Spawn.code(c)
-		r.Fee.code(c)
-	case RecDeposit:
-		c.Fixed(r.To[:])
-		c.U8((*uint8)(&r.Currency), currencies-1)
-		r.In.code(c)
-	case RecWithdraw:
-		c.Fixed(r.From[:])
-		c.U8((*uint8)(&r.Currency), currencies-1)
-		r.In.code(c)
-	case RecTransfer:
-		c.U32(&r.Token)
-		c.Fixed(r.From[:])
-		c.Fixed(r.To[:])
-		r.In.code(c)
-	case RecLiquidity, RecSwap:
-		c.U32(&r.Token)
-		c.Fixed(r.From[:])
-		c.Bool(&r.Sell)
-		r.In.code(c)
-		r.Out.code(c)
-	case RecBoost:
-		c.U32(&r.Token)
-		c.U8((*uint8)(&r.Tier), uint8(tiers)-1)
-	case RecCheckpoint:
-		c.U32(&r.Token)
-	case RecInject:
-		c.U64(&r.Count)
-	case RecFault, RecTick: // these records have no members besides the time
+// kind encodes and decodes the commands of one type.
+type kind struct {
+	is   func(cmd Command) bool
+	code func(c *wire.Coder, cmd *Command)
+}
+
+func kindOf[T Command](code func(*T, *wire.Coder)) kind {
+	return kind{
+		is: func(cmd Command) bool { _, ok := cmd.(T); return ok },
+		code: func(c *wire.Coder, cmd *Command) {
+			v, _ := (*cmd).(T) // zero when it decodes
+			code(&v, c)
+			*cmd = v
+		},
 	}
 }
+
+// AppendCommand appends the encoding of a command for the journal.
+func AppendCommand(dst []byte, cmd Command) []byte {
+	n := slices.IndexFunc(kinds[:], func(k kind) bool { return k.is(cmd) })
+	c := wire.Writer(append(dst, uint8(n)))
+	kinds[n].code(c, &cmd)
+	return c.Bytes()
+}
+
+// DecodeCommand decodes the result of AppendCommand. Any other bytes are an error. Do carries out or refuses every
+// command that decodes.
+func DecodeCommand(b []byte) (cmd Command, err error) {
+	var n uint8
+	c := wire.Reader(b)
+	c.U8(&n, uint8(len(kinds)-1))
+	kinds[n].code(c, &cmd)
+	if err := c.End(); err != nil {
+		return nil, fmt.Errorf("launchpad: command: %w", err)
+	}
+	return cmd, nil
+}
+
+func (b *Begin) code(c *wire.Coder) { c.U64(&b.Seed) }
 
 func (s *Spawn) code(c *wire.Coder) {
 	c.Fixed(s.Owner[:])
 	c.Text(&s.Name, maxText)
 	c.Text(&s.Symbol, maxText)
 	c.Text(&s.TotalSupply, maxText)
-	decimals := uint8(s.Decimals)
-	c.U8(&decimals, Decimals)
-	s.Decimals = int(decimals)
 	c.U8((*uint8)(&s.PoolSide), sides-1)
 	c.Text(&s.Metadata, maxText)
-	if c.Reading() && checkSupply(s.TotalSupply) != nil {
-		c.Fail("supply %q", s.TotalSupply)
-	}
 }
+
+func (d *Deposit) code(c *wire.Coder) {
+	c.Fixed(d.To[:])
+	c.U8((*uint8)(&d.Currency), currencies-1)
+	d.Amount.code(c)
+}
+
+func (w *Withdraw) code(c *wire.Coder) {
+	c.Fixed(w.From[:])
+	c.U8((*uint8)(&w.Currency), currencies-1)
+	w.Amount.code(c)
+}
+
+func (t *Transfer) code(c *wire.Coder) {
+	c.U32(&t.Token)
+	c.Fixed(t.From[:])
+	c.Fixed(t.To[:])
+	t.Amount.code(c)
+}
+
+func (l *AddLiquidity) code(c *wire.Coder) {
+	c.U32(&l.Token)
+	c.Fixed(l.From[:])
+	l.TokenAmount.code(c)
+	l.QuoteAmount.code(c)
+}
+
+func (s *Swap) code(c *wire.Coder) {
+	c.U32(&s.Token)
+	c.Fixed(s.From[:])
+	c.Bool(&s.Sell)
+	s.AmountIn.code(c)
+	s.MinOut.code(c)
+}
+
+func (b *BuyBoost) code(c *wire.Coder) {
+	c.U32(&b.Token)
+	c.U8((*uint8)(&b.Tier), uint8(tiers)-1)
+}
+
+func (f *InjectFault) code(c *wire.Coder) { c.U64(&f.Count) }
 
 // SpawnForm holds the members of a spawn's body as JSON text; nil for a missing member. The handler has already
 // refused unknown and duplicate members.
@@ -318,7 +292,7 @@ func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 		return s, rej
 	}
 	if !rawjson.Absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(Decimals) {
-		return s, decimalsWrong()
+		return s, refuse.Param("decimals", "decimals is fixed: 18.")
 	}
 	if !rawjson.Absent(f.PoolSide) {
 		name, _ := rawjson.Text(f.PoolSide)
@@ -341,9 +315,6 @@ func (s *Spawn) check() *refuse.Refusal {
 		if rej != nil {
 			return rej
 		}
-	}
-	if s.Decimals != 0 && s.Decimals != Decimals {
-		return decimalsWrong()
 	}
 	if s.PoolSide >= sides {
 		return sideWrong()
@@ -396,8 +367,6 @@ func checkSupply(supply string) *refuse.Refusal {
 	}
 	return nil
 }
-
-func decimalsWrong() *refuse.Refusal { return refuse.Param("decimals", "decimals is fixed: 18.") }
 
 func sideWrong() *refuse.Refusal { return refuse.Param("poolSide", "poolSide is USBI or wNATIVE.") }
 

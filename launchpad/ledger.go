@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"math"
 	"strings"
 
 	"tickhive/internal/fifo"
@@ -157,78 +158,70 @@ func insufficient(field, currency string) *refuse.Refusal {
 	return refuse.New(refuse.InsufficientFunds, field, "The balance of %s does not cover the amount.", currency)
 }
 
-func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
+func (s *State) deposit(cmd *Deposit, res *Result) *refuse.Refusal {
 	if cmd.Currency >= currencies {
-		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
+		return refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
 	if cmd.Amount.IsZero() {
-		return Record{}, amountWrong("amount")
+		return amountWrong("amount")
 	}
-	if maxBalance.Less(cmd.Amount) || maxBalance.Less(s.balance(cmd.To, cmd.Currency.asset()).Add(cmd.Amount)) {
-		return Record{}, refuse.Param("amount", "No balance may pass 10^20.")
+	as := cmd.Currency.asset()
+	if maxBalance.Less(cmd.Amount) || maxBalance.Less(s.balance(cmd.To, as).Add(cmd.Amount)) {
+		return refuse.Param("amount", "No balance may pass 10^20.")
 	}
-	return Record{Kind: RecDeposit, To: cmd.To, Currency: cmd.Currency, In: cmd.Amount}, nil
-}
-
-func (s *State) applyDeposit(rec *Record, res *Result) {
 	s.nextTxHash()
-	t := &s.totals[rec.Currency]
-	t.Deposited = t.Deposited.Add(rec.In)
-	s.credit(rec.To, rec.Currency.asset(), rec.In)
-	res.Balance = s.balance(rec.To, rec.Currency.asset())
+	t := &s.totals[cmd.Currency]
+	t.Deposited = t.Deposited.Add(cmd.Amount)
+	s.credit(cmd.To, as, cmd.Amount)
+	res.Balance = s.balance(cmd.To, as)
+	return nil
 }
 
-func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
+func (s *State) withdraw(cmd *Withdraw, res *Result) *refuse.Refusal {
 	if cmd.Currency >= currencies {
-		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
+		return refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
 	if cmd.Amount.IsZero() {
-		return Record{}, amountWrong("amount")
+		return amountWrong("amount")
 	}
-	if s.balance(cmd.From, cmd.Currency.asset()).Less(cmd.Amount) {
-		return Record{}, insufficient("amount", cmd.Currency.String())
+	as := cmd.Currency.asset()
+	if s.balance(cmd.From, as).Less(cmd.Amount) {
+		return insufficient("amount", cmd.Currency.String())
 	}
-	return Record{Kind: RecWithdraw, From: cmd.From, Currency: cmd.Currency, In: cmd.Amount}, nil
-}
-
-func (s *State) applyWithdraw(rec *Record, res *Result) {
 	s.nextTxHash()
-	t := &s.totals[rec.Currency]
-	t.Withdrawn = t.Withdrawn.Add(rec.In)
-	s.debit(rec.From, rec.Currency.asset(), rec.In)
-	res.Balance = s.balance(rec.From, rec.Currency.asset())
+	t := &s.totals[cmd.Currency]
+	t.Withdrawn = t.Withdrawn.Add(cmd.Amount)
+	s.debit(cmd.From, as, cmd.Amount)
+	res.Balance = s.balance(cmd.From, as)
+	return nil
 }
 
-func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
+func (s *State) transfer(cmd *Transfer, res *Result) *refuse.Refusal {
 	if cmd.Amount.IsZero() {
-		return Record{}, amountWrong("amount")
+		return amountWrong("amount")
 	}
 	t, ok := s.tokens.Get(cmd.Token)
 	if !ok {
-		return Record{}, unknownToken()
+		return unknownToken()
 	}
 	if s.balance(cmd.From, t.asset()).Less(cmd.Amount) {
-		return Record{}, insufficient("amount", t.Symbol)
+		return insufficient("amount", t.Symbol)
 	}
 	if rej := s.mayMove(t.No); rej != nil {
-		return Record{}, rej
+		return rej
 	}
-	return Record{Kind: RecTransfer, Token: cmd.Token, From: cmd.From, To: cmd.To, In: cmd.Amount}, nil
-}
-
-func (s *State) applyTransfer(rec *Record, res *Result) {
-	t, _ := s.tokens.Get(rec.Token)
 	// Credit first, so that an account that sends everything to itself remains a holder throughout.
-	s.credit(rec.To, t.asset(), rec.In)
-	s.debit(rec.From, t.asset(), rec.In)
+	s.credit(cmd.To, t.asset(), cmd.Amount)
+	s.debit(cmd.From, t.asset(), cmd.Amount)
 	res.TxHash = s.nextTxHash()
+	return nil
 }
 
 // checkpoint lets the ledger tell, while it lasts, what an account held of a token when it was made (View.HeldAt). It
 // copies no holdings. Instead, the first change of a holding after the newest checkpoint of a token keeps what the
 // holding was (State.past):
 //
-//	record    3            5          8            9      answers
+//	seq       3            5          8            9      answers
 //	account A 10 --------------------------------- 4      10 at 3, 10 at 8: its first value kept from there on
 //	account B 7 ---------- 2 ---------------------        7 at 3, 2 at 8: nothing is kept behind 8, so what it has now
 //	          checkpoint   keeps B 7  checkpoint   keeps A 10, for 8
@@ -236,7 +229,7 @@ func (s *State) applyTransfer(rec *Record, res *Result) {
 // So a checkpoint costs as much for a million holders as for one, a change of a holding keeps at most one value, and
 // the values of all checkpoints together are in a snapshot once.
 type checkpoint struct {
-	seq     uint64 // number of its record, by which the caller names it
+	seq     uint64 // State.seq when it was made: its name
 	token   uint32
 	endSec  int64
 	changed fifo.Queue[Address] // accounts whose holdings past keeps for it
@@ -250,20 +243,21 @@ func pastKey(as asset, a Address, seq uint64) string {
 	return string(b[:])
 }
 
-func (s *State) planCheckpoint(cmd Checkpoint) (Record, *refuse.Refusal) {
-	if _, ok := s.tokens.Get(cmd.Token); !ok {
-		return Record{}, unknownToken()
+// Checkpoint carries out what is due by nowNs, then makes the ledger remember what every account holds of a token, for
+// CheckpointSec. It returns the checkpoint's name (View.HeldAt). The hive calls it for a proposal (hive.Propose), so
+// that both are in one record.
+func (s *State) Checkpoint(nowNs int64, token uint32) (uint64, *refuse.Refusal) {
+	s.carryOut(nowNs, math.MaxInt)
+	if _, ok := s.tokens.Get(token); !ok {
+		return 0, unknownToken()
 	}
 	if s.checkpoints.Len() >= MaxCheckpoints {
-		return Record{}, refuse.Later(fullSec, "The ledger has %d checkpoints, its limit.", MaxCheckpoints)
+		return 0, refuse.Later(fullSec, "The ledger has %d checkpoints, its limit.", MaxCheckpoints)
 	}
-	return Record{Kind: RecCheckpoint, Token: cmd.Token}, nil
-}
-
-func (s *State) applyCheckpoint(rec *Record, res *Result) {
-	c := &checkpoint{seq: s.seq, token: rec.Token, endSec: floorSec(rec.TimeNs) + CheckpointSec}
-	s.addCheckpoint(c)
-	res.Checkpoint, res.EndSec = c.seq, c.endSec
+	s.nowNs = max(s.nowNs, nowNs)
+	s.seq++
+	s.addCheckpoint(&checkpoint{seq: s.seq, token: token, endSec: floorSec(s.nowNs) + CheckpointSec})
+	return s.seq, nil
 }
 
 func (s *State) addCheckpoint(c *checkpoint) {
@@ -283,7 +277,7 @@ func (s *State) mayMove(token uint32) *refuse.Refusal {
 // remember keeps what an account held of a token, unless the token's newest checkpoint has it already.
 func (s *State) remember(as asset, a Address, held Amount) {
 	c := s.newest[as.token()]
-	if c == nil || c.endSec <= floorSec(s.nowNs) {
+	if c == nil {
 		return
 	}
 	k := pastKey(as, a, c.seq)

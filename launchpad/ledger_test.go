@@ -1,6 +1,7 @@
 package launchpad
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,14 +16,24 @@ import (
 
 const start = 1_767_225_600 * secondNs // 2026-01-01T00:00:00Z
 
-// rig drives a State as the exchange does: what is due comes first, each thing at its own
-// time, and every record goes through its journal form.
+// rig drives a State as the exchange does: what is due comes first, by Ticks, and every command goes through its
+// journal form. It keeps the records, so that a replay can be compared.
 type rig struct {
-	t     testing.TB
-	s     *State
-	now   int64
-	ticks int
-	lazy  bool // nothing ticks: a command finds what is due
+	t       testing.TB
+	s       *State
+	first   Options // at the beginning
+	now     int64
+	ticks   int
+	lazy    bool // nothing ticks: a command finds what is due
+	records []record
+}
+
+// record is a record of the journal: a command, a tick without a command, or a change that no command makes.
+type record struct {
+	ns      int64
+	command []byte
+	refusal string
+	other   func(*State)
 }
 
 func newRig(t testing.TB, change ...func(*Options)) *rig {
@@ -33,7 +44,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, s: New(opt), now: start}
+	r := &rig{t: t, s: New(opt), first: opt, now: start}
 	r.must(Begin{Seed: 1})
 	return r
 }
@@ -48,36 +59,79 @@ func (r *rig) due() {
 		return
 	}
 	for next := r.s.NextNs(); next != 0 && next <= r.now; next = r.s.NextNs() {
-		rec, err := r.s.Plan(next, Tick{})
-		if err != nil {
-			r.t.Fatalf("due: %v", err)
-		}
-		r.apply(rec)
+		r.records = append(r.records, record{ns: r.now})
+		r.s.Tick(r.now)
 		r.ticks++
 	}
 }
 
-func (r *rig) apply(rec Record) Result {
-	raw := AppendRecord(nil, &rec)
-	back, err := DecodeRecord(raw)
-	if d := differ.Diff(rec, back); err != nil || d != "" {
-		r.t.Fatalf("a record came back as another one: %v, %s", err, d)
-	}
-	return r.s.Apply(&back)
-}
-
+// do carries out a command as the machine does. Do must refuse what the codec refuses.
 func (r *rig) do(cmd Command) (Result, *refuse.Refusal) {
 	r.due()
-	rec, err := r.s.Plan(r.now, cmd)
-	if err != nil {
-		var rej *refuse.Refusal
-		if !errors.As(err, &rej) {
-			r.t.Fatalf("%T: %v is no *refuse.Refusal", cmd, err)
-		}
-		return Result{}, rej
+	raw := AppendCommand(nil, cmd)
+	back, bad := DecodeCommand(raw)
+	if bad != nil {
+		back = cmd
+	} else if d := differ.Diff(cmd, back); d != "" {
+		r.t.Fatalf("a command came back as another one: %s", d)
 	}
-	res := r.apply(rec)
-	return res, res.Refused
+	res, err := r.s.Do(r.now, back)
+	var rej *refuse.Refusal
+	if err != nil && !errors.As(err, &rej) {
+		r.t.Fatalf("%T: %v is no *refuse.Refusal", cmd, err)
+	}
+	if bad != nil && rej == nil {
+		r.t.Fatalf("%T %+v is carried out, but: %v", cmd, cmd, bad)
+	}
+	if bad == nil {
+		r.records = append(r.records, record{ns: r.now, command: raw, refusal: fmt.Sprint(rej)})
+	}
+	return res, cmp.Or(rej, res.Refused)
+}
+
+// checkpoint makes a checkpoint as the hive does, and returns its name.
+func (r *rig) checkpoint(token uint32) uint64 {
+	r.t.Helper()
+	r.due()
+	now := r.now
+	r.records = append(r.records, record{other: func(s *State) { s.Checkpoint(now, token) }})
+	name, rej := r.s.Checkpoint(now, token)
+	if rej != nil {
+		r.t.Fatal(rej)
+	}
+	return name
+}
+
+func (r *rig) set(opt Options) {
+	r.records = append(r.records, record{other: func(s *State) { s.SetOptions(opt) }})
+	r.s.SetOptions(opt)
+}
+
+// replay returns the state after all records, which must refuse what was refused.
+func (r *rig) replay() *State {
+	r.t.Helper()
+	s := New(r.first)
+	for i, rec := range r.records {
+		switch {
+		case rec.other != nil:
+			rec.other(s)
+		case rec.command == nil:
+			s.Tick(rec.ns)
+		default:
+			cmd, err := DecodeCommand(rec.command)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			var rej *refuse.Refusal
+			if _, err = s.Do(rec.ns, cmd); err != nil {
+				errors.As(err, &rej)
+			}
+			if got := fmt.Sprint(rej); got != rec.refusal {
+				r.t.Fatalf("record %d, %T: the replay says %s, before %s", i, cmd, got, rec.refusal)
+			}
+		}
+	}
+	return s
 }
 
 func (r *rig) must(cmd Command) Result {
@@ -175,6 +229,9 @@ func (r *rig) check() {
 	}
 	if a, b := fmt.Sprint(listing(r.s.View())), fmt.Sprint(listing(again.View())); a != b {
 		r.t.Fatalf("the state from the snapshot lists %s, not %s", b, a)
+	}
+	if len(r.records) < 5_000 && hashOf(r.replay()) != hashOf(r.s) {
+		r.t.Fatal("the state of a replay has another hash")
 	}
 	if again.NextNs() != r.s.NextNs() {
 		r.t.Fatalf("next %d after the snapshot, %d before", again.NextNs(), r.s.NextNs())

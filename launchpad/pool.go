@@ -25,125 +25,115 @@ func swapOut(reserveIn, reserveOut, in Amount) Amount {
 	return out
 }
 
-// planSwap makes its checks in the order of the contract's error table: amounts, token, pool, funds, minOut.
-func (s *State) planSwap(nowNs int64, cmd Swap) (Record, *refuse.Refusal) {
+// swap makes its checks in the order of the contract's error table: amounts, token, pool, funds, minOut.
+func (s *State) swap(cmd *Swap, res *Result) *refuse.Refusal {
 	if cmd.AmountIn.IsZero() {
-		return Record{}, amountWrong("amountIn")
+		return amountWrong("amountIn")
 	}
 	t, ok := s.tokens.Get(cmd.Token)
 	if !ok {
-		return Record{}, unknownToken()
+		return unknownToken()
 	}
 	if t.Empty() {
-		return Record{}, refuse.New(refuse.Conflict, "", "The pool is empty: add liquidity first.")
+		return refuse.New(refuse.Conflict, "", "The pool is empty: add liquidity first.")
 	}
-	payIn, name := t.Side.Currency().asset(), t.Side.Currency().String()
+	coin := t.Side.Currency()
+	payIn, payOut, name := coin.asset(), t.asset(), coin.String()
 	reserveIn, reserveOut := t.ReserveQuote, t.ReserveToken
 	if cmd.Sell {
-		payIn, name = t.asset(), t.Symbol
+		payIn, payOut, name = payOut, payIn, t.Symbol
 		reserveIn, reserveOut = reserveOut, reserveIn
 	}
 	if s.balance(cmd.From, payIn).Less(cmd.AmountIn) {
-		return Record{}, insufficient("amountIn", name)
+		return insufficient("amountIn", name)
 	}
 	out := swapOut(reserveIn, reserveOut, cmd.AmountIn)
 	if out.IsZero() {
-		return Record{}, refuse.Param("amountIn", "amountIn is too small: nothing would come out.")
+		return refuse.Param("amountIn", "amountIn is too small: nothing would come out.")
 	}
 	if out.Less(cmd.MinOut) {
-		return Record{}, refuse.New(refuse.Conflict, "minOut", "The swap gives %s, less than minOut.", out)
+		return refuse.New(refuse.Conflict, "minOut", "The swap gives %s, less than minOut.", out)
 	}
-	if s.window.fullAt(floorSec(nowNs), MaxWindowMarks) {
-		return Record{}, refuse.Later(fullSec, "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
+	if s.window.Len() >= s.maxMarks {
+		return refuse.Later(fullSec, "The 24 h windows hold %d swaps, their limit.", s.maxMarks)
 	}
 	if rej := s.mayMove(t.No); rej != nil {
-		return Record{}, rej
+		return rej
 	}
-	return Record{
-		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,
-	}, nil
+	res.TxHash = s.nextTxHash()
+	s.debit(cmd.From, payIn, cmd.AmountIn)
+	s.credit(cmd.From, payOut, out)
+	res.Token, res.In, res.Out = s.trade(cmd, out), cmd.AmountIn, out
+	quote, tokens := cmd.AmountIn, out
+	if cmd.Sell {
+		quote, tokens = tokens, quote
+	}
+	res.Price = quotient(quote, tokens)
+	res.Block = blockAt(s.genesisNs, s.nowNs)
+	res.Fact = res.Token.fact()
+	return nil
 }
 
-func (s *State) applySwap(rec *Record, res *Result) {
-	res.TxHash = s.nextTxHash()
-	id := s.idents.at(int(rec.Token) - 1)
-	coin := id.Side.Currency()
-	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
-	if rec.Sell {
-		payIn, payOut, quote = payOut, payIn, rec.Out
-	}
-	s.debit(rec.From, payIn, rec.In)
-	s.credit(rec.From, payOut, rec.Out)
-
-	t := s.edit(rec.Token)
-	pooled := &s.totals[coin].Pooled
-	if rec.Sell {
-		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(rec.In), t.ReserveQuote.Sub(rec.Out)
-		*pooled = pooled.Sub(rec.Out)
+// trade changes the pool and the volume of a swap's token, and returns the token.
+func (s *State) trade(cmd *Swap, out Amount) *Token {
+	t, quote := s.edit(cmd.Token), cmd.AmountIn
+	pooled := &s.totals[t.Side.Currency()].Pooled
+	if cmd.Sell {
+		quote = out
+		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(cmd.AmountIn), t.ReserveQuote.Sub(out)
+		*pooled = pooled.Sub(out)
 	} else {
-		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Sub(rec.Out), t.ReserveQuote.Add(rec.In)
-		*pooled = pooled.Add(rec.In)
+		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Sub(out), t.ReserveQuote.Add(cmd.AmountIn)
+		*pooled = pooled.Add(cmd.AmountIn)
 	}
-	t.LastTradeSec = floorSec(rec.TimeNs)
+	t.LastTradeSec = floorSec(s.nowNs)
 	t.Window = t.Window.Add(quote)
 	s.window.push(mark{sec: t.LastTradeSec, token: t.No, quote: quote})
 	t.derive(&s.opt)
 	s.put(t)
-
-	tokens := rec.Out
-	if rec.Sell {
-		tokens = rec.In
-	}
-	res.Token, res.In, res.Out, res.Price = t, rec.In, rec.Out, quotient(quote, tokens)
-	res.Block = blockAt(s.genesisNs, rec.TimeNs)
-	res.Fact = t.fact()
+	return t
 }
 
-// planLiquidity accepts both amounts of the first liquidity in full. For later liquidity it lowers one amount
+// addLiquidity accepts both amounts of the first liquidity in full. For later liquidity it lowers one amount
 // to the pool's ratio, rounded down; the payer keeps the difference.
-func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
+func (s *State) addLiquidity(cmd *AddLiquidity, res *Result) *refuse.Refusal {
 	if cmd.TokenAmount.IsZero() {
-		return Record{}, amountWrong("tokenAmount")
+		return amountWrong("tokenAmount")
 	}
 	if cmd.QuoteAmount.IsZero() {
-		return Record{}, amountWrong("quoteAmount")
+		return amountWrong("quoteAmount")
 	}
 	t, ok := s.tokens.Get(cmd.Token)
 	if !ok {
-		return Record{}, unknownToken()
+		return unknownToken()
 	}
 	tokens, quote := cmd.TokenAmount, cmd.QuoteAmount
 	if !t.Empty() {
 		tokens, quote = inRatio(t, tokens, quote)
 		if tokens.IsZero() || quote.IsZero() {
-			return Record{}, refuse.Param("tokenAmount", "The amounts are too small for the pool's ratio.")
+			return refuse.Param("tokenAmount", "The amounts are too small for the pool's ratio.")
 		}
 	}
 	if s.balance(cmd.From, t.asset()).Less(tokens) {
-		return Record{}, insufficient("tokenAmount", t.Symbol)
+		return insufficient("tokenAmount", t.Symbol)
 	}
 	coin := t.Side.Currency()
 	if s.balance(cmd.From, coin.asset()).Less(quote) {
-		return Record{}, insufficient("quoteAmount", coin.String())
+		return insufficient("quoteAmount", coin.String())
 	}
 	if rej := s.mayMove(t.No); rej != nil {
-		return Record{}, rej
+		return rej
 	}
-	return Record{Kind: RecLiquidity, Token: cmd.Token, From: cmd.From, In: tokens, Out: quote}, nil
-}
-
-func (s *State) applyLiquidity(rec *Record, res *Result) {
 	res.TxHash = s.nextTxHash()
-	id := s.idents.at(int(rec.Token) - 1)
-	coin := id.Side.Currency()
-	s.debit(rec.From, id.asset(), rec.In)
-	s.debit(rec.From, coin.asset(), rec.Out)
-	s.totals[coin].Pooled = s.totals[coin].Pooled.Add(rec.Out)
-	t := s.edit(rec.Token)
-	t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(rec.In), t.ReserveQuote.Add(rec.Out)
+	s.debit(cmd.From, t.asset(), tokens)
+	s.debit(cmd.From, coin.asset(), quote)
+	s.totals[coin].Pooled = s.totals[coin].Pooled.Add(quote)
+	t = s.edit(cmd.Token) // as the debit has left it
+	t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(tokens), t.ReserveQuote.Add(quote)
 	t.derive(&s.opt)
 	s.put(t)
 	res.Token = t
+	return nil
 }
 
 // inRatio lowers one of the two amounts so that they have the pool's ratio, rounded down.
@@ -172,12 +162,6 @@ type mark struct {
 // window holds the marks of all tokens that are within the 24 h, oldest first. The length is the same for every
 // token, so one first-in, first-out queue serves all.
 type window struct{ fifo.Queue[mark] }
-
-// fullAt reports whether there are limit marks at nowSec. Marks that have left by then do not count, whether or not
-// they have been removed.
-func (w *window) fullAt(nowSec int64, limit int) bool {
-	return w.Len() >= limit && w.At(w.Len()-limit).sec+WindowSec > nowSec
-}
 
 func (w *window) push(m mark) {
 	if n := w.Len(); n > 0 {

@@ -3,6 +3,7 @@ package launchpad
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tidwall/btree"
 
@@ -11,8 +12,8 @@ import (
 	"tickhive/internal/wire"
 )
 
-// State is the ledger: every token, pool and balance as a function of the records
-// applied. Owner: the goroutine of the machine. Trees marked shared are copy-on-write, and the
+// State is the ledger: every token, pool and balance as a function of the commands carried out, their times and the
+// settings in force. Owner: the goroutine of the machine. Trees marked shared are copy-on-write, and the
 // objects in them are never changed, because Views hold them too.
 type State struct {
 	opt Options
@@ -20,8 +21,8 @@ type State struct {
 	begun         bool
 	seed          uint64
 	genesisNs     int64
-	nowNs         int64  // time of the last record, Unix ns
-	seq           uint64 // number of records applied
+	nowNs         int64  // time of the last change, Unix ns
+	seq           uint64 // number of commands carried out and of checkpoints made
 	position      uint64 // number of ledger transactions so far
 	lastListBlock int64
 	faults        uint64 // number of coming spawns that injected faults will refuse
@@ -41,6 +42,7 @@ type State struct {
 	newest      map[uint32]*checkpoint     // the newest of them of each token
 	past        *btree.Map[string, Amount] // holdings that they remember; key: pastKey; shared
 	maxPast     int                        // MaxPast
+	maxMarks    int                        // MaxWindowMarks
 }
 
 // degree is small, because each change after a publish copies the nodes on its path.
@@ -60,6 +62,7 @@ func New(opt Options) *State {
 		newest:    map[uint32]*checkpoint{},
 		past:      btree.NewMap[string, Amount](degree),
 		maxPast:   MaxPast,
+		maxMarks:  MaxWindowMarks,
 	}
 	for c := range Currency(currencies) {
 		s.totals[c].Currency = c
@@ -67,7 +70,22 @@ func New(opt Options) *State {
 	return s
 }
 
-// LastNs returns the time of the last record, Unix nanoseconds.
+// SetOptions sets the settings in force. What a later command reads of them is what counts: a spawn pays the fee and
+// waits for the cooldown that are in force when it comes, also when the spawn before it was made under others. What has
+// got its end already keeps it: boosts, checkpoints, marks of the windows. USD figures have the new rate at once.
+func (s *State) SetOptions(opt Options) {
+	rate := s.opt.NativeUSD
+	if s.opt = opt; rate == opt.NativeUSD {
+		return
+	}
+	for i := range s.idents.n {
+		t := s.edit(s.idents.at(i).No)
+		t.derive(&s.opt)
+		s.put(t)
+	}
+}
+
+// LastNs returns the time of the last change, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
 // nextTxHash counts a ledger transaction and returns its hash.
@@ -111,15 +129,18 @@ func (s *State) nextDue() (sec int64, carryOut func(*State)) {
 	return sec, carryOut
 }
 
-// carryOutDue makes the changes that are due at nowSec, in the order of their times, at most maxDue of them.
-func (s *State) carryOutDue(nowSec int64) {
-	for range maxDue {
-		sec, carryOut := s.nextDue()
-		if sec == 0 || sec > nowSec {
-			return
+// carryOut makes the changes that are due by nowNs, each at its own time, in the order of their times, at most most of
+// them. It returns their number.
+func (s *State) carryOut(nowNs int64, most int) (n int) {
+	for ; n < most; n++ {
+		sec, change := s.nextDue()
+		if sec == 0 || sec > floorSec(nowNs) {
+			break
 		}
-		carryOut(s)
+		s.nowNs = max(s.nowNs, sec*secondNs)
+		change(s)
 	}
+	return n
 }
 
 // NextNs returns the time of the next change that time alone causes, 0 when there is none.
@@ -145,7 +166,7 @@ const (
 	MaxPast = 1 << 22
 	// CheckpointSec is the time for which a checkpoint lasts. It is a day longer than a proposal of the hive.
 	CheckpointSec = 8 * 86400
-	// maxDue bounds the changes that one record carries out because they are due. The rest waits for the next record.
+	// maxDue bounds the changes that a Tick carries out. The rest waits for the next one.
 	maxDue = 256
 	// MaxMetadata is the largest size of a token's metadata in bytes (docs/contract/launchpad.md#spawn).
 	MaxMetadata = 4096
@@ -162,15 +183,14 @@ const (
 	DefaultPageSize = 20
 )
 
-// Options holds the configuration of the launchpad. It is not durable: a changed fee or
-// cooldown applies to new commands from the next start on.
+// Options holds the settings of the launchpad (State.SetOptions). A snapshot does not contain them.
 type Options struct {
 	Fee        Amount // NATIVE that a spawn costs (launchpad.fee)
 	CooldownNs int64  // minimum time between two spawns of an address (launchpad.cooldown)
 	NativeUSD  Amount // price of one NATIVE in 10^-18 USD (launchpad.native_usd)
 }
 
-// DefaultOptions returns fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
+// DefaultOptions returns fee 100, cooldown 24 h, 1 USD per NATIVE.
 func DefaultOptions() Options {
 	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1)}
 }
@@ -188,7 +208,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Code encodes or decodes the options but the seed.
+// Code encodes or decodes the options.
 func (o *Options) Code(c *wire.Coder) {
 	o.Fee.code(c)
 	c.I63(&o.CooldownNs)
@@ -198,88 +218,55 @@ func (o *Options) Code(c *wire.Coder) {
 // maxBalance is the largest balance of NATIVE or USBI that a deposit may lead to.
 var maxBalance, _ = ParseAmount("100000000000000000000")
 
-// Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
-// a *refuse.Refusal. It panics on a command before Begin and on a second Begin, since a new exchange sends it once
-// and first.
-func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
-	nowNs = max(nowNs, s.nowNs)
-	if _, begin := cmd.(Begin); begin == s.begun {
-		panic("BUG: launchpad: Begin is the first command, once")
+// Do carries out what is due by nowNs, then the command at nowNs. An error is a *refuse.Refusal; then nothing has
+// changed but what was due. So what a command does never depends on the Ticks before it; they only keep what it finds
+// due small.
+func (s *State) Do(nowNs int64, cmd Command) (res Result, err error) {
+	res.Due = s.carryOut(nowNs, math.MaxInt)
+	lastNs := s.nowNs
+	s.nowNs = max(s.nowNs, nowNs)
+	if rej := s.do(cmd, &res); rej != nil {
+		s.nowNs = lastNs
+		return res, rej
 	}
-	rec, rej := s.plan(nowNs, cmd)
-	if rej != nil {
-		return Record{}, rej
-	}
-	rec.TimeNs = nowNs
-	return rec, nil
+	s.seq++
+	return res, nil
 }
 
-func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
+// Tick carries out what is due by nowNs, at most maxDue changes.
+func (s *State) Tick(nowNs int64) Result { return Result{Due: s.carryOut(nowNs, maxDue)} }
+
+// do validates a command and carries it out at s.nowNs. It changes nothing when it refuses.
+func (s *State) do(cmd Command, res *Result) *refuse.Refusal {
+	if _, begin := cmd.(Begin); begin == s.begun {
+		return refuse.New(refuse.Conflict, "", "The ledger begins once, with its first command.")
+	}
 	switch cmd := cmd.(type) {
 	case Begin:
-		return Record{Kind: RecBegin, Seed: cmd.Seed}, nil
+		s.begun, s.seed, s.genesisNs = true, cmd.Seed, s.nowNs
 	case Spawn:
-		return s.planSpawn(nowNs, cmd)
+		return s.spawn(&cmd, res)
 	case Deposit:
-		return s.planDeposit(cmd)
+		return s.deposit(&cmd, res)
 	case Withdraw:
-		return s.planWithdraw(cmd)
+		return s.withdraw(&cmd, res)
 	case Transfer:
-		return s.planTransfer(cmd)
+		return s.transfer(&cmd, res)
 	case AddLiquidity:
-		return s.planLiquidity(cmd)
+		return s.addLiquidity(&cmd, res)
 	case Swap:
-		return s.planSwap(nowNs, cmd)
+		return s.swap(&cmd, res)
 	case BuyBoost:
-		return s.planBoost(nowNs, cmd)
+		return s.buyBoost(&cmd, res)
 	case InjectFault:
 		if cmd.Count == 0 || cmd.Count > MaxFaults || s.faults+cmd.Count > MaxFaults {
-			return Record{}, refuse.Param("count", "count is 1 to %d, those still to fail included.", MaxFaults)
+			return refuse.Param("count", "count is 1 to %d, those still to fail included.", MaxFaults)
 		}
-		return Record{Kind: RecInject, Count: cmd.Count}, nil
-	case Checkpoint:
-		return s.planCheckpoint(cmd)
-	case Tick:
-		return Record{Kind: RecTick}, nil
-	}
-	panic("BUG: launchpad: unknown command")
-}
-
-// Apply first makes the changes that are due by the record's time, at most maxDue of them, then applies the record.
-// Equal records yield equal states.
-func (s *State) Apply(rec *Record) Result {
-	s.seq++
-	s.nowNs = rec.TimeNs
-	s.carryOutDue(floorSec(s.nowNs))
-	var res Result
-	switch rec.Kind {
-	case RecBegin:
-		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.TimeNs
-	case RecSpawn:
-		s.applySpawn(rec, &res)
-	case RecFault:
-		s.applyFault(&res)
-	case RecDeposit:
-		s.applyDeposit(rec, &res)
-	case RecWithdraw:
-		s.applyWithdraw(rec, &res)
-	case RecTransfer:
-		s.applyTransfer(rec, &res)
-	case RecLiquidity:
-		s.applyLiquidity(rec, &res)
-	case RecSwap:
-		s.applySwap(rec, &res)
-	case RecBoost:
-		s.applyBoost(rec, &res)
-	case RecInject:
-		s.faults += rec.Count
-	case RecCheckpoint:
-		s.applyCheckpoint(rec, &res)
-	case RecTick:
+		s.faults += cmd.Count
 	default:
-		panic("BUG: launchpad: unknown record")
+		panic("BUG: launchpad: unknown command")
 	}
-	return res
+	return nil
 }
 
 // Check walks the whole state and reports the first broken invariant of doc.go. Recovery and tests call it; its

@@ -1,6 +1,7 @@
 package launchpad
 
 import (
+	"cmp"
 	"sort"
 
 	"tickhive/internal/refuse"
@@ -109,7 +110,7 @@ func tokenAsset(no uint32) asset { return asset(currencies - 1 + no) }
 func (as asset) token() uint32 { return uint32(as) - currencies + 1 }
 
 // Fact holds what the hive must know of a token: the worker's identity and the two times that count as
-// activity. Each member is constant or only grows, so facts may be folded in any order and more than once.
+// activity. Each member is constant or only grows, so a fact may be folded more than once.
 type Fact struct {
 	WorkerID    uint32   // from 1
 	Token       [20]byte // the token's address
@@ -126,73 +127,69 @@ func (t *Token) fact() *Fact {
 	}
 }
 
-// planSpawn makes the checks of docs/contract/launchpad.md#spawn after authentication, in order: body,
-// SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, injected fault. The record of a fault only counts the fault.
-func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
-	if rej := cmd.check(); rej != nil {
-		return Record{}, rej
-	}
-	if _, taken := s.symbols[cmd.Symbol]; taken || cmd.Symbol == USBICoin.String() {
-		return Record{}, refuse.New(refuse.SymbolTaken, "symbol", "The symbol %s already exists.", cmd.Symbol)
-	}
-	if sp, ok := s.spawners.Get(key(cmd.Owner)); ok {
-		if end := sp.LastSec*secondNs + s.opt.CooldownNs; nowNs < end {
-			return Record{}, refuse.New(refuse.CooldownActive, "",
-				"The spawn cooldown of this address is active until Unix second %d.", ceilSec(end))
-		}
-	}
-	if s.balance(cmd.Owner, nativeAsset).Less(s.opt.Fee) {
-		return Record{}, refuse.New(refuse.InsufficientFee, "",
-			"The spawn fee is %s NATIVE; the balance does not cover it.", s.opt.Fee)
-	}
-	if s.idents.n >= MaxTokens {
-		return Record{}, refuse.Later(fullSec, "The launchpad holds %d tokens, its limit.", MaxTokens)
+// spawn makes the checks of docs/contract/launchpad.md#spawn after authentication, in order: body, SYMBOL_TAKEN,
+// COOLDOWN_ACTIVE, INSUFFICIENT_FEE, injected fault. A fault changes nothing but the number of faults.
+func (s *State) spawn(cmd *Spawn, res *Result) *refuse.Refusal {
+	if rej := s.maySpawn(cmd); rej != nil {
+		return rej
 	}
 	if s.faults > 0 {
-		return Record{Kind: RecFault}, nil
+		s.faults--
+		res.Refused = refuse.New(refuse.SpawnerFailed, "",
+			"The spawner contract reverted; no fee was taken. Try again.")
+		return nil
 	}
-	if cmd.TotalSupply == "" {
-		cmd.TotalSupply = DefaultSupply
-	}
-	cmd.Decimals = Decimals
-	return Record{Kind: RecSpawn, Spawn: &cmd, Fee: s.opt.Fee}, nil
-}
-
-func ceilSec(ns int64) int64 { return floorSec(ns + secondNs - 1) }
-
-func (s *State) applyFault(res *Result) {
-	s.faults--
-	res.Refused = refuse.New(refuse.SpawnerFailed, "", "The spawner contract reverted; no fee was taken. Try again.")
-}
-
-func (s *State) applySpawn(rec *Record, res *Result) {
-	cmd := rec.Spawn
 	res.TxHash = s.nextTxHash()
-	s.debit(cmd.Owner, nativeAsset, rec.Fee)
-	s.totals[NATIVE].Fees = s.totals[NATIVE].Fees.Add(rec.Fee)
+	s.debit(cmd.Owner, nativeAsset, s.opt.Fee)
+	s.totals[NATIVE].Fees = s.totals[NATIVE].Fees.Add(s.opt.Fee)
 
-	supply, err := ParseAmount(cmd.TotalSupply)
+	supply, err := ParseAmount(cmp.Or(cmd.TotalSupply, DefaultSupply))
 	if err != nil {
-		panic("BUG: launchpad: supply of a spawn record: " + cmd.TotalSupply)
+		panic("BUG: launchpad: the supply of a checked spawn: " + cmd.TotalSupply)
 	}
-	s.lastListBlock = max(blockAt(s.genesisNs, rec.TimeNs), s.lastListBlock+1)
+	s.lastListBlock = max(blockAt(s.genesisNs, s.nowNs), s.lastListBlock+1)
 	id := &Ident{
-		No: uint32(s.idents.n) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(rec.TimeNs),
+		No: uint32(s.idents.n) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(s.nowNs),
 		Address: deriveAddress("token", s.seed, s.position), Pool: deriveAddress("pool", s.seed, s.position),
 		Owner: cmd.Owner, Side: cmd.PoolSide, Supply: supply,
 		Name: cmd.Name, Symbol: cmd.Symbol, Metadata: cmd.Metadata,
 	}
 	sp, _ := s.spawners.Get(key(cmd.Owner))
 	s.spawners.Set(key(cmd.Owner), spawner{LastSec: id.SpawnedSec, Count: sp.Count + 1})
-	t := s.addToken(id)
+	s.addToken(id)
 	s.credit(cmd.Owner, id.asset(), supply)
-	t, _ = s.tokens.Get(t.No)
-	res.Token = t
-	res.Fact = t.fact()
+	res.Token, _ = s.tokens.Get(id.No)
+	res.Fact = res.Token.fact()
+	return nil
 }
 
+func (s *State) maySpawn(cmd *Spawn) *refuse.Refusal {
+	if rej := cmd.check(); rej != nil {
+		return rej
+	}
+	if _, taken := s.symbols[cmd.Symbol]; taken || cmd.Symbol == USBICoin.String() {
+		return refuse.New(refuse.SymbolTaken, "symbol", "The symbol %s already exists.", cmd.Symbol)
+	}
+	if sp, ok := s.spawners.Get(key(cmd.Owner)); ok {
+		if end := sp.LastSec*secondNs + s.opt.CooldownNs; s.nowNs < end {
+			return refuse.New(refuse.CooldownActive, "",
+				"The spawn cooldown of this address is active until Unix second %d.", ceilSec(end))
+		}
+	}
+	if s.balance(cmd.Owner, nativeAsset).Less(s.opt.Fee) {
+		return refuse.New(refuse.InsufficientFee, "",
+			"The spawn fee is %s NATIVE; the balance does not cover it.", s.opt.Fee)
+	}
+	if s.idents.n >= MaxTokens {
+		return refuse.Later(fullSec, "The launchpad holds %d tokens, its limit.", MaxTokens)
+	}
+	return nil
+}
+
+func ceilSec(ns int64) int64 { return floorSec(ns + secondNs - 1) }
+
 // addToken adds a new token, with an empty pool, to every list and index.
-func (s *State) addToken(id *Ident) *Token {
+func (s *State) addToken(id *Ident) {
 	s.idents.append(id)
 	s.symbols[id.Symbol] = id.No
 	s.byAddress.Set(key(id.Address), id.No)
@@ -200,7 +197,6 @@ func (s *State) addToken(id *Ident) *Token {
 	t.derive(&s.opt)
 	s.tokens.Set(id.No, t)
 	s.index.add(t)
-	return t
 }
 
 // spawner holds the spawn history of an address.
@@ -241,38 +237,26 @@ func ParseTier(name string) (Tier, bool) {
 	return NoTier, false
 }
 
-func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *refuse.Refusal) {
+func (s *State) buyBoost(cmd *BuyBoost, res *Result) *refuse.Refusal {
 	if cmd.Tier == NoTier || cmd.Tier >= tiers {
-		return Record{}, refuse.Param("tier", "tier is one of short, standard, extended, premium.")
+		return refuse.Param("tier", "tier is one of short, standard, extended, premium.")
 	}
-	t, ok := s.tokens.Get(cmd.Token)
-	if !ok {
-		return Record{}, unknownToken()
+	if _, ok := s.tokens.Get(cmd.Token); !ok {
+		return unknownToken()
 	}
-	if until := boostEnd(t, floorSec(nowNs), cmd.Tier); until > floorSec(nowNs)+MaxBoostAheadSec {
-		return Record{}, refuse.New(refuse.Conflict, "tier", "Boosts reach at most %d days ahead.",
-			MaxBoostAheadSec/86400)
+	t, nowSec := s.edit(cmd.Token), floorSec(s.nowNs)
+	until := max(t.BoostUntilSec, nowSec) + cmd.Tier.Seconds() // a running boost is extended
+	if until > nowSec+MaxBoostAheadSec {
+		return refuse.New(refuse.Conflict, "tier", "Boosts reach at most %d days ahead.", MaxBoostAheadSec/86400)
 	}
-	return Record{Kind: RecBoost, Token: cmd.Token, Tier: cmd.Tier}, nil
-}
-
-// boostEnd returns the second at which a boost ends after a purchase: the purchase extends a
-// running boost, otherwise it begins now.
-func boostEnd(t *Token, nowSec int64, tier Tier) int64 {
-	return max(t.BoostUntilSec, nowSec) + tier.Seconds()
-}
-
-func (s *State) applyBoost(rec *Record, res *Result) {
-	t := s.edit(rec.Token)
 	if t.Boosted {
 		s.boostEnds.Delete(boostKey(t))
 	}
-	t.BoostUntilSec = boostEnd(t, floorSec(rec.TimeNs), rec.Tier)
-	t.BoostTier, t.Boosted = rec.Tier, true
+	t.BoostUntilSec, t.BoostTier, t.Boosted = until, cmd.Tier, true
 	s.boostEnds.Set(boostKey(t), struct{}{})
 	s.put(t)
-	res.Token = t
-	res.Fact = t.fact()
+	res.Token, res.Fact = t, t.fact()
+	return nil
 }
 
 // boostKey returns the key that sorts running boosts by their end. MaxTokens is 2^20 and seconds stay below

@@ -126,7 +126,7 @@ func TestAFailedSpawnLeavesNoTraceAndTakesNoFee(t *testing.T) {
 	}
 }
 
-func TestSpawnIsOneRecordForFeeTokenPoolWorkerAndSupply(t *testing.T) {
+func TestSpawnIsOneCommandForFeeTokenPoolWorkerAndSupply(t *testing.T) {
 	r := newRig(t)
 	r.must(Deposit{To: user(1), Amount: AmountOf(150)})
 	before := r.s.seq
@@ -135,7 +135,7 @@ func TestSpawnIsOneRecordForFeeTokenPoolWorkerAndSupply(t *testing.T) {
 		PoolSide: WNative,
 	})
 	if r.s.seq != before+1 {
-		t.Fatalf("%d records", r.s.seq-before)
+		t.Fatalf("%d commands", r.s.seq-before)
 	}
 	a, v := res.Token, r.s.View()
 	tok, ok := v.Find("10001")
@@ -257,12 +257,70 @@ func TestBoostsEndAtTheMomentOfAnyCommandToo(t *testing.T) {
 	r := newRig(t)
 	tok := r.spawn(user(1), "ABC")
 	r.must(BuyBoost{Token: tok.No, Tier: Short})
-	rec, _ := r.s.Plan(start+3600*secondNs, Deposit{To: user(1), Amount: One})
-	r.s.Apply(&rec) // without a tick before it
-	if r.token("ABC").Boosted {
-		t.Fatal("still boosted")
+	r.lazy = true // without a tick before it
+	r.now += 3600 * secondNs
+	res, _ := r.do(Deposit{To: user(1), Amount: One})
+	if r.token("ABC").Boosted || res.Due != 1 {
+		t.Fatalf("still boosted, %d changes", res.Due)
 	}
-	r.now = rec.TimeNs
+	r.check()
+}
+
+// A refusal changes nothing but what was due.
+func TestARefusedCommandCarriesOutWhatIsDue(t *testing.T) {
+	ticking, lazy := newRig(t), newRig(t)
+	lazy.lazy = true
+	for _, r := range []*rig{ticking, lazy} {
+		tok := r.spawn(user(1), "ABC")
+		r.must(BuyBoost{Token: tok.No, Tier: Short})
+		r.now += 4000 * secondNs
+		due := 0
+		if r.lazy {
+			due = 1
+		}
+		res, rej := r.do(Withdraw{From: user(9), Amount: One})
+		if rej == nil || r.token("ABC").Boosted || res.Due != due {
+			t.Fatalf("%v, boosted %v, %+v", rej, r.token("ABC").Boosted, res)
+		}
+		if r.s.LastNs() != start+3600*secondNs {
+			t.Errorf("the last change was at +%d ns", r.s.LastNs()-start)
+		}
+		r.check()
+	}
+	if hashOf(ticking.s) != hashOf(lazy.s) {
+		t.Error("the refused command changed something")
+	}
+}
+
+func TestTheLedgerBeginsOnce(t *testing.T) {
+	r := &rig{t: t, s: New(DefaultOptions()), first: DefaultOptions(), now: start}
+	r.refused(Deposit{To: user(1), Amount: One}, refuse.Conflict, "")
+	r.must(Begin{Seed: 1})
+	r.refused(Begin{Seed: 2}, refuse.Conflict, "")
+	r.check()
+}
+
+func TestSettingsHoldFromTheNextCommandOn(t *testing.T) {
+	r := newRig(t)
+	r.must(Deposit{To: user(1), Amount: AmountOf(1000)})
+	r.must(Spawn{Owner: user(1), Name: "N", Symbol: "ONE", PoolSide: WNative})
+	r.must(AddLiquidity{Token: 1, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(10)})
+	r.must(BuyBoost{Token: 1, Tier: Short})
+	old, boostEnd := r.s.View(), r.s.NextNs()
+	r.set(Options{Fee: AmountOf(7), CooldownNs: 60 * secondNs, NativeUSD: AmountOf(3)})
+	r.check() // the figures and the lists are those of a ledger that never had another rate
+	if was, is := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Sort: TVL}).Items[0], r.token("ONE"); usdText(
+		was.TVL) != "20.00" || usdText(is.TVL) != "60.00" || r.s.NextNs() != boostEnd {
+		t.Errorf("%+v, before %+v", is, was)
+	}
+	r.advance(59)
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, refuse.CooldownActive, "")
+	r.advance(1)
+	before := r.s.View().Balance(user(1), NATIVE)
+	r.must(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"})
+	if fee := before.Sub(r.s.View().Balance(user(1), NATIVE)); fee != AmountOf(7) {
+		t.Errorf("a fee of %s", fee)
+	}
 	r.check()
 }
 

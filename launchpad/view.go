@@ -44,13 +44,13 @@ func (s *State) View() *View {
 	}
 }
 
-// Seed returns the ledger's seed, fixed by its first record.
+// Seed returns the ledger's seed, fixed by its first command.
 func (v *View) Seed() uint64 { return v.seed }
 
 // GenesisNs returns the time of block 1, Unix nanoseconds.
 func (v *View) GenesisNs() int64 { return v.genesisNs }
 
-// Seq returns the number of records that the view reflects.
+// Seq returns a number that rises with every command that has changed a balance.
 func (v *View) Seq() uint64 { return v.seq }
 
 // Len returns the number of tokens.

@@ -292,7 +292,7 @@ func TestTenThousandTokens(t *testing.T) {
 	r := newRig(t)
 	begin := time.Now()
 	market(r, rng, n, nil)
-	t.Logf("%d tokens in %v, %d records, %d KB, %d bytes a token", n, time.Since(begin).Round(time.Millisecond),
+	t.Logf("%d tokens in %v, %d commands, %d KB, %d bytes a token", n, time.Since(begin).Round(time.Millisecond),
 		r.s.seq, (heap()-before)/1000, (heap()-before)/uint64(n))
 	begin = time.Now()
 	for range 1000 {

@@ -118,3 +118,33 @@ func BenchmarkCopyPage(b *testing.B) {
 		p = pool.copyOf(p, uint64(i))
 	}
 }
+
+// BenchmarkSetRetention lowers each limit of an order history that is full at the default limits.
+func BenchmarkSetRetention(b *testing.B) {
+	f := NewFeed(Options{})
+	f.Fold([]engine.Event{addPair(0, "AA_BB")})
+	h, p := f.history, f.pairs[0]
+	h.account(2)
+	for n := range uint64(DefaultClosedOrders + DefaultClientIDs) {
+		o := orderRec{
+			id: engine.MakeOrderID(0, n+1), account: engine.AccountID(1 + n%2), price: 10_000, amount: 1000, filled: 1000,
+			status: engine.Completed, createdNs: rigStartNs, changedNs: rigStartNs, extra: h.extras.Alloc(),
+		}
+		*h.extras.At(o.extra) = orderExtra{client: &engine.ClientID{Text: "0123456789abcdef", Hash: [2]uint64{n, n}}}
+		p.orders.add(o.id, inClosed|location(h.closed.next))
+		h.pushClosed(&o)
+	}
+	for n := range uint64(DefaultFills / 2) {
+		h.pushFill(&fillRec{
+			trade: engine.TradeID(n + 1), taker: engine.MakeOrderID(0, 2*n+100_001), maker: engine.MakeOrderID(0, 2*n+100_002),
+			takerAccount: 1, makerAccount: 2, timeNs: rigStartNs, price: 10_000, amount: 1000,
+		})
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		f.SetRetention(Retention{
+			ClosedOrders: DefaultClosedOrders - i - 1, Fills: DefaultFills - 2*(i+1), ClientIDs: DefaultClientIDs - i - 1,
+		})
+	}
+}

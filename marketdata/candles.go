@@ -248,10 +248,17 @@ func (s *candleSeries) close(c Candle, keep int) {
 	}
 	v.chunks[at/chunkCandles][at%chunkCandles] = c
 	v.closed++
-	for v.closed > keep {
-		v.closed--
-		v.first++
+	s.trim(keep)
+}
+
+// trim drops the oldest closed candles beyond keep and reports whether there were any.
+func (s *candleSeries) trim(keep int) bool {
+	v := &s.view
+	n := v.closed - keep
+	if n <= 0 {
+		return false
 	}
+	v.closed, v.first = keep, v.first+n
 	if gone := v.first / chunkCandles; gone > 0 {
 		// Copy the list: readers may hold the old one, and dropped chunks must not stay
 		// reachable.
@@ -260,4 +267,5 @@ func (s *candleSeries) close(c Candle, keep int) {
 		v.chunks = chunks
 		v.first -= gone * chunkCandles
 	}
+	return true
 }

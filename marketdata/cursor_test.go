@@ -10,7 +10,7 @@ import (
 // A page after a cursor continues after the row that the cursor names, however many rows became newer since.
 func TestAPageAfterACursorContinuesBehindItsRow(t *testing.T) {
 	rnd := newRand(t)
-	r := crowded(rnd, Options{ClosedOrders: 3000, Fills: 5000}, 12_000)
+	r := crowded(rnd, Options{Retention: Retention{ClosedOrders: 3000, Fills: 5000}}, 12_000)
 	continued := [2]int{}
 	for range soak(100, 20) {
 		q := randomQuery(rnd, r)

@@ -13,8 +13,8 @@
 //  4. A pair's seq never decreases from one root to a later one.
 //  5. Trade ids are contiguous in a view; a published trade never changes.
 //  6. A page or directory of a book is changed in place only in the generation that made it.
-//  7. The state is a function of the events: it does not depend on when events were folded, when views were published
-//     or when readers looked.
+//  7. The state is a function of the events, and of the limits of retention that were set between them: it does not
+//     depend on when events were folded, when views were published or when readers looked.
 //
 // The package does not match orders, knows no money except the fee that a fill shows, reads no clock, does no I/O and
 // formats nothing.

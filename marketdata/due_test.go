@@ -136,17 +136,17 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 		return c
 	}
 	for _, o := range []Options{
-		{TradesMin: 1, TradesMax: 1},
-		{TradesMax: 100_000_000},
-		{TradesMin: 100_000_000, TradesMax: 100_000_000},
-		{Candles: candles(1)},
-		{Candles: candles(10_000_000)},
-		{ClosedOrders: 1},
-		{ClosedOrders: 500_000_000},
-		{ClientIDs: 1},
-		{ClientIDs: 500_000_000},
-		{Fills: 2},
-		{Fills: 500_000_000},
+		{Retention: Retention{TradesMin: 1, TradesMax: 1}},
+		{Retention: Retention{TradesMax: 100_000_000}},
+		{Retention: Retention{TradesMin: 100_000_000, TradesMax: 100_000_000}},
+		{Retention: Retention{Candles: candles(1)}},
+		{Retention: Retention{Candles: candles(10_000_000)}},
+		{Retention: Retention{ClosedOrders: 1}},
+		{Retention: Retention{ClosedOrders: 500_000_000}},
+		{Retention: Retention{ClientIDs: 1}},
+		{Retention: Retention{ClientIDs: 500_000_000}},
+		{Retention: Retention{Fills: 2}},
+		{Retention: Retention{Fills: 500_000_000}},
 		{ChunkText: 64 << 30},
 		{ChunkText: 1},
 	} {
@@ -154,7 +154,7 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	for want, o := range map[string]Options{
+	for want, r := range map[string]Retention{
 		"want 1 <= trades_min (-1) <= trades_max (2000000) <= 100000000":      {TradesMin: -1},
 		"want 1 <= trades_min (10000) <= trades_max (100000001) <= 100000000": {TradesMax: 100_000_001},
 		"want 1 <= trades_min (8) <= trades_max (7) <= 100000000":             {TradesMin: 8, TradesMax: 7},
@@ -166,22 +166,26 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 		"client ids kept: 500000001 is not in 1..500000000":                   {ClientIDs: 500_000_001},
 		"fills kept: 1 is not in 2..500000000":                                {Fills: 1},
 		"fills kept: 500000001 is not in 2..500000000":                        {Fills: 500_000_001},
-		"kept text of trades: out of range":                                   {ChunkText: 64<<30 + 1},
 	} {
+		o := Options{Retention: r}
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", o, err, want)
+			t.Errorf("%+v: %v, want %s", r, err, want)
 		}
-		if !panics(func() { NewFeed(o) }) {
-			t.Errorf("a feed with %+v is made", o)
+		if !panics(func() { NewFeed(o) }) || !panics(func() { NewFeed(Options{}).SetRetention(r) }) {
+			t.Errorf("a feed retains by %+v", r)
 		}
 	}
-	same(t, Options{
+	o := Options{ChunkText: 64<<30 + 1}
+	if err := o.Validate(); err == nil || err.Error() != "kept text of trades: out of range" ||
+		!panics(func() { NewFeed(o) }) {
+		t.Errorf("%+v: %v", o, err)
+	}
+	same(t, Options{ChunkText: 64 << 20, Retention: Retention{
 		TradesMin: 10_000, TradesMax: 2_000_000, ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
-		ChunkText: 64 << 20,
-		Candles:   [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
-	}, Options{}.WithDefaults())
-	set := Options{
-		TradesMin: 2, TradesMax: 3, ClosedOrders: 4, Fills: 5, ClientIDs: 6, ChunkText: 1, Candles: candles(8),
-	}
+		Candles: [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
+	}}, Options{}.WithDefaults())
+	set := Options{ChunkText: 1, Retention: Retention{
+		TradesMin: 2, TradesMax: 3, ClosedOrders: 4, Fills: 5, ClientIDs: 6, Candles: candles(8),
+	}}
 	same(t, set, set.WithDefaults())
 }

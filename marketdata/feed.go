@@ -38,15 +38,21 @@ func DefaultCandles() [Intervals]int {
 	return [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000}
 }
 
-// Options sets the limits of the retained data. The zero value of a member selects its default.
-type Options struct {
+// Retention sets the limits of the retained data, on which the state depends (Feed.SetRetention). The zero value of a
+// member selects its default.
+type Retention struct {
 	TradesMin    int            // trades per pair that are retained at any age
 	TradesMax    int            // trades per pair at most, even when younger than 24 h
 	Candles      [Intervals]int // closed candles per pair and interval
 	ClosedOrders int            // closed orders of all pairs together; the most recently ended ones are retained
 	Fills        int            // fills of all orders together; a trade is two
 	ClientIDs    int            // closed orders beyond ClosedOrders whose first answer is retained
-	ChunkText    int64          // bytes of cached text of closed trade chunks
+}
+
+// Options are the options of a new feed. Only its first retention is a part of its state.
+type Options struct {
+	Retention
+	ChunkText int64 // bytes of cached text of closed trade chunks; 0: DefaultChunkText
 	// NoOrders leaves the order history empty: for replicas and measurements that need only
 	// books, trades, candles and windows.
 	NoOrders bool
@@ -55,21 +61,51 @@ type Options struct {
 	Checksums bool
 }
 
-// WithDefaults returns o with the default of each member that is zero.
-func (o Options) WithDefaults() Options {
+// WithDefaults returns r with the default of each member that is zero.
+func (r Retention) WithDefaults() Retention {
 	def := func(v *int, d int) {
 		if *v == 0 {
 			*v = d
 		}
 	}
-	def(&o.TradesMin, DefaultTradesMin)
-	def(&o.TradesMax, DefaultTradesMax)
+	def(&r.TradesMin, DefaultTradesMin)
+	def(&r.TradesMax, DefaultTradesMax)
 	for i, n := range DefaultCandles() {
-		def(&o.Candles[i], n)
+		def(&r.Candles[i], n)
 	}
-	def(&o.ClosedOrders, DefaultClosedOrders)
-	def(&o.Fills, DefaultFills)
-	def(&o.ClientIDs, DefaultClientIDs)
+	def(&r.ClosedOrders, DefaultClosedOrders)
+	def(&r.Fills, DefaultFills)
+	def(&r.ClientIDs, DefaultClientIDs)
+	return r
+}
+
+// Validate reports the first member that is out of range.
+func (r Retention) Validate() error {
+	r = r.WithDefaults()
+	if r.TradesMin < 1 || r.TradesMax > maxTradesMax || r.TradesMin > r.TradesMax {
+		return fmt.Errorf("trades kept: want 1 <= trades_min (%d) <= trades_max (%d) <= %d",
+			r.TradesMin, r.TradesMax, maxTradesMax)
+	}
+	for i, n := range r.Candles {
+		if n < 1 || n > maxCandlesKept {
+			return fmt.Errorf("candles kept of %s: %d is not in 1..%d", Interval(i), n, maxCandlesKept)
+		}
+	}
+	if r.ClosedOrders < 1 || r.ClosedOrders > maxOrdersKept {
+		return fmt.Errorf("closed orders kept: %d is not in 1..%d", r.ClosedOrders, maxOrdersKept)
+	}
+	if r.ClientIDs < 1 || r.ClientIDs > maxOrdersKept {
+		return fmt.Errorf("client ids kept: %d is not in 1..%d", r.ClientIDs, maxOrdersKept)
+	}
+	if r.Fills < 2 || r.Fills > maxFills {
+		return fmt.Errorf("fills kept: %d is not in 2..%d", r.Fills, maxFills)
+	}
+	return nil
+}
+
+// WithDefaults returns o with the default of each member that is zero.
+func (o Options) WithDefaults() Options {
+	o.Retention = o.Retention.WithDefaults()
 	if o.ChunkText == 0 {
 		o.ChunkText = DefaultChunkText
 	}
@@ -78,24 +114,8 @@ func (o Options) WithDefaults() Options {
 
 // Validate reports the first member that is out of range.
 func (o Options) Validate() error {
-	o = o.WithDefaults()
-	if o.TradesMin < 1 || o.TradesMax > maxTradesMax || o.TradesMin > o.TradesMax {
-		return fmt.Errorf("trades kept: want 1 <= trades_min (%d) <= trades_max (%d) <= %d",
-			o.TradesMin, o.TradesMax, maxTradesMax)
-	}
-	for i, n := range o.Candles {
-		if n < 1 || n > maxCandlesKept {
-			return fmt.Errorf("candles kept of %s: %d is not in 1..%d", Interval(i), n, maxCandlesKept)
-		}
-	}
-	if o.ClosedOrders < 1 || o.ClosedOrders > maxOrdersKept {
-		return fmt.Errorf("closed orders kept: %d is not in 1..%d", o.ClosedOrders, maxOrdersKept)
-	}
-	if o.ClientIDs < 1 || o.ClientIDs > maxOrdersKept {
-		return fmt.Errorf("client ids kept: %d is not in 1..%d", o.ClientIDs, maxOrdersKept)
-	}
-	if o.Fills < 2 || o.Fills > maxFills {
-		return fmt.Errorf("fills kept: %d is not in 2..%d", o.Fills, maxFills)
+	if err := o.Retention.Validate(); err != nil {
+		return err
 	}
 	if o.ChunkText < 0 || o.ChunkText > maxChunkTextBytes {
 		return errors.New("kept text of trades: out of range")
@@ -154,6 +174,31 @@ func (f *Feed) Board() *Board { return &f.board }
 
 // History returns the order history, which belongs to the feed's goroutine.
 func (f *Feed) History() *History { return f.history }
+
+// SetRetention sets the limits by which the feed retains from now on. What is beyond them goes at once; readers see
+// that after the next Publish. What is gone does not come back. The owner calls SetRetention between two commands. It
+// panics on limits that Validate refuses.
+//
+// The result depends on the state before and on r alone. The work is not bounded: 2,000,000 trades that go take 10 ms.
+// Closed orders, client ids and fills are copied when their limit changes and they are more than the old or the new one
+// allows: 0.3 s and 190 MB for all three at the default limits (BenchmarkSetRetention).
+func (f *Feed) SetRetention(r Retention) {
+	if err := r.Validate(); err != nil {
+		panic("BUG: marketdata: " + err.Error())
+	}
+	r = r.WithDefaults()
+	for _, p := range f.pairs {
+		if p == nil {
+			continue
+		}
+		p.merge(&f.opts) // by the limits that were in force
+		if p.retain(&r) {
+			f.markChanged(p)
+		}
+	}
+	f.history.retain(&r)
+	f.opts.Retention = r
+}
 
 // Fold folds the events of whole commands, or of one part of a command, in seq order per pair, each
 // exactly once. It panics on a gap. It does not retain the events. A part begins like a command:
@@ -410,6 +455,22 @@ func (p *pairState) merge(opts *Options) {
 	p.window.add(&p.tick)
 	p.tick.Trades = 0
 	p.candlesMoved = true
+}
+
+// retain drops the trades and candles beyond the limits and reports whether there were any.
+func (p *pairState) retain(r *Retention) bool {
+	trades := &p.ring.view
+	first := trades.first
+	if first != 0 {
+		p.ring.trim(trades.at(trades.last).TimeNs, r.TradesMin, r.TradesMax)
+	}
+	dropped := trades.first != first
+	for i := range p.candles.series {
+		if p.candles.series[i].trim(r.Candles[i]) {
+			p.candlesMoved, dropped = true, true
+		}
+	}
+	return dropped
 }
 
 // settle moves the window to the second now. Trades that a view shows apart from the candles stay in the tick: a pair

@@ -34,7 +34,7 @@ func sweeps(rnd *rand.Rand, o Options) (r *rig, resting engine.OrderID) {
 // time and its trade do not belong together, and when many trades have one time.
 func TestAPageOfFillsAfterAnyCursor(t *testing.T) {
 	rnd := newRand(t)
-	for _, o := range []Options{{}, {Fills: 2400}} {
+	for _, o := range []Options{{}, {Retention: Retention{Fills: 2400}}} {
 		r, resting := sweeps(rnd, o)
 		h := r.feed.History()
 		for account := engine.AccountID(1); account <= 4; account++ {

@@ -34,7 +34,7 @@ func wholeAsset() *engine.Asset {
 
 // wholeFeed returns a feed with an asset and pair 2, which has something in each member that is encoded.
 func wholeFeed() *Feed {
-	f := NewFeed(Options{TradesMin: 3, TradesMax: 3})
+	f := NewFeed(Options{Retention: Retention{TradesMin: 3, TradesMax: 3}})
 	f.controlSeq, f.assets = 25, map[string]*engine.Asset{"ABC": wholeAsset(), "USDT": {Symbol: "USDT"}}
 	p := newPairState(&engine.Event{Pair: 2, TimeNs: 26, Instrument: wholeInstrument()}, &f.cache)
 	f.addPair(p)

@@ -115,6 +115,17 @@ func newHistory(o Options) *History {
 	return h
 }
 
+// retain changes the limits and drops what is beyond them.
+func (h *History) retain(r *Retention) {
+	h.endCommand() // by the limits that were in force
+	moveTo := func(in location) func(*orderRec, uint32) {
+		return func(o *orderRec, place uint32) { h.pairs[o.id.Pair()].orders.move(o.id, in|location(place)) }
+	}
+	h.remembered.setLimit(uint64(r.ClientIDs), h.forget, moveTo(inRemembered))
+	h.closed.setLimit(uint64(r.ClosedOrders), h.evict, moveTo(inClosed))
+	h.fills.setLimit(uint64(r.Fills/2), h.dropFill, func(*fillRec, uint32) {})
+}
+
 // account returns the state of an account and makes it if necessary. Account numbers are dense: the list is as
 // long as the highest number plus one.
 func (h *History) account(id engine.AccountID) *accountState {
@@ -225,10 +236,15 @@ func (h *History) newFill() *fillRec {
 	full := h.fills.full()
 	f := h.fills.push()
 	if full {
-		h.accounts[f.takerAccount].fillCount--
-		h.accounts[f.makerAccount].fillCount--
+		h.dropFill(f)
 	}
 	return f
+}
+
+// dropFill subtracts a trade that goes from its accounts' counts.
+func (h *History) dropFill(f *fillRec) {
+	h.accounts[f.takerAccount].fillCount--
+	h.accounts[f.makerAccount].fillCount--
 }
 
 func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64, byQuote bool) {
@@ -416,26 +432,35 @@ const ringChunk = 1024
 type ring[T any] struct {
 	chunks []*[ringChunk]T
 	limit  uint64
+	base   uint64 // number of the value that was at place 0 first
 	end    uint64 // number of the next value
-	next   uint32 // place of the next value: end modulo limit, stored because a division is slower
+	next   uint32 // place of the next value: end - base modulo limit, stored because a division is slower
 }
 
 // first returns the number of the oldest retained value.
 func (r *ring[T]) first() uint64 {
-	if r.end > r.limit {
+	if r.end-r.base > r.limit {
 		return r.end - r.limit
 	}
-	return 0
+	return r.base
 }
 
 func (r *ring[T]) has(n uint64) bool { return n < r.end && n >= r.first() }
 
-func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32(n % r.limit)) }
+func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32((n - r.base) % r.limit)) }
 
 func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/ringChunk][i%ringChunk] }
 
+// find returns the value at a place that an evicted value may have had, also under a higher limit; nil: there is none.
+func (r *ring[T]) find(i uint32) *T {
+	if int(i/ringChunk) >= len(r.chunks) {
+		return nil
+	}
+	return r.atPlace(i)
+}
+
 // full reports whether the next push overwrites the oldest value, which is then at next.
-func (r *ring[T]) full() bool { return r.end >= r.limit }
+func (r *ring[T]) full() bool { return r.end-r.base >= r.limit }
 
 // push returns the place for the next value; the caller sets every member.
 func (r *ring[T]) push() *T {
@@ -448,6 +473,30 @@ func (r *ring[T]) push() *T {
 		r.next = 0
 	}
 	return r.atPlace(i)
+}
+
+// setLimit changes the limit. It calls drop for the oldest values that are then too many, and move for each value that
+// gets another place, from the oldest on. Values keep their numbers. A ring that has not overwritten a value, and does
+// not have more than limit, moves nothing.
+func (r *ring[T]) setLimit(limit uint64, drop func(*T), move func(v *T, place uint32)) {
+	if r.end-r.base <= min(limit, r.limit) {
+		r.limit, r.next = limit, uint32((r.end-r.base)%limit)
+		return
+	}
+	if limit == r.limit {
+		return
+	}
+	old, first := *r, r.first()
+	for ; r.end-first > limit; first++ {
+		drop(r.at(first))
+	}
+	*r = ring[T]{limit: limit, base: first, end: first}
+	for n := first; n < old.end; n++ {
+		place := r.next
+		v := r.push()
+		*v = *old.at(n)
+		move(v, place)
+	}
 }
 
 // location says which store holds an order (open, closed or remembered) and at which place of a ring or slot of the

@@ -61,7 +61,7 @@ func clientID(text string) *engine.ClientID { return &engine.ClientID{Text: text
 
 // An order is shown with what its events say, open or ended; the first answer of one with a client id stays.
 func TestAnOrderIsShownMemberByMember(t *testing.T) {
-	s := newScript(Options{ClosedOrders: 2, ClientIDs: 2, Fills: 20})
+	s := newScript(Options{Retention: Retention{ClosedOrders: 2, ClientIDs: 2, Fills: 20}})
 	h := s.f.History()
 	s.place(0, 1, 3, func(e *engine.Event) {
 		e.Side, e.Type, e.TIF, e.STP, e.Flags = engine.Sell, engine.Limit, engine.GTC, engine.Decrement,
@@ -165,7 +165,7 @@ func TestAnOrderIsShownMemberByMember(t *testing.T) {
 
 // An order has extra members if it has any of them; what is forgotten gives its place back, empty.
 func TestTheExtraMembersOfOrders(t *testing.T) {
-	s := newScript(Options{ClosedOrders: 1, ClientIDs: 1, Fills: 20})
+	s := newScript(Options{Retention: Retention{ClosedOrders: 1, ClientIDs: 1, Fills: 20}})
 	h := s.f.History()
 	for n, change := range []func(e *engine.Event){
 		func(*engine.Event) {},

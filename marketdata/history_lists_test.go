@@ -70,7 +70,7 @@ func TestTheListsOfOpenOrders(t *testing.T) {
 // all its fills are retained.
 func TestFillsThatAreOverwritten(t *testing.T) {
 	for trades := uint64(1); trades <= 14; trades++ {
-		s := newScript(Options{Fills: 20}) // ten trades
+		s := newScript(Options{Retention: Retention{Fills: 20}}) // ten trades
 		h := s.f.History()
 		s.place(0, 1, 3, func(e *engine.Event) { e.Amount = 100 })
 		events := []engine.Event{{
@@ -184,7 +184,7 @@ func TestWhatAQueryChooses(t *testing.T) {
 // A history that is restored has the open orders of all pairs in the order of their creation, the first answers of
 // remembered orders, and the fills of each account.
 func TestARestoredHistoryHasItsLists(t *testing.T) {
-	s := newScript(Options{ClosedOrders: 1, ClientIDs: 3, Fills: 20})
+	s := newScript(Options{Retention: Retention{ClosedOrders: 1, ClientIDs: 3, Fills: 20}})
 	for n := uint64(0); n < 8; n++ {
 		s.place(engine.PairID(n%2*2), 100-50*(n%2)+n, engine.AccountID(n/2%2*5), func(e *engine.Event) {
 			if n < 3 {

@@ -197,9 +197,9 @@ func (h *History) lookup(id engine.OrderID) (*orderRec, location) {
 	case inOpen:
 		o = h.open.At(int32(place))
 	case inClosed:
-		o = h.closed.atPlace(place)
+		o = h.closed.find(place)
 	case inRemembered:
-		o = h.remembered.atPlace(place)
+		o = h.remembered.find(place)
 	}
 	if o == nil || o.id != id || (w&^placeMask == inOpen && !o.status.Open()) {
 		return nil, 0

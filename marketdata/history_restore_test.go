@@ -11,11 +11,11 @@ import (
 // A history is restored into the limits of the options: the newest are kept.
 func TestAHistoryIsRestoredIntoLowerLimits(t *testing.T) {
 	rnd := newRand(t)
-	r := newRig(Options{ClosedOrders: 400, Fills: 3000, ClientIDs: 200}, 2)
+	r := newRig(Options{Retention: Retention{ClosedOrders: 400, Fills: 3000, ClientIDs: 200}}, 2)
 	r.run(rnd, 4000, 2, false)
 	r.feed.AppendHistoryState(nil) // ends the last command
 	before := r.feed.Stats()
-	g := NewFeed(Options{ClosedOrders: 50, Fills: 600, ClientIDs: 30})
+	g := NewFeed(Options{Retention: Retention{ClosedOrders: 50, Fills: 600, ClientIDs: 30}})
 	for p := range 2 {
 		if err := g.DecodePairState(r.feed.AppendPairState(nil, engine.PairID(p))); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestAHistoryIsRestoredIntoLowerLimits(t *testing.T) {
 // An old order that was canceled last is among the newest closed ones: it is restored although lower limits have
 // dropped all orders of the numbers between.
 func TestAnOldOrderThatClosedLastIsRestoredIntoLowerLimits(t *testing.T) {
-	r := newRig(Options{ClosedOrders: 1500}, 1)
+	r := newRig(Options{Retention: Retention{ClosedOrders: 1500}}, 1)
 	cancel := func(id engine.OrderID) {
 		r.apply(engine.Command{Kind: engine.Cancel, Order: id, Flags: engine.FlagAllAccount})
 	}
@@ -70,7 +70,7 @@ func TestAnOldOrderThatClosedLastIsRestoredIntoLowerLimits(t *testing.T) {
 	}
 	cancel(first)
 	r.fold()
-	g := NewFeed(Options{ClosedOrders: 40})
+	g := NewFeed(Options{Retention: Retention{ClosedOrders: 40}})
 	if err := g.DecodePairState(r.feed.AppendPairState(nil, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,8 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 }
 
 // DecodeHistoryState restores the bytes of AppendHistoryState. The feed must have its pairs decoded and no
-// event folded since. Orders and fills beyond the limits of the options are dropped. After an error the feed
-// must not be used.
+// event folded since. Orders and fills beyond the limits in force are dropped. After an error the feed must not
+// be used.
 func (f *Feed) DecodeHistoryState(data []byte) error {
 	h, restored := f.history, f.history.restored
 	*h = *newHistory(f.opts) // in place, because readers on the owner's goroutine hold the pointer

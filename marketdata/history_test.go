@@ -71,14 +71,56 @@ func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
 
 // naiveHistory keeps the order history as maps and slices over the recorded events.
 type naiveHistory struct {
-	orders map[engine.OrderID]*OrderRecord
-	first  map[engine.OrderID]OrderRecord // as first answered
-	ended  []engine.OrderID               // by end
-	fills  []Fill                         // of all orders, two fills a trade
+	limits     Retention
+	orders     map[engine.OrderID]*OrderRecord // dropped ones too
+	first      map[engine.OrderID]OrderRecord  // as first answered
+	at         map[engine.OrderID]location     // inClosed or inRemembered: where an ended order is; 0: dropped
+	closed     []engine.OrderID                // retained, by end
+	remembered []engine.OrderID
+	fills      []Fill // of all orders, two fills a trade; dropped ones too
+	gone       int    // number of dropped fills
 }
 
-func newNaiveHistory() *naiveHistory {
-	return &naiveHistory{orders: map[engine.OrderID]*OrderRecord{}, first: map[engine.OrderID]OrderRecord{}}
+func newNaiveHistory(limits Retention) *naiveHistory {
+	return &naiveHistory{
+		limits: limits.WithDefaults(), at: map[engine.OrderID]location{},
+		orders: map[engine.OrderID]*OrderRecord{}, first: map[engine.OrderID]OrderRecord{},
+	}
+}
+
+// retain sets the limits and drops what is beyond them.
+func (n *naiveHistory) retain(limits Retention) {
+	n.limits = limits.WithDefaults()
+	for len(n.closed) > n.limits.ClosedOrders {
+		id := n.closed[0]
+		n.closed = n.closed[1:]
+		if delete(n.at, id); n.orders[id].Client != "" {
+			n.remembered, n.at[id] = append(n.remembered, id), inRemembered
+		}
+	}
+	for len(n.remembered) > n.limits.ClientIDs {
+		delete(n.at, n.remembered[0])
+		n.remembered = n.remembered[1:]
+	}
+	n.gone = max(n.gone, len(n.fills)-n.limits.Fills/2*2)
+}
+
+// has reports whether the history finds an order: an open one, or a retained closed one.
+func (n *naiveHistory) has(id engine.OrderID) bool {
+	return n.orders[id].EndedNs == 0 || n.at[id] == inClosed
+}
+
+// apply folds the events of one command of the rig. Each order of a mass cancel ends by itself.
+func (n *naiveHistory) apply(events []engine.Event) {
+	for from := 0; from < len(events); {
+		to := from + 1
+		for to < len(events) && !isRequestedCancel(&events[to]) {
+			to++
+		}
+		n.command(events[from:to])
+		from = to
+	}
+	n.retain(n.limits)
 }
 
 // command folds the events of one command.
@@ -143,7 +185,9 @@ func (n *naiveHistory) command(events []engine.Event) {
 	slices.SortStableFunc(ended, func(a, b engine.OrderID) int {
 		return cmp.Compare(firstIndex(events, b), firstIndex(events, a))
 	})
-	n.ended = append(n.ended, ended...)
+	for _, id := range ended {
+		n.closed, n.at[id] = append(n.closed, id), inClosed
+	}
 	if placed != 0 && n.orders[placed].Client != "" {
 		n.first[placed] = *n.orders[placed]
 	}
@@ -182,12 +226,9 @@ func (n *naiveHistory) trade(o *OrderRecord, e *engine.Event, maker bool, open i
 	}
 }
 
-// keptFills returns the newest fills up to the limit.
-func (n *naiveHistory) keptFills(bound int) []Fill { return n.fills[max(0, len(n.fills)-bound):] }
-
-func (n *naiveHistory) fillsOf(id engine.OrderID, bound int) []Fill {
+func (n *naiveHistory) fillsOf(id engine.OrderID) []Fill {
 	var out []Fill
-	for _, f := range n.keptFills(bound) {
+	for _, f := range n.fills[n.gone:] {
 		if f.Order == id {
 			out = append(out, f)
 		}
@@ -198,9 +239,9 @@ func (n *naiveHistory) fillsOf(id engine.OrderID, bound int) []Fill {
 func TestHistoryEqualsAMapOverAllEvents(t *testing.T) {
 	rnd := newRand(t)
 	for _, o := range []Options{
-		{ClosedOrders: 1, Fills: 2, ClientIDs: 1},
-		{ClosedOrders: 37, Fills: 100, ClientIDs: 10},
-		{ClosedOrders: 1500, Fills: 3000, ClientIDs: 1 << 20},
+		{Retention: Retention{ClosedOrders: 1, Fills: 2, ClientIDs: 1}},
+		{Retention: Retention{ClosedOrders: 37, Fills: 100, ClientIDs: 10}},
+		{Retention: Retention{ClosedOrders: 1500, Fills: 3000, ClientIDs: 1 << 20}},
 		{},
 	} {
 		checkHistory(t, rnd, o)
@@ -210,7 +251,7 @@ func TestHistoryEqualsAMapOverAllEvents(t *testing.T) {
 func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 	t.Helper()
 	const pairs, accounts = 3, 5
-	r, naive := newRig(o, pairs), newNaiveHistory()
+	r, naive := newRig(o, pairs), newNaiveHistory(o.Retention)
 	n := soak(5000, 20)
 	trades := 0
 	for i := range n {
@@ -221,15 +262,7 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 				trades++
 			}
 		}
-		// Each order of a mass cancel ends by itself.
-		for from := 0; from < len(events); {
-			to := from + 1
-			for to < len(events) && !isRequestedCancel(&events[to]) {
-				to++
-			}
-			naive.command(events[from:to])
-			from = to
-		}
+		naive.apply(events)
 		if rnd.IntN(200) == 0 || i == n-1 {
 			r.fold()
 			if rnd.IntN(2) == 0 {
@@ -239,7 +272,7 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 		}
 	}
 	t.Logf("closed %d fills %d: %d orders, %d closed, %d trades, %d client ids", r.feed.opts.ClosedOrders,
-		r.feed.opts.Fills, len(naive.orders), len(naive.ended), trades, len(naive.first))
+		r.feed.opts.Fills, len(naive.orders), len(naive.closed), trades, len(naive.first))
 	if trades < n/10 {
 		t.Fatalf("only %d trades in %d commands", trades, n)
 	}
@@ -249,20 +282,16 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 func compareHistory(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory, thorough bool) {
 	t.Helper()
 	h := f.History()
-	kept := map[engine.OrderID]bool{}
-	for _, id := range naive.ended[max(0, len(naive.ended)-f.opts.ClosedOrders):] {
-		kept[id] = true
-	}
 	for id, want := range naive.orders {
 		if !thorough && rnd.IntN(20) != 0 {
 			continue
 		}
 		got, ok := h.Order(id)
-		if ok != (want.EndedNs == 0 || kept[id]) {
+		if ok != naive.has(id) {
 			t.Fatalf("order %d: found %v, want %v (ended %d)", id, ok, !ok, want.EndedNs)
 		}
 		if w := *want; ok {
-			w.Fills = naive.fillsOf(id, f.opts.Fills/2*2)
+			w.Fills = naive.fillsOf(id)
 			same(t, w, got)
 			got, _ = h.Summary(id)
 			w.Fills = nil
@@ -282,28 +311,15 @@ func compareHistory(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory, 
 
 func compareFirst(t *testing.T, f *Feed, naive *naiveHistory) {
 	t.Helper()
-	// The history finds open orders, retained closed ones, and the newest evicted ones.
-	found := map[engine.OrderID]bool{}
-	n := max(0, len(naive.ended)-f.opts.ClosedOrders)
-	for _, id := range naive.ended[n:] {
-		found[id] = true
-	}
-	out := 0
-	for i := n - 1; i >= 0 && out < f.opts.ClientIDs; i-- {
-		if id := naive.ended[i]; naive.orders[id].Client != "" {
-			found[id] = true
-			out++
-		}
-	}
 	for id, want := range naive.first {
 		got, ok := f.History().FirstAnswer(id)
-		if ok != (naive.orders[id].EndedNs == 0 || found[id]) {
+		if ok != (naive.has(id) || naive.at[id] == inRemembered) {
 			t.Fatalf("first answer of %d: found %v", id, ok)
 		}
 		if !ok {
 			continue
 		}
-		if sum := int64(0); len(naive.fills) <= f.opts.Fills {
+		if sum := int64(0); naive.gone == 0 {
 			for _, fl := range got.Fills {
 				sum += fl.Amount
 			}
@@ -335,10 +351,6 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 		q.SinceNs = naive.fills[rnd.IntN(len(naive.fills))].TimeNs
 		q.UntilNs = naive.fills[rnd.IntN(len(naive.fills))].TimeNs
 	}
-	closedKept := map[engine.OrderID]bool{}
-	for _, id := range naive.ended[max(0, len(naive.ended)-f.opts.ClosedOrders):] {
-		closedKept[id] = true
-	}
 	var want []OrderRecord
 	open := 0
 	for id, o := range naive.orders {
@@ -348,7 +360,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 		if o.EndedNs == 0 {
 			open++
 		}
-		if (o.EndedNs == 0 || closedKept[id]) && q.matches(o.ID.Pair(), o.CreatedNs) && q.Status.matches(o.Status) {
+		if naive.has(id) && q.matches(o.ID.Pair(), o.CreatedNs) && q.Status.matches(o.Status) {
 			want = append(want, *o)
 		}
 	}
@@ -365,7 +377,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 		t.Fatalf("account %d: %d open orders, want %d", q.Account, n, open)
 	}
 	var fills []Fill
-	for i := len(naive.fills) - 2; i >= max(0, len(naive.fills)-f.opts.Fills/2*2); i -= 2 {
+	for i := len(naive.fills) - 2; i >= naive.gone; i -= 2 {
 		for _, fl := range naive.fills[i : i+2] { // the taker's comes first
 			if fl.Account == q.Account && q.matches(fl.Pair, fl.TimeNs) {
 				fills = append(fills, fl)

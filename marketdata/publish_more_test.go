@@ -53,7 +53,7 @@ func checkRoot(t *testing.T, f *Feed, root *Root) {
 func TestTheSumsOfARoot(t *testing.T) {
 	rnd := newRand(t)
 	for _, sums := range []bool{false, true} {
-		r := newRig(Options{TradesMin: 1, TradesMax: 3, Checksums: sums}, 0)
+		r := newRig(Options{Retention: Retention{TradesMin: 1, TradesMax: 3}, Checksums: sums}, 0)
 		f := r.feed
 		for _, id := range []engine.PairID{0, 30, 31, 62, 63, 64, 95, 96} {
 			f.Fold([]engine.Event{addPair(id, fmt.Sprintf("P%d_USD", id))})
@@ -171,7 +171,7 @@ func TestAPublicationBehindAnEarlierOne(t *testing.T) {
 
 // A text that a reader has made counts as requested until the next look at its chunk.
 func TestANewTextCountsAsRequested(t *testing.T) {
-	r := manyTrades(Options{TradesMin: 2 * chunkTrades}, chunkTrades)
+	r := manyTrades(Options{Retention: Retention{TradesMin: 2 * chunkTrades}}, chunkTrades)
 	p := r.feed.pairs[0]
 	if p.ring.view.cache != &r.feed.cache {
 		t.Error("the pair has another cache than its feed")

@@ -64,7 +64,8 @@ func renderLevels(dst []byte, levels []Level) []byte {
 func TestReadersSeeWholeViewsOnlyAndSeqsNeverGoBack(t *testing.T) {
 	rnd := newRand(t)
 	const pairs, readers = 40, 4 // two groups of views
-	r := newRig(Options{Checksums: true, TradesMin: 10, TradesMax: 3000, ChunkText: 20_000}, pairs)
+	kept := Retention{TradesMin: 10, TradesMax: 3000}
+	r := newRig(Options{Retention: kept, Checksums: true, ChunkText: 20_000}, pairs)
 	r.publish()
 	var done atomic.Bool
 	var reads atomic.Int64
@@ -325,18 +326,18 @@ func TestOptionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []Options{
-		{TradesMin: 100, TradesMax: 10},
-		{TradesMin: -1},
-		{TradesMax: 1 << 40},
-		{ClosedOrders: -1},
-		{ClosedOrders: 1 << 31},
-		{Fills: 1},
-		{Fills: 1 << 40},
-		{ClientIDs: -5},
+		{Retention: Retention{TradesMin: 100, TradesMax: 10}},
+		{Retention: Retention{TradesMin: -1}},
+		{Retention: Retention{TradesMax: 1 << 40}},
+		{Retention: Retention{ClosedOrders: -1}},
+		{Retention: Retention{ClosedOrders: 1 << 31}},
+		{Retention: Retention{Fills: 1}},
+		{Retention: Retention{Fills: 1 << 40}},
+		{Retention: Retention{ClientIDs: -5}},
 		{ChunkText: -1},
 		{ChunkText: 1 << 60},
-		{Candles: [Intervals]int{Minute: -1}},
-		{Candles: [Intervals]int{Year: 1 << 40}},
+		{Retention: Retention{Candles: [Intervals]int{Minute: -1}}},
+		{Retention: Retention{Candles: [Intervals]int{Year: 1 << 40}}},
 	} {
 		if o.Validate() == nil {
 			t.Errorf("%+v was taken", o)
@@ -345,7 +346,7 @@ func TestOptionsAreBounded(t *testing.T) {
 }
 
 func TestFoldAllocatesNothingInSteadyState(t *testing.T) {
-	r := newRig(Options{ClosedOrders: 1000, Fills: 2000, TradesMin: 1, TradesMax: 4000}, 1)
+	r := newRig(Options{Retention: Retention{ClosedOrders: 1000, Fills: 2000, TradesMin: 1, TradesMax: 4000}}, 1)
 	const n = 40_000
 	step := func() {
 		ids := [4]engine.OrderID{}

@@ -97,9 +97,9 @@ func (f *Feed) HashPair(pair engine.PairID, pause func()) (sum [32]byte) {
 	return sum
 }
 
-// DecodePairState adds a pair from the bytes of AppendPairState. The feed must not have the pair yet. Trades
-// and candles beyond the limits of the options stay until the next trade drops them. Readers see the pair after
-// the next Publish. An error leaves the feed unchanged.
+// DecodePairState adds a pair from the bytes of AppendPairState. The feed must not have the pair yet, and retains by
+// the limits that were in force when the bytes were made. Readers see the pair after the next Publish. An error leaves
+// the feed unchanged.
 func (f *Feed) DecodePairState(data []byte) error {
 	p := &pairState{sides: [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}}
 	p.ring.view.cache = &f.cache

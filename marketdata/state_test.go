@@ -63,12 +63,12 @@ func stateOf(f *Feed, pairs int) []byte {
 func TestAFeedReadFromItsStateGoesOnAsIfNothingHadHappened(t *testing.T) {
 	rnd := newRand(t)
 	const pairs = 3
-	for _, o := range []Options{
-		{TradesMin: 5, TradesMax: 1500, ClosedOrders: 300, Fills: 500, ClientIDs: 40, Checksums: true},
-		{ClosedOrders: 1, Fills: 2, ClientIDs: 1, Checksums: true},
-		{Checksums: true},
+	for _, kept := range []Retention{
+		{TradesMin: 5, TradesMax: 1500, ClosedOrders: 300, Fills: 500, ClientIDs: 40},
+		{ClosedOrders: 1, Fills: 2, ClientIDs: 1},
+		{},
 	} {
-		r := newRig(o, pairs)
+		r := newRig(Options{Retention: kept, Checksums: true}, pairs)
 		for range 3 {
 			r.asset(rnd)
 			r.run(rnd, soak(2500, 10), pairs, true)
@@ -144,7 +144,7 @@ func TestStateDoesNotDependOnWhenAnyoneLooked(t *testing.T) {
 	var states [2][]byte
 	for i := range states {
 		rnd := rand.New(rand.NewPCG(seed, 2))
-		r := newRig(Options{TradesMin: 5}, 2)
+		r := newRig(Options{Retention: Retention{TradesMin: 5}}, 2)
 		r.run(rnd, 4000, 2, i == 1)
 		if i == 1 { // a day later the windows are empty, but nothing was sequenced
 			r.feed.Publish(r.now + 90_000*nanosecond)
@@ -161,7 +161,7 @@ func TestStateDoesNotDependOnWhenAnyoneLooked(t *testing.T) {
 
 func TestStateTellsEachFieldApart(t *testing.T) {
 	rnd := newRand(t)
-	r := newRig(Options{TradesMin: 5}, 1)
+	r := newRig(Options{Retention: Retention{TradesMin: 5}}, 1)
 	r.run(rnd, 3000, 1, true)
 	before := r.feed.HashPair(0, nil)
 	seen := map[[32]byte]string{before: "nothing"}
@@ -200,7 +200,8 @@ func TestStateTellsEachFieldApart(t *testing.T) {
 
 func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 	rnd := newRand(t)
-	r := newRig(Options{TradesMin: 5, TradesMax: 50, ClosedOrders: 20, Fills: 20, ClientIDs: 5}, 1)
+	kept := Retention{TradesMin: 5, TradesMax: 50, ClosedOrders: 20, Fills: 20, ClientIDs: 5}
+	r := newRig(Options{Retention: kept}, 1)
 	r.run(rnd, 600, 1, false)
 	pair, control, history := r.feed.AppendPairState(nil,
 		0), r.feed.AppendControlState(nil), r.feed.AppendHistoryState(nil)

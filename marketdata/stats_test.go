@@ -8,7 +8,7 @@ import (
 )
 
 func TestStatsCountWhatIsKept(t *testing.T) {
-	r := newRig(Options{TradesMin: 5, TradesMax: 1000, ClosedOrders: 100, Fills: 60}, 2)
+	r := newRig(Options{Retention: Retention{TradesMin: 5, TradesMax: 1000, ClosedOrders: 100, Fills: 60}}, 2)
 	for i := range 40 {
 		r.now += nanosecond
 		r.trade(engine.PairID(i%2), engine.Buy, 100, 1)

@@ -63,7 +63,7 @@ func schedule(rnd *rand.Rand, hours, trades, looks int) []instant {
 
 func TestTickerOfA25HourRunEqualsANaiveFoldAtTenThousandInstants(t *testing.T) {
 	rnd := newRand(t)
-	r := newRig(Options{TradesMin: 10, TradesMax: 50}, 1)
+	r := newRig(Options{Retention: Retention{TradesMin: 10, TradesMax: 50}}, 1)
 	looked := 0
 	var trades []naiveTrade
 	for _, in := range schedule(rnd, 25, 3000, 10_000) {

@@ -34,7 +34,7 @@ func TestTradeRingKeepsADayAndTheMinimumAndNeverMoreThanTheMaximum(t *testing.T)
 	for _, c := range []struct{ min, max, n int }{
 		{1, 1, 50}, {3, 10, 200}, {10, 100, 5000}, {2000, 5000, 12_000}, {10, 1 << 20, 8000}, {1024, 2048, 9000},
 	} {
-		r := newRig(Options{TradesMin: c.min, TradesMax: c.max}, 1)
+		r := newRig(Options{Retention: Retention{TradesMin: c.min, TradesMax: c.max}}, 1)
 		var views []*View
 		for i := range c.n {
 			if rnd.IntN(20) == 0 {
@@ -66,7 +66,7 @@ func TestTradeRingKeepsADayAndTheMinimumAndNeverMoreThanTheMaximum(t *testing.T)
 // A trade is retained until it is more than a day old: for the whole nanosecond at which it is
 // exactly that old.
 func TestATradeIsRetainedForAWholeDay(t *testing.T) {
-	r := newRig(Options{TradesMin: 1, TradesMax: 10}, 1)
+	r := newRig(Options{Retention: Retention{TradesMin: 1, TradesMax: 10}}, 1)
 	first := r.now
 	for _, c := range []struct {
 		afterNs int64
@@ -137,7 +137,7 @@ func TestAPairWithoutTradesHasNone(t *testing.T) {
 }
 
 func TestChunkTextIsKeptWithinItsBoundAndGoesWithItsChunk(t *testing.T) {
-	r := newRig(Options{TradesMin: 10, TradesMax: 20_000, ChunkText: 8000}, 1)
+	r := newRig(Options{Retention: Retention{TradesMin: 10, TradesMax: 20_000}, ChunkText: 8000}, 1)
 	trade := func(n int) {
 		for range n {
 			r.trade(0, engine.Buy, 100, 1)

@@ -38,7 +38,7 @@ func TestChunksOfTrades(t *testing.T) {
 		{2000, 4096, []string{"2097-3072", "3073-4096+"}},
 		{1500, 4000, []string{"2501-3072", "3073-4000"}},
 	} {
-		r := manyTrades(Options{TradesMin: 1, TradesMax: c.keep}, c.n)
+		r := manyTrades(Options{Retention: Retention{TradesMin: 1, TradesMax: c.keep}}, c.n)
 		tr := &r.feed.Board().Load().View(0).Trades
 		var got []string
 		for id := tr.First(); id <= tr.Last(); id++ {
@@ -68,7 +68,8 @@ func TestChunksOfTrades(t *testing.T) {
 // A cached text that is read between two sweeps stays; one that is not goes.
 func TestATextThatIsReadStays(t *testing.T) {
 	const chunks, size = 8, 100
-	r := manyTrades(Options{TradesMin: 1, TradesMax: 100_000, ChunkText: chunks * size}, chunks*chunkTrades)
+	kept := Retention{TradesMin: 1, TradesMax: 100_000}
+	r := manyTrades(Options{Retention: kept, ChunkText: chunks * size}, chunks*chunkTrades)
 	tr := &r.feed.Board().Load().View(0).Trades
 	calls := 0
 	render := func(dst []byte, first engine.TradeID, _ []Trade) []byte {
@@ -117,7 +118,7 @@ func TestATextThatIsReadStays(t *testing.T) {
 
 // A publication sweeps texts only once the cache is three quarters full, through all pairs in turn.
 func TestPublicationsMakeRoomForTexts(t *testing.T) {
-	r := newRig(Options{TradesMin: 1, TradesMax: 100_000, ChunkText: 1000}, 3)
+	r := newRig(Options{Retention: Retention{TradesMin: 1, TradesMax: 100_000}, ChunkText: 1000}, 3)
 	for pair := range engine.PairID(3) {
 		for range 2 * chunkTrades {
 			r.trade(pair, engine.Buy, 100, 1)
@@ -160,7 +161,7 @@ func TestADocumentWithABody(t *testing.T) {
 // Rows come in the order and with the ids that were asked for, from blocks that are rendered once, also while trades
 // are added and dropped. An old view renders the blocks of chunks that are gone, and no longer caches them.
 func TestRowsOfBlocks(t *testing.T) {
-	r := newRig(Options{TradesMin: 2000, TradesMax: 2000}, 1)
+	r := newRig(Options{Retention: Retention{TradesMin: 2000, TradesMax: 2000}}, 1)
 	rendered := 0
 	render := func(b []byte, first engine.TradeID, trades []Trade) []byte {
 		for i, tr := range slices.Backward(trades) {

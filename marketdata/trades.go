@@ -105,9 +105,7 @@ type tradeRing struct {
 	young uint64 // trades dropped while younger than 24 h
 }
 
-// add makes room for the trade id, made at timeNs; the caller sets its other members. add drops the oldest
-// trades: those older than 24 h while more than minKept remain, and any beyond maxKept. Which trades are
-// retained depends on the trades alone.
+// add makes room for the trade id, made at timeNs; the caller sets its other members. add then drops what trim does.
 func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *Trade {
 	v := &r.view
 	if id != v.last+1 {
@@ -123,10 +121,17 @@ func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *
 	t := &v.chunks[i/chunkTrades].trades[i%chunkTrades]
 	t.TimeNs = timeNs
 	v.last = id
-	for n := int(id-v.first) + 1; n > minKept; n-- {
+	r.trim(timeNs, minKept, maxKept)
+	return t
+}
+
+// trim drops the oldest trades: those older than 24 h at the time of the newest, newestNs, while more than minKept
+// remain, and any beyond maxKept. Which trades are retained depends on the trades and the limits alone.
+func (r *tradeRing) trim(newestNs int64, minKept, maxKept int) {
+	v := &r.view
+	for n := v.Len(); n > minKept; n-- {
 		oldest := v.at(v.first)
-		age := timeNs - oldest.TimeNs
-		if age <= secondsOfDay*nanosecond {
+		if newestNs-oldest.TimeNs <= secondsOfDay*nanosecond {
 			if n <= maxKept {
 				break
 			}
@@ -138,7 +143,6 @@ func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *
 	if v.first-v.base >= chunkTrades {
 		r.dropChunks()
 	}
-	return t
 }
 
 // dropChunks drops the chunks whose trades are all older than first. It copies the list of chunks: readers may

@@ -111,7 +111,7 @@ func (v *View) inherit(old *View) {
 	if v.BookSeq != old.BookSeq {
 		changed |= fromBook
 	}
-	if v.TradesSeq != old.TradesSeq {
+	if v.TradesSeq != old.TradesSeq || v.Trades.first != old.Trades.first { // a trade, or lower limits
 		changed |= fromTrades
 	}
 	if v.Instrument != old.Instrument {

@@ -188,7 +188,7 @@ func TestAViewTakesOverDocuments(t *testing.T) {
 
 // The figures of what is kept are exact, for pairs of any number and each kind of record.
 func TestStatsAreExact(t *testing.T) {
-	f := NewFeed(Options{ClosedOrders: 3000, Fills: 5000, ClientIDs: 10})
+	f := NewFeed(Options{Retention: Retention{ClosedOrders: 3000, Fills: 5000, ClientIDs: 10}})
 	same(t, Stats{}, f.Stats())
 	f.cache.bytes.Store(1234)
 	for k, id := range []engine.PairID{1, 4} {

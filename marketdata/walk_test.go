@@ -144,7 +144,7 @@ func randomQuery(rnd *rand.Rand, r *rig) Query {
 
 func TestListsEqualTheSimpleWalk(t *testing.T) {
 	rnd := newRand(t)
-	for _, o := range []Options{{}, {ClosedOrders: 3000, Fills: 5000}} {
+	for _, o := range []Options{{}, {Retention: Retention{ClosedOrders: 3000, Fills: 5000}}} {
 		r := crowded(rnd, o, 12_000)
 		for range soak(100, 20) {
 			q := randomQuery(rnd, r)
@@ -159,7 +159,7 @@ func TestListsStayWholeWhileTheHistoryChanges(t *testing.T) {
 	rnd := newRand(t)
 	several := 0
 	for i := range soak(2, 20) {
-		r := crowded(rnd, []Options{{}, {ClosedOrders: 3000, Fills: 5000}}[i%2], 12_000)
+		r := crowded(rnd, []Options{{}, {Retention: Retention{ClosedOrders: 3000, Fills: 5000}}}[i%2], 12_000)
 		for range 30 { // each makes the history longer
 			q := randomQuery(rnd, r)
 			if rnd.IntN(2) == 0 { // a page that holds the whole list: every required order is in it
@@ -327,7 +327,7 @@ func TestAnOffsetBeyondTheAccountsOwnCountReadsNothing(t *testing.T) {
 
 func TestCountsAreWhatIsKept(t *testing.T) {
 	rnd := newRand(t)
-	for _, o := range []Options{{}, {ClosedOrders: 300, Fills: 500}} {
+	for _, o := range []Options{{}, {Retention: Retention{ClosedOrders: 300, Fills: 500}}} {
 		r := crowded(rnd, o, 5000)
 		again := NewFeed(o)
 		for p := range engine.PairID(2) {

@@ -103,7 +103,7 @@ func TestRowsThatLeaveTheListBeforeTheyAreRead(t *testing.T) {
 		AnyStatus: {5, 4, 2}, // 1 is forgotten, 3 is remembered for its client id
 		OnlyOpen:  {5},
 	} {
-		s := newScript(Options{ClosedOrders: 2, ClientIDs: 1})
+		s := newScript(Options{Retention: Retention{ClosedOrders: 2, ClientIDs: 1}})
 		for n := uint64(1); n <= 5; n++ {
 			s.place(0, n, 3, func(e *engine.Event) {
 				if n == 3 {

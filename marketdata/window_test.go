@@ -130,7 +130,7 @@ func TestWindowEqualsAFoldOverAllTradesAtEverySecond(t *testing.T) {
 	rnd := newRand(t)
 	looks, beyond, ahead := 0, 0, 0
 	for range soak(40, 20) {
-		w := &windowRun{rig: newRig(Options{TradesMin: 10, TradesMax: 50}, 1), t: t, rnd: rnd}
+		w := &windowRun{rig: newRig(Options{Retention: Retention{TradesMin: 10, TradesMax: 50}}, 1), t: t, rnd: rnd}
 		for range 12 {
 			w.batch(1 + rnd.IntN(40))
 			switch rnd.IntN(4) {
@@ -141,7 +141,7 @@ func TestWindowEqualsAFoldOverAllTradesAtEverySecond(t *testing.T) {
 				ahead++
 			}
 		}
-		once := NewFeed(Options{TradesMin: 10, TradesMax: 50})
+		once := NewFeed(Options{Retention: Retention{TradesMin: 10, TradesMax: 50}})
 		once.Fold(w.events)
 		same(t, once.AppendPairState(nil, 0), w.feed.AppendPairState(nil, 0))
 		looks, beyond = looks+w.looks, beyond+w.beyond

@@ -35,9 +35,11 @@ var smallOrder = []string{
 	"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
 }
 
-// unknownEd25519 returns a public key that serves requests of unknown keys.
-func unknownEd25519() ed25519.PublicKey {
-	return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
+// unknownKey returns a key of both schemes that serves requests of unknown keys.
+func unknownKey() *Key {
+	k := &Key{mac: newMACStates(alphanumerics)}
+	k.rec.Ed25519 = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
+	return k
 }
 
 // ParseEd25519 parses the base64 of a public key. It refuses texts that are no point of the curve in

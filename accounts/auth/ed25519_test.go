@@ -32,7 +32,9 @@ func edSigner(t testing.TB) *signer {
 	if !ok {
 		t.Fatal("the public key of the RFC is refused")
 	}
-	s.add(KeyRecord{PublicKey: "ed", Ed25519: public, CanTrade: true, CreatedNs: t0})
+	rec := record("ed", KeyRequest{Ed25519: public, CanTrade: true})
+	rec.CreatedNs = t0
+	s.add(rec)
 	return s
 }
 
@@ -107,7 +109,9 @@ func TestAnEd25519KeyRefusesTimestampsBeforeItsCreation(t *testing.T) {
 	s := edSigner(t)
 	s.remove("ed")
 	public, _ := ParseEd25519(edPublic)
-	s.add(KeyRecord{PublicKey: "ed", Ed25519: public, CreatedNs: t0 + msNs})
+	rec := record("ed", KeyRequest{Ed25519: public})
+	rec.CreatedNs = t0 + msNs
+	s.add(rec)
 	_, reject := s.v.Verify(t0+msNs, edRequest(t, "GET", "/", "", "n"))
 	wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 }
@@ -123,7 +127,7 @@ func TestKeysCountTheirEd25519PublicKeys(t *testing.T) {
 	if s.remove("ed"); s.roster.UsesEd25519(public) {
 		t.Error("the public key of a removed key is in use")
 	}
-	s.roster.Add(1, userID, KeyRecord{PublicKey: "x", Ed25519: public})
+	s.roster.Add(1, userID, record("x", KeyRequest{Ed25519: public}))
 	if s.keys.AddAll(s.roster.All()); s.keys.find([]byte("x")) == nil || !s.roster.UsesEd25519(public) {
 		t.Error("the public key of a recovered key is free")
 	}

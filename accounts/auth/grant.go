@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,10 +14,10 @@ type KeyRequest struct {
 	Name          string
 	CanTrade      bool
 	CanWithdraw   bool
-	CanManageKeys bool
+	CanManageKeys bool // the key may make and delete other keys, if it also has CanTrade
 	IPWhitelist   []string
 	ExpiresNs     int64  // Unix ns; 0: never
-	Ed25519       []byte // the public key of an Ed25519 key (ParseEd25519); nil: make an HMAC key pair
+	Ed25519       []byte // the public key of an Ed25519 key (ParseEd25519); nil: an HMAC key pair
 }
 
 // The widest networks that may be on the whitelist of a key with canWithdraw, as prefix lengths: 2^24 addresses
@@ -29,8 +30,23 @@ const (
 // MaxWhitelist bounds the IPs and CIDRs of one key (docs/contract/accounts.md#api-keys).
 const MaxWhitelist = 20
 
-// Check refuses a request whose networks or expiry are wrong, by any maker. It does not check the name.
-func (q *KeyRequest) Check(nowNs int64) *refuse.Refusal {
+// Check refuses a key that Draw has not made of a request that Check passes.
+func (q *NewKey) Check() *refuse.Refusal {
+	if !wellFormed(q.PublicKey, PublicKeyLength) {
+		return refuse.Param("publicKey", "publicKey must be %d letters and digits.", PublicKeyLength)
+	}
+	if q.Ed25519 != nil && (len(q.Ed25519) != ed25519.PublicKeySize || !q.Secret.Empty()) {
+		return refuse.Param("ed25519PublicKey", "ed25519PublicKey must be %d bytes in place of a secret.",
+			ed25519.PublicKeySize)
+	}
+	if q.Ed25519 == nil && !wellFormed(q.Secret.Reveal(), PrivateKeyLength) {
+		return refuse.Param("", "The secret of the key must be %d letters and digits.", PrivateKeyLength)
+	}
+	return q.KeyRequest.Check()
+}
+
+// Check refuses a key whose networks are wrong, by any maker. It does not check the name.
+func (q *KeyRequest) Check() *refuse.Refusal {
 	if len(q.IPWhitelist) > MaxWhitelist {
 		return refuse.Param("ipWhitelist", "ipWhitelist may have at most %d entries.", MaxWhitelist)
 	}
@@ -40,9 +56,11 @@ func (q *KeyRequest) Check(nowNs int64) *refuse.Refusal {
 			return refuse.Param(field, "%s must be an IP address or a CIDR.", field)
 		}
 	}
-	if reject := q.checkWithdraw(); reject != nil {
-		return reject
-	}
+	return q.checkWithdraw()
+}
+
+// CheckExpiry refuses a key that has expired before it is made.
+func (q *KeyRequest) CheckExpiry(nowNs int64) *refuse.Refusal {
 	if q.ExpiresNs != 0 && q.ExpiresNs <= nowNs {
 		return refuse.Param("expiresAt", "expiresAt must be in the future.")
 	}

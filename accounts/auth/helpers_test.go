@@ -37,9 +37,15 @@ func newSigner(opts Options) *signer {
 }
 
 func (s *signer) key(public, private string, change func(*KeyRecord)) {
-	rec := KeyRecord{PublicKey: public, Secret: NewSecret(private), Name: "k", CanTrade: true, CreatedNs: t0}
+	rec := record(public, KeyRequest{Name: "k", CanTrade: true})
+	rec.Secret, rec.CreatedNs = NewSecret(private), t0
 	change(&rec)
 	s.add(rec)
+}
+
+// record returns the record of a key that an operator has made.
+func record(public string, q KeyRequest) KeyRecord {
+	return KeyRecord{NewKey: NewKey{KeyRequest: q, PublicKey: public}}
 }
 
 func (s *signer) add(rec KeyRecord) { s.keys.Add(s.roster.Add(1, userID, rec)) }

@@ -14,22 +14,20 @@ const (
 	PrivateKeyLength = 64
 )
 
-// KeyRecord is an API key as a log and a snapshot store it.
+// NewKey is a key that does not exist yet: what its user requests, and what was drawn for it (Draw).
+type NewKey struct {
+	KeyRequest
+	PublicKey string
+	Secret    Secret // empty for an Ed25519 key
+}
+
+// KeyRecord is an API key as a snapshot stores it.
 type KeyRecord struct {
-	PublicKey   string
-	Secret      Secret // empty for an Ed25519 key
-	Ed25519     []byte // the public key in place of a secret; nil for an HMAC key
-	Name        string
-	CanTrade    bool
-	CanWithdraw bool
-	// CanManageKeys: the key may make and delete other keys, if it also has CanTrade.
-	CanManageKeys bool
+	NewKey
 	// CreatedBy is the public key of the key that made this one; "": an operator made it. Deleting that key
 	// deletes this one too.
-	CreatedBy   string
-	IPWhitelist []string
-	CreatedNs   int64
-	ExpiresNs   int64 // 0: never
+	CreatedBy string
+	CreatedNs int64
 }
 
 // Key is one API key that is not deleted. It is immutable except for lastUsed and nonces.

@@ -47,13 +47,24 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// Generate draws a new key pair.
-func Generate(random io.Reader) (public string, private Secret, err error) {
-	if public, err = randomText(random, PublicKeyLength); err != nil {
-		return "", Secret{}, err
+// Draw draws what a requested key needs. The caller draws again where the public key exists already.
+func Draw(random io.Reader, q KeyRequest) (NewKey, error) {
+	k := NewKey{KeyRequest: q}
+	var err error
+	if k.PublicKey, err = randomText(random, PublicKeyLength); err != nil || q.Ed25519 != nil {
+		return k, err
 	}
 	text, err := randomText(random, PrivateKeyLength)
-	return public, NewSecret(text), err
+	k.Secret = NewSecret(text)
+	return k, err
+}
+
+// WellFormed reports whether a text has the form of the public key of an API key.
+func WellFormed(publicKey string) bool { return wellFormed(publicKey, PublicKeyLength) }
+
+// wellFormed reports whether a text is n alphanumerics.
+func wellFormed(text string, n int) bool {
+	return len(text) == n && consists([]byte(text), alphanumeric)
 }
 
 // randomText draws n alphanumerics, each equally likely: bytes beyond the largest

@@ -45,7 +45,7 @@ type Verifier struct {
 func NewVerifier(keys *Keys, opts Options) *Verifier {
 	return &Verifier{
 		keys: keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
-		unknown: &Key{mac: newMACStates(alphanumerics), rec: KeyRecord{Ed25519: unknownEd25519()}},
+		unknown: unknownKey(),
 		scratch: sync.Pool{New: func() any { return newScratch() }},
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -55,7 +54,7 @@ func (c *backupCmd) Run(p *program) error {
 	if err := (vfs.OS{}).SyncDir(filepath.Dir(c.File)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "backup %s verified: %s\n", c.File, logEnds(&meta))
+	_, err = fmt.Fprintf(p.out, "backup %s verified: %s\n", c.File, fmt.Sprintf("record %d", meta.End.Seq))
 	return err
 }
 
@@ -92,15 +91,6 @@ func (r *progressReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// logEnds returns the last record of each log of a backup.
-func logEnds(m *datadir.Meta) string {
-	var out []string
-	for _, log := range dataLogs {
-		out = append(out, fmt.Sprintf("%s record %d", log.Name, m.Logs[log.Name].Seq))
-	}
-	return strings.Join(out, ", ")
-}
-
 // verifyBackup reads every byte, record and snapshot of a backup.
 func verifyBackup(name string) (datadir.Meta, error) {
 	a, err := backup.Open(name)
@@ -123,16 +113,13 @@ func verifyArchive(a *backup.Archive) (meta datadir.Meta, err error) {
 	if meta, err = datadir.CheckBackup(raw, clock); err != nil {
 		return meta, err
 	}
-	for i := range dataLogs {
-		log := &dataLogs[i]
-		files, err := log.Check(a, log.Name, &meta)
-		if err != nil {
-			return meta, err
-		}
-		for j := range files {
-			if err := files[j].Err; err != nil {
-				return meta, a.Damaged("%s: %v", files[j].File, err)
-			}
+	files, err := checkLog(a, "engine", &meta)
+	if err != nil {
+		return meta, err
+	}
+	for j := range files {
+		if err := files[j].Err; err != nil {
+			return meta, a.Damaged("%s: %v", files[j].File, err)
 		}
 	}
 	return meta, nil
@@ -158,14 +145,14 @@ func (c *restoreCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	ends := logEnds(&meta)
-	text, err := meta.Restored(time.Now(), "restored from a backup: "+ends+"; new epoch")
+	end := fmt.Sprintf("record %d", meta.End.Seq)
+	text, err := meta.Restored(time.Now(), "restored from a backup: "+end+"; new epoch")
 	if err != nil {
 		return err
 	}
 	if err := a.Extract(c.Dir, text); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, ends, c.Dir)
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, end, c.Dir)
 	return err
 }

@@ -7,12 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
@@ -31,7 +29,7 @@ type journalCmd struct {
 
 // journalVerifyCmd checks every record of a journal.
 type journalVerifyCmd struct {
-	Dir          string `arg:"" help:"Data directory, or one of its subdirectories."`
+	Dir          string `arg:"" help:"Data directory, or its engine directory."`
 	At           uint64 `help:"Stop when the sum of the pairs' seqs reaches this value (seq in /internal/v1/state-hash)."`
 	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
@@ -62,9 +60,6 @@ var errInsideCommand = errors.New("no command ends at that seq")
 // Run replays the log and prints the state hash. It replays from the oldest record if no segment was removed,
 // otherwise from a snapshot.
 func (c *journalVerifyCmd) Run(p *program) error {
-	if isStoreDir(c.Dir) {
-		return verifyStore(p.out, c.Dir)
-	}
 	dir, err := engineDir(c.Dir)
 	if err != nil {
 		return err
@@ -79,27 +74,27 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return err
 	}
 	skips := machine.Skips{}
-	o := machineOptions(meta.Market)
-	o.Skips = skips
+	o := machine.Options{Skips: skips}
+	if o.Secrets, err = datadir.FileKey(c.SecretKey, meta.SealedWith); err != nil {
+		return err
+	}
 	from, err := c.from(log, files)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	others, money, err := c.accounts(filepath.Dir(dir), &meta, from)
-	if err != nil {
-		return exchange.ExplainDamage(err)
-	}
-	defer others.close()
-	o.Money = money
 	r, first, err := c.begin(log, o, from)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	hashes, err := snapshotHashes(log, machineOptions(meta.Market), files, r.Pos)
+	hashes, err := snapshotHashes(log, machine.Options{Secrets: o.Secrets}, files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	rd, err := openBehind(r.Pos, log, skips)
+	open := func() (*wal.Reader, error) { return wal.OpenReader(log.FS, log.Dir, log.Options, r.Pos+1) }
+	if err := exchange.CollectSkips(skips, open); err != nil {
+		return exchange.ExplainDamage(err)
+	}
+	rd, err := open()
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -121,29 +116,14 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		sum = seqSum(r.Core)
 		return c.passed(sum)
 	}
-	err = c.replay(r, rd, others, after)
+	if c.At == 0 || sum < c.At {
+		err = keeper.Replay(r, rd, 0, after)
+	}
 	bar.Done()
 	if err := c.explain(err, dir, r, sum); err != nil {
 		return err
 	}
-	return c.print(p.out, r, first, rd, skips, files)
-}
-
-// replay applies the records of the journal, and those of the accounts unless --at is given. Behind each record of the
-// journal it calls after.
-func (c *journalVerifyCmd) replay(r *machine.State, rd *wal.Reader, others *accountsLog, after func() error) error {
-	switch {
-	case c.At == 0:
-		return others.replay(r, func(pos uint64) error {
-			if pos <= r.Pos {
-				return nil
-			}
-			return keeper.Replay(r, rd, pos, after)
-		}, math.MaxUint64)
-	case seqSum(r.Core) < c.At:
-		return keeper.Replay(r, rd, 0, after)
-	}
-	return nil
+	return c.print(p.out, &meta, r, first, rd, skips, files)
 }
 
 // explain returns why a replay did not verify the log, nil if it did.
@@ -199,8 +179,8 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
 }
 
-// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot
-// if that record was removed, or keeper.NoLimit for the newest snapshot.
+// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot if
+// that record was removed, or keeper.NoLimit for the newest snapshot.
 func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64, error) {
 	if c.FromSnapshot {
 		return keeper.NoLimit, nil
@@ -215,21 +195,6 @@ func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64,
 	return 0, rd.Close()
 }
 
-// accounts returns the log of the accounts and the state at which their replay begins. It leaves the accounts out if
-// --at is given, and where openAccountsLog does.
-func (c *journalVerifyCmd) accounts(dir string, meta *datadir.Meta, from uint64) (
-	*accountsLog, *accounts.State, error,
-) {
-	if c.At != 0 {
-		return &accountsLog{}, nil, nil
-	}
-	key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
-	if err != nil {
-		return nil, nil, err
-	}
-	return openAccountsLog(dir, meta, from, key)
-}
-
 // begin returns the state at which the replay starts: an empty one for 0, otherwise that of the newest snapshot that is
 // not behind from.
 func (c *journalVerifyCmd) begin(
@@ -237,9 +202,6 @@ func (c *journalVerifyCmd) begin(
 ) (r *machine.State, first uint64, err error) {
 	if from == 0 {
 		return machine.New(o), 1, nil
-	}
-	if c.FromSnapshot && o.Money != nil { // it has folded the records up to there
-		from = o.Money.EnginePos()
 	}
 	r, _, err = keeper.Load(o, log, from)
 	if err != nil {
@@ -254,17 +216,9 @@ func (c *journalVerifyCmd) begin(
 	return r, r.Pos + 1, nil
 }
 
-// openBehind adds to skips the records behind pos that are skipped, and returns a reader of the records behind pos.
-func openBehind(pos uint64, log keeper.LogDir, skips machine.Skips) (*wal.Reader, error) {
-	open := func() (*wal.Reader, error) { return wal.OpenReader(log.FS, log.Dir, log.Options, pos+1) }
-	if err := exchange.CollectSkips(skips, open); err != nil {
-		return nil, err
-	}
-	return open()
-}
-
 func (c *journalVerifyCmd) print(
-	out io.Writer, r *machine.State, first uint64, rd *wal.Reader, skips machine.Skips, files []wal.Checked,
+	out io.Writer, meta *datadir.Meta, r *machine.State, first uint64, rd *wal.Reader, skips machine.Skips,
+	files []wal.Checked,
 ) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
@@ -273,8 +227,10 @@ func (c *journalVerifyCmd) print(
 			"seq": h.Market.Seq, "parts": partHashes(&h), "pairs": h.Market.Pairs, "firstRecord": first,
 			"lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
 		}
-		if whole(&h) {
+		if h.Hash != "" {
 			said["hash"] = h.Hash
+		} else {
+			said["sealed"] = meta.SealedWith
 		}
 		if c.whole() {
 			said["files"] = fileTexts(files)
@@ -297,10 +253,12 @@ func (c *journalVerifyCmd) print(
 	for _, p := range h.Parts() {
 		fmt.Fprintf(out, "%-10s %s\n", p.Name, p.Hash)
 	}
-	if whole(&h) {
-		fmt.Fprintf(out, "hash %s\n", h.Hash)
+	if h.Hash == "" {
+		fmt.Fprintf(out, "accounts   have no hash: they are sealed with the key %s (--secret-key-file)\n", meta.SealedWith)
+		return nil
 	}
-	return nil
+	_, err := fmt.Fprintf(out, "hash %s\n", h.Hash)
+	return err
 }
 
 func seqSum(c *engine.Core) (sum uint64) {
@@ -310,28 +268,11 @@ func seqSum(c *engine.Core) (sum uint64) {
 	return sum
 }
 
-// isStoreDir reports whether dir has the name of the accounts' log in a data directory.
-func isStoreDir(dir string) bool {
-	return filepath.Base(filepath.Clean(dir)) == "accounts"
-}
-
-// verifyStore checks every record of a store's log offline: its checksum, and that the sequence has no gap. It
-// takes no lock and changes nothing.
-func verifyStore(out io.Writer, dir string) error {
-	files, err := verifyFiles(out, dir)
-	if err != nil {
-		return err
+// partHashes returns the hashes of the parts by name.
+func partHashes(h *machine.StateHash) map[string]string {
+	all := map[string]string{}
+	for _, p := range h.Parts() {
+		all[p.Name] = p.Hash
 	}
-	first, last := uint64(0), uint64(0)
-	for _, f := range files {
-		if filepath.Ext(f.File) != wal.SegmentExt || f.Last < f.First {
-			continue // a snapshot, or a segment without a record
-		}
-		if first == 0 {
-			first = f.First
-		}
-		last = f.Last
-	}
-	_, err = fmt.Fprintf(out, "%s records %d to %d verified\n", filepath.Base(filepath.Clean(dir)), first, last)
-	return err
+	return all
 }

@@ -68,18 +68,6 @@ var commandNames = map[engine.CommandKind]string{
 	engine.Other: "other",
 }
 
-// dumpSettings returns the limits of the engine that a record of settings has.
-func dumpSettings(encoded []byte) any {
-	s, err := machine.DecodeSettings(encoded)
-	if err != nil {
-		return err.Error()
-	}
-	return map[string]int{
-		"open_orders": s.Engine.OpenOrders, "account_orders": s.Engine.AccountOrders,
-		"account_stops": s.Engine.AccountStops,
-	}
-}
-
 // dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
 func dumpCommand(c *engine.Command) map[string]any {
 	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": engine.RulesVersion}
@@ -115,7 +103,7 @@ func dumpCommand(c *engine.Command) map[string]any {
 	case engine.SetSettings:
 		m["settings"] = dumpSettings(c.Settings.Encoded)
 	case engine.Other:
-		m["part"], m["bytes"] = machine.Part(c.Other.Part).String(), len(c.Other.Record)
+		m["part"], m["command"] = machine.Part(c.Other.Part).String(), dumpOther(c.Other)
 	case engine.Continue: // its command is the pair's last one before it
 	}
 	if c.Refuse != engine.NotRejected {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
-	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
@@ -43,10 +41,10 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 			"nothing to skip")
 	}
 	dir := exchange.EngineLog(d.Sub("engine"))
-	if err := c.covered(dir, d.Sub("accounts")); err != nil {
+	if err := c.covered(dir); err != nil {
 		return 0, exchange.ExplainDamage(err)
 	}
-	if dir.Options, err = d.LogOptions("engine", dir.Options); err != nil {
+	if dir.Options, err = d.LogOptions(dir.Options); err != nil {
 		return 0, err
 	}
 	dir.Options.Lost = func(wal.Loss) error {
@@ -60,7 +58,7 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if err != nil {
 		return 0, exchange.ExplainDamage(err)
 	}
-	defer func() { err = errors.Join(err, log.Close(), d.KeepEnds()) }()
+	defer func() { err = errors.Join(err, log.Close(), d.KeepEnd()) }()
 	// Streams may have shown events of the record. Without it the seqs belong to another
 	// history, so the next start makes a new epoch.
 	if err := d.ForgetEpoch(); err != nil {
@@ -73,7 +71,7 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 }
 
 // covered returns an error for a record that a snapshot includes, because no start would replay it.
-func (c *journalSkipCmd) covered(dir keeper.LogDir, accountsDir string) error {
+func (c *journalSkipCmd) covered(dir keeper.LogDir) error {
 	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
 		return err
@@ -86,16 +84,7 @@ func (c *journalSkipCmd) covered(dir keeper.LogDir, accountsDir string) error {
 		return fmt.Errorf("--at: record %d is covered by the snapshot at record %d: no start applies it, "+
 			"so skipping it would change nothing", c.At, market.Meta.Seq)
 	}
-	if _, err := os.Stat(accountsDir); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	users, err := wal.LoadNewest(dir.FS, accountsDir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion},
-		whole)
-	if err == nil && users.OK && c.At <= users.Meta.Reflects {
-		err = fmt.Errorf("--at: the accounts' snapshot includes the fills of record %d: "+
-			"without the record, balances and market would contradict each other", c.At)
-	}
-	return err
+	return nil
 }
 
 // record returns the skip to append and the last record of the journal. It refuses a position outside

@@ -133,7 +133,7 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 func writerOptions(o exchange.Options, dir string, h *exchange.Handover) exchange.Options {
 	log := o.Follow.Log
 	o.Follow, o.Dir, o.Journal.KeepAll = nil, dir, true
-	o.Stream.Settings, o.Stream.Handover = h.Genesis.Settings, h
+	o.Stream.Handover = h
 	o.Stream.Open = func(context.Context, string) (jet.Log, func(), error) { return log, func() {}, nil }
 	return o
 }

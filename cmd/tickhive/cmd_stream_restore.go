@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"tickhive/internal/backup"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/vfs"
@@ -32,7 +32,7 @@ type streamRestoreCmd struct {
 	Dir string `arg:"" help:"Data directory to make; it must be empty or absent."`
 }
 
-// Run writes the records of the stream into logs, and meta.json last: without it a start refuses the directory.
+// Run writes the records of the stream into a log, and meta.json last: without it a start refuses the directory.
 func (c *streamRestoreCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,10 +55,6 @@ func (c *streamRestoreCmd) Run(p *program) error {
 		return err
 	}
 	defer done()
-	o, err := cfg.exchangeOptions(p, true)
-	if err != nil {
-		return err
-	}
 	if c.SnapshotFrom != "" {
 		if err := checkAddresses("--snapshot-from", []string{c.SnapshotFrom}); err != nil {
 			return usageError{Err: err}
@@ -72,43 +68,39 @@ func (c *streamRestoreCmd) Run(p *program) error {
 			return node.FetchWhole(ctx, log, peer, to.Genesis)
 		}
 	}
-	w := node.NewCopy(c.Dir, copyLayout())
+	w := node.NewCopy(c.Dir, exchange.EngineLogOptions())
 	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
 		err := errors.Join(w.Close(), backup.EmptyDir(c.Dir)) // of an attempt before
-		w = node.NewCopy(c.Dir, copyLayout())
+		w = node.NewCopy(c.Dir, exchange.EngineLogOptions())
 		return surveyor{w.Restore, w.Take}, err
 	})
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
 	}
-	var copied []string
-	err = w.Finish(func(ends map[string]wal.Position) error {
+	copied := ""
+	err = w.Finish(func(end wal.Position) error {
 		meta := datadir.Rebuilt{
 			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
-			SealedWith: to.Genesis.SealedWith, Logs: ends, Market: o.Market,
+			SealedWith: to.Genesis.SealedWith, End: end,
 		}
-		for _, log := range dataLogs {
-			copied = append(copied, fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq))
-		}
-		return meta.WriteMeta(c.Dir, time.Now(), "restored from the stream of the epoch "+s.Epoch+": "+
-			strings.Join(copied, ", ")+"; new epoch")
+		copied = fmt.Sprintf("record %d", end.Seq)
+		return meta.WriteMeta(c.Dir, time.Now(), "restored from the stream of the epoch "+s.Epoch+": "+copied+"; new epoch")
 	})
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir,
-		strings.Join(copied, ", "), c.Dir)
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, copied, c.Dir)
 	return err
 }
 
-// fromNode makes the directory from the logs of a node. What a power cut or a kill has left behind the last whole
+// fromNode makes the directory from the log of a node. What a power cut or a kill has left behind the last whole
 // record is not taken.
 func (c *streamRestoreCmd) fromNode(p *program) error {
 	restore, unlock := c.fromWriter, func() error { return nil }
 	if node.IsCopy(c.FromDir) {
 		restore = c.fromCopy
 	}
-	text, err := restore(p, &unlock)
+	text, err := restore(&unlock)
 	if err = errors.Join(err, unlock()); err != nil {
 		return err
 	}
@@ -119,7 +111,7 @@ func (c *streamRestoreCmd) fromNode(p *program) error {
 }
 
 // fromWriter makes the directory from a data directory.
-func (c *streamRestoreCmd) fromWriter(_ *program, unlock *func() error) (text string, err error) {
+func (c *streamRestoreCmd) fromWriter(unlock *func() error) (text string, err error) {
 	idle, err := datadir.OpenIdle(c.FromDir)
 	if err != nil {
 		return "", fmt.Errorf("--from-dir: %w", err)
@@ -135,13 +127,15 @@ func (c *streamRestoreCmd) fromWriter(_ *program, unlock *func() error) (text st
 		return "", fmt.Errorf("--from-dir: the backfill of %s is not complete, and no client has seen any of it: "+
 			"begin another directory", c.FromDir)
 	}
-	ends, text, err := c.copyLogs(func(i int) (wal.Options, error) {
-		return meta.LogOptions(dataLogs[i].Name, dataLogs[i].Options)
-	})
+	o, err := meta.LogOptions(exchange.EngineLogOptions())
 	if err != nil {
 		return "", err
 	}
-	raw, _, err := datadir.Backup(idle, ends, 0)
+	end, text, err := c.copyLog(o)
+	if err != nil {
+		return "", err
+	}
+	raw, _, err := datadir.Backup(idle, end, 0)
 	if err == nil {
 		meta, err = datadir.CheckBackup(raw, nil)
 	}
@@ -158,71 +152,49 @@ func (c *streamRestoreCmd) fromWriter(_ *program, unlock *func() error) (text st
 }
 
 // fromCopy makes the directory from the copy of a standby or a replica.
-func (c *streamRestoreCmd) fromCopy(p *program, unlock *func() error) (text string, err error) {
+func (c *streamRestoreCmd) fromCopy(unlock *func() error) (text string, err error) {
 	state, end, err := node.ReadCopy(c.FromDir)
 	if err != nil {
 		return "", fmt.Errorf("--from-dir: %w", err)
 	}
 	*unlock = end
-	s := serveFlags{Sim: "off", ConfigFile: c.ConfigFile, Set: append([]string{"data.dir="}, c.Set...)}
-	cfg, err := s.config(p)
-	if err == nil {
-		err = cfg.readStream(state.Genesis.Settings)
-	}
-	if err != nil {
-		return "", err
-	}
-	layout := copyLayout()
-	ends, text, err := c.copyLogs(func(i int) (wal.Options, error) { return state.LogOptions(&layout[i], i), nil })
+	at, text, err := c.copyLog(state.LogOptions(exchange.EngineLogOptions()))
 	if err != nil {
 		return "", err
 	}
 	meta := datadir.Rebuilt{
 		Identity: state.Identity, CreatedNs: state.Genesis.LedgerNs, Seed: state.Genesis.Seed,
-		SealedWith: state.Genesis.SealedWith, Logs: ends, Market: cfg.marketOptions(),
+		SealedWith: state.Genesis.SealedWith, End: at,
 	}
 	return text, meta.WriteMeta(c.Dir, time.Now(), "restored from the copy of a node, of the epoch "+
 		state.Genesis.Epoch+": "+text+"; new epoch")
 }
 
-// copyLogs copies the four logs, reads them to their ends, and verifies every record and snapshot.
-func (c *streamRestoreCmd) copyLogs(options func(i int) (wal.Options, error)) (ends map[string]wal.Position,
-	text string, err error,
-) {
-	ends = map[string]wal.Position{}
-	var copied []string
-	for i := range dataLogs {
-		log := &dataLogs[i]
-		o, err := options(i)
-		if err != nil {
-			return nil, "", err
-		}
-		o.NoLock = true
-		to := filepath.Join(c.Dir, log.Name)
-		if err := copyLog(filepath.Join(c.FromDir, log.Name), to); err != nil {
-			return nil, "", fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
-		}
-		opened, err := wal.Open(vfs.OS{}, to, o)
-		if err != nil {
-			return nil, "", cmdline.DamageError{Err: fmt.Errorf("%w\nThis log of %s is damaged: restore from the "+
-				"directory of another node. Remove %s before another attempt", err, c.FromDir, c.Dir)}
-		}
-		at := opened.Position()
-		ends[log.Name] = at
-		if err := opened.Close(); err != nil {
-			return nil, "", err
-		}
-		one := fmt.Sprintf("%s record %d", log.Name, at.Seq)
-		if torn := opened.Recovered().TornTail; torn > 0 {
-			one += fmt.Sprintf(" (%d bytes behind it are no whole record)", torn)
-		}
-		copied = append(copied, one)
+// copyLog copies the log, reads it to its end, and verifies every record and snapshot.
+func (c *streamRestoreCmd) copyLog(o wal.Options) (end wal.Position, text string, err error) {
+	o.NoLock = true
+	to := filepath.Join(c.Dir, "engine")
+	if err := copyFiles(filepath.Join(c.FromDir, "engine"), to); err != nil {
+		return end, "", fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
-	return ends, strings.Join(copied, ", "), vfs.OS{}.SyncDir(c.Dir)
+	log, err := wal.Open(vfs.OS{}, to, o)
+	if err != nil {
+		return end, "", cmdline.DamageError{Err: fmt.Errorf("%w\nThe log of %s is damaged: restore from the "+
+			"directory of another node. Remove %s before another attempt", err, c.FromDir, c.Dir)}
+	}
+	end = log.Position()
+	if err := log.Close(); err != nil {
+		return end, "", err
+	}
+	text = fmt.Sprintf("record %d", end.Seq)
+	if torn := log.Recovered().TornTail; torn > 0 {
+		text += fmt.Sprintf(" (%d bytes behind it are no whole record)", torn)
+	}
+	return end, text, vfs.OS{}.SyncDir(c.Dir)
 }
 
-// copyLog copies the segments and snapshots of a log.
-func copyLog(from, to string) error {
+// copyFiles copies the segments and snapshots of a log.
+func copyFiles(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err

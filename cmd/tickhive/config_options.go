@@ -22,10 +22,10 @@ func (c *Config) engineOptions() engine.Options {
 }
 
 func (c *Config) marketOptions() marketdata.Options {
-	o := marketdata.Options{
+	o := marketdata.Options{Retention: marketdata.Retention{
 		TradesMin: c.Market.TradesMin, TradesMax: c.Market.TradesMax,
 		ClosedOrders: c.Orders.ClosedKept, Fills: c.Orders.FillsKept,
-	}
+	}}
 	copy(o.Candles[:], c.Market.CandlesKept)
 	return o
 }

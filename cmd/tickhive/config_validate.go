@@ -178,8 +178,8 @@ func (c *Config) validateComponents() error {
 	ask("engine.account_orders", engine.Options{AccountOrders: e.AccountOrders}.Validate())
 	ask("engine.account_stops", engine.Options{AccountStops: e.AccountStops}.Validate())
 	ask("market.trades_min, market.trades_max",
-		marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
-	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
+		marketdata.Retention{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
+	ask("market.candles_kept", marketdata.Retention{Candles: m.Candles}.Validate())
 	_, launchpadErr := c.launchpadOptions() // errors of launchpadOptions already name their keys
 	_, quorumErr := c.quorum()
 	_, referralErr := c.referral()

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"unicode/utf8"
 
+	"tickhive/accounts"
 	"tickhive/engine"
 )
 
@@ -53,8 +54,8 @@ func (c *Config) validateMarket() error {
 	if len(errs) > 0 {
 		return errors.Join(errs...) // the code below requires valid assets and pairs
 	}
-	o := c.accountOptions()
-	if err := o.Validate(); err != nil {
+	s := accounts.Settings{Commissions: c.commissions(), Referral: accounts.DefaultConfig()}
+	if err := s.Validate(); err != nil {
 		return fmt.Errorf("assets: %w", err)
 	}
 	if c.simulated() {

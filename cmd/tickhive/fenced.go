@@ -163,7 +163,7 @@ func openCopy(dir string, g node.Genesis, keep []string, log *slog.Logger) (*nod
 		return nil, err
 	}
 	return node.OpenCopy(dir, node.CopyOptions{
-		Layout: copyLayout(), Genesis: g, Other: keep,
+		Log: exchange.EngineLogOptions(), Genesis: g, Other: keep,
 		Aside: func(to string, why error) {
 			log.Warn("the copy of this node cannot be continued: it is kept, and a new one begins; remove it when it "+
 				"is not needed", "dir", to, "reason", why)

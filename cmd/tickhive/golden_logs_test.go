@@ -19,89 +19,65 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/machine"
 	"tickhive/internal/machine/keeper"
+	"tickhive/internal/seal"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 
 	"tickhive/test/harness"
 )
 
-// goldenLogs lists the logs of a data directory and the declarations of their record
-// kinds: constants of that type, numbered in order.
-var goldenLogs = []struct {
-	dir, source, kind string
-	rules             bool // the rules' version is stored above the kind
-}{
-	{"engine", "engine", "CommandKind", true},
-	{"accounts", "accounts", "Kind", true},
-}
-
-// goldenParts lists the parts whose records the journal has (engine.Other).
-var goldenParts = map[machine.Part]string{machine.Launchpad: "launchpad", machine.Hive: "hive"}
-
-// logs writes every record of the logs and fails when a kind of record is missing.
+// logs writes every record of the log and fails when a kind of record is missing.
 func (g *golden) logs() {
-	for _, log := range goldenLogs {
-		g.area = "log_" + log.dir
-		kinds := declared(g.t, log.source, log.kind)
-		if len(kinds) < 5 {
-			g.t.Fatalf("%s: only %d constants of type %s were found", log.source, len(kinds), log.kind)
+	g.area = "log_engine"
+	kinds := declared(g.t, "engine", "CommandKind")
+	wanted := append(slices.Collect(maps.Values(kinds)), "launchpad due", "hive due")
+	for _, kind := range declared(g.t, "accounts", "Kind") {
+		wanted = append(wanted, "accounts "+snake(kind))
+	}
+	for _, part := range []string{"launchpad", "hive"} {
+		for _, kind := range commandTypes(g.t, part) {
+			wanted = append(wanted, part+" "+snake(kind))
 		}
-		parts := map[machine.Part]map[byte]string{}
-		wanted := slices.Collect(maps.Values(kinds))
-		if log.dir == "engine" {
-			for part, source := range goldenParts {
-				parts[part] = declared(g.t, source, "RecordKind")
-				wanted = slices.AppendSeq(wanted, maps.Values(parts[part]))
-			}
+	}
+	g.header(filepath.Join(g.dir, "engine", "000001.wal"))
+	rd, err := wal.OpenReader(vfs.OS{}, filepath.Join(g.dir, "engine"), exchange.EngineLogOptions(), 0)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		g.header(filepath.Join(g.dir, log.dir, "000001.wal"))
-		rd, err := wal.OpenReader(vfs.OS{}, filepath.Join(g.dir, log.dir), logOptions(log.dir), 0)
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		for {
-			rec, err := rd.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				g.t.Fatal(err)
-			}
-			kind, rules := rec.Payload[0], byte(0)
-			if log.rules { // the rules' version is above the kind, and above it the mark of a write's first record
-				kind, rules = kind&0x0f, kind>>4&7
-			}
-			name, ok := kinds[kind]
-			if !ok {
-				g.t.Errorf("%s: record %d is of kind %d, which %s does not declare", log.dir, rec.Seq, kind, log.kind)
-			}
-			var cmd engine.Command
-			if log.dir == "engine" && engine.DecodeCommand(rec.Payload, &cmd) == nil && cmd.Kind == engine.Other {
-				part := machine.Part(cmd.Other.Part)
-				name = fmt.Sprint(name, " ", part, " ", parts[part][cmd.Other.Record[0]])
-			}
-			fmt.Fprintf(g.text(), "%d %s rules %d, %d bytes\n%s", rec.Seq, name, rules, len(rec.Payload),
-				hexLines(rec.Payload, 256))
+		var cmd engine.Command
+		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
+			g.t.Fatal(err)
 		}
-		if err := rd.Close(); err != nil {
-			g.t.Error(err)
+		name := kinds[byte(cmd.Kind)]
+		if cmd.Kind == engine.Other {
+			name += fmt.Sprint(" ", machine.Part(cmd.Other.Part), " ", dumpOther(cmd.Other)["kind"])
 		}
-		if log.dir == "engine" { // only journal skip and a command in parts write these kinds
-			raw := engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Pair: engine.ControlPair, Order: 300})
-			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
-			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Continue, Pair: 7})
-			fmt.Fprintf(g.text(), "- Continue %d bytes\n%s", len(raw), hexLines(raw, 256))
-		}
-		for _, name := range slices.Sorted(slices.Values(wanted)) {
-			if !strings.Contains(g.text().String(), " "+name+" ") {
-				g.t.Errorf("the golden run never writes a record %s of the log %s: add a step", name, log.dir)
-			}
+		fmt.Fprintf(g.text(), "%d %s rules %d, %d bytes\n%s", rec.Seq, name, rec.Payload[1], len(rec.Payload),
+			hexLines(rec.Payload, 256))
+	}
+	if err := rd.Close(); err != nil {
+		g.t.Error(err)
+	}
+	// Only journal skip and a command in parts write these kinds.
+	raw := engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Pair: engine.ControlPair, Order: 300})
+	fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
+	raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Continue, Pair: 7})
+	fmt.Fprintf(g.text(), "- Continue %d bytes\n%s", len(raw), hexLines(raw, 256))
+	for _, name := range slices.Sorted(slices.Values(wanted)) {
+		if !strings.Contains(g.text().String(), " "+name+" ") {
+			g.t.Errorf("the golden run never writes a record %s: add a step", name)
 		}
 	}
 	g.area = "data"
@@ -125,6 +101,27 @@ func (g *golden) logs() {
 		}
 		fmt.Fprintf(g.text(), "%s %s\n", info.Mode(), filepath.Base(name))
 	}
+}
+
+// snake returns a name in the form of journal dump: create_user for CreateUser.
+func snake(name string) string {
+	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "${1}_$2"))
+}
+
+// commandTypes returns the names of the types of a package that have the method command.
+func commandTypes(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(harness.SourceTree, dir, "command.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^func \((\w+)\) command\(\)`).FindAllStringSubmatch(string(text), -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 3 {
+		t.Fatalf("%s/command.go: only the commands %v were found", dir, names)
+	}
+	return names
 }
 
 // header writes the first bytes of a segment or snapshot without the creation time and the
@@ -199,18 +196,10 @@ func declared(t testing.TB, dir, kind string) map[byte]string {
 	return out
 }
 
-// snapshots writes the head and the hash of the newest snapshot of each store, and of the
-// market's snapshot as derived from its journal.
+// snapshots writes the hash of the snapshot as derived from the log.
 func (g *golden) snapshots() {
 	g.area = "snapshots"
-	for _, dir := range []string{"accounts"} {
-		g.snapshot(dir)
-	}
-	meta, err := datadir.ReadMeta(g.dir)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	r := machine.New(machine.Options{Market: meta.Market})
+	r := machine.New(machine.Options{Secrets: new(seal.Key)})
 	log := exchange.EngineLog(filepath.Join(g.dir, "engine"))
 	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 	if err != nil {
@@ -225,30 +214,21 @@ func (g *golden) snapshots() {
 		r.Pos, body.Len(), machine.HashMarket(r.Core, r.Feed).Hash, hexLines(body.Bytes(), 1024))
 }
 
-// logOptions returns the options that read the log of a store.
-func logOptions(dir string) wal.Options {
-	versions := map[string]uint32{
-		"engine": engine.CommandVersion, "accounts": accounts.RecordVersion,
-	}
-	return wal.Options{NoLock: true, RecordVersion: versions[dir]}
-}
-
-// snapshot writes the newest snapshot file of one directory.
-func (g *golden) snapshot(dir string) {
+// snapshot writes the newest snapshot file.
+func (g *golden) snapshot() {
 	g.t.Helper()
-	path := filepath.Join(g.dir, dir)
+	path := filepath.Join(g.dir, "engine")
 	var body []byte
-	found, err := wal.LoadNewest(vfs.OS{}, path, logOptions(dir),
+	found, err := wal.LoadNewest(vfs.OS{}, path, exchange.EngineLogOptions(),
 		func(_ wal.SnapshotMeta, r io.Reader) (err error) {
 			body, err = io.ReadAll(r)
 			return err
 		})
 	if err != nil || !found.OK {
-		g.t.Fatalf("%s: no snapshot: %v", dir, err)
+		g.t.Fatalf("no snapshot: %v", err)
 	}
 	g.header(filepath.Join(path, fmt.Sprintf("%020d.snap", found.Meta.Seq)))
-	fmt.Fprintf(g.text(), "%s, record %d, reflects %d, %d bytes\n%s", dir, found.Meta.Seq, found.Meta.Reflects,
-		len(body), hexLines(body, 1024))
+	fmt.Fprintf(g.text(), "record %d, %d bytes\n%s", found.Meta.Seq, len(body), hexLines(body, 1024))
 }
 
 // commands writes the command output that scripts read: keys with their defaults, and the
@@ -263,7 +243,8 @@ func (g *golden) commands() {
 		{"journal", "verify", "--quiet", g.dir},
 		{"journal", "verify", "--quiet", "--json", g.dir},
 		{"journal", "verify", "--quiet", "--at", "1", g.dir},
-		{"journal", "verify", filepath.Join(g.dir, "accounts")},
+		{"journal", "verify", filepath.Join(g.dir, "engine"), "--quiet"},
+		{"journal", "dump", g.dir, "--to", "3"},
 		{"journal", "dump", g.dir, "--from", "11", "--to", "20"},
 	} {
 		var out, failed bytes.Buffer
@@ -292,8 +273,6 @@ func TestGoldenDemoMarket(t *testing.T) {
 	g.get("/api/agents/overview")
 	g.get("/api/launchpad/tokens?pageSize=2&sort=volume")
 	g.stop()
-	for _, dir := range []string{"engine", "accounts"} {
-		g.snapshot(dir)
-	}
+	g.snapshot()
 	g.compare()
 }

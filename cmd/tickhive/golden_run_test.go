@@ -18,12 +18,12 @@ type people struct {
 	carol *harness.Voter // invited by bob, level 19
 }
 
-// One run through every route, every stream message, every record of the four logs and every
+// One run through every route, every stream message, every record of the log and every
 // snapshot produces the bytes in testdata/golden.
 func TestGoldenRun(t *testing.T) {
 	g := newGolden(t, serveFlags{Set: []string{
 		"server.trusted_proxies=127.0.0.1", "hive.quorum=5", "auth.legacy=true", "auth.public_url=http://golden.test",
-		"referral.bonus_share=0.1", // rates that differ from the log's: a record of the accounts
+		"referral.bonus_share=0.1",
 	}})
 	g.early()
 	g.ready()

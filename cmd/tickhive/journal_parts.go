@@ -1,114 +1,214 @@
 package main
 
 import (
-	"crypto/rand"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
+	"math/big"
+	"time"
+
+	"github.com/google/uuid"
 
 	"tickhive/accounts"
+	"tickhive/engine"
 	"tickhive/hive"
-	"tickhive/internal/datadir"
+	"tickhive/internal/fixed"
 	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
 	"tickhive/internal/seal"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/marketdata"
 )
 
-// machineOptions returns the options of a machine that replays records, which have every decision of the settings that
-// they were made with.
-func machineOptions(m marketdata.Options) machine.Options {
-	return machine.Options{Market: m, Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions()}
+// dumpOther returns the command of another part: its kind, and the members that help a reader. Private keys, real names
+// and white lists are left out, and nothing sealed is opened.
+func dumpOther(o *engine.OtherRecord) map[string]any {
+	part := machine.Part(o.Part)
+	if id, sealed := seal.KeyOf(o.Record); sealed && part == machine.Accounts {
+		return map[string]any{"sealed": id}
+	}
+	if len(o.Record) == 0 && part != machine.Accounts {
+		return map[string]any{"kind": "due"}
+	}
+	var err error
+	m := map[string]any{}
+	switch part {
+	case machine.Accounts:
+		var cmd accounts.Command
+		if cmd, err = accounts.DecodeCommand(o.Record); err == nil {
+			dumpAccounts(m, &cmd)
+		}
+	case machine.Launchpad:
+		var cmd launchpad.Command
+		if cmd, err = launchpad.DecodeCommand(o.Record); err == nil {
+			dumpLaunchpad(m, cmd)
+		}
+	case machine.Hive:
+		var cmd hive.Command
+		if cmd, err = hive.DecodeCommand(o.Record); err == nil {
+			dumpHive(m, cmd)
+		}
+	case machine.Market, machine.Parts: // no program writes them
+	}
+	if err != nil {
+		m["error"] = err.Error()
+	}
+	return m
 }
 
-// whole reports whether a hash has every part.
-func whole(h *machine.StateHash) bool { return len(h.Parts()) == int(machine.Parts) }
-
-// partHashes returns the hashes of the parts by name.
-func partHashes(h *machine.StateHash) map[string]string {
-	all := map[string]string{}
-	for _, p := range h.Parts() {
-		all[p.Name] = p.Hash
-	}
-	return all
+var accountsNames = map[accounts.Kind]string{
+	accounts.CreateUser: "create_user", accounts.PatchUser: "patch_user", accounts.CreateKey: "create_key",
+	accounts.DeleteKey: "delete_key", accounts.Deposit: "deposit", accounts.Withdraw: "withdraw",
+	accounts.AddProfit: "add_profit", accounts.SetInviter: "set_inviter", accounts.CreateLink: "create_link",
+	accounts.SetHalt: "set_halt", accounts.SetSwitch: "set_switch",
 }
 
-// accountsLog is the log of the accounts in a data directory.
-type accountsLog struct {
-	secrets *seal.Key
-	reader  *wal.Reader // of the records behind the state; nil: the accounts are left out
+func dumpAccounts(m map[string]any, c *accounts.Command) {
+	if m["kind"] = accountsNames[c.Kind]; c.Kind != accounts.CreateUser {
+		m["user"] = c.User
+	}
+	switch c.Kind {
+	case accounts.CreateUser, accounts.PatchUser:
+		dumpProfile(m, &c.Profile)
+	case accounts.CreateKey:
+		k := &c.Key
+		m["publicKey"], m["signedBy"], m["ed25519"] = k.PublicKey, c.SignedBy, k.Ed25519 != nil
+		m["canTrade"], m["canWithdraw"], m["canManageKeys"] = k.CanTrade, k.CanWithdraw, k.CanManageKeys
+		m["expiresNs"] = k.ExpiresNs
+	case accounts.DeleteKey:
+		m["publicKey"], m["signedBy"] = c.PublicKey, c.SignedBy
+	case accounts.Deposit, accounts.Withdraw:
+		m["currency"], m["amount"] = c.Currency, decimal(c.Amount)
+	case accounts.AddProfit:
+		m["profit"], m["currency"], m["amount"] = c.Profit.String(), c.Currency, decimal(c.Amount)
+	case accounts.SetInviter:
+		m["code"] = c.Code
+	case accounts.CreateLink:
+		m["discountPercent"] = decimal(c.DiscountPercent)
+	case accounts.SetHalt:
+		m["halted"] = c.Halted
+	case accounts.SetSwitch:
+		m["timeoutMs"], m["firedNs"] = c.Timeout.Milliseconds(), c.FiredNs
+	}
 }
 
-// openAccountsLog returns the log, and the state at which a replay begins that has the journal's records behind from:
-// an empty one for 0 if the log has its first record, the newest snapshot's for keeper.NoLimit, otherwise that of the
-// oldest snapshot that has folded the journal's records up to from. It leaves the accounts out without a key that opens
-// them, and where there is no log.
-func openAccountsLog(dir string, meta *datadir.Meta, from uint64, key *seal.Key) (
-	l *accountsLog, s *accounts.State, err error,
-) {
-	l = &accountsLog{secrets: key}
-	path := filepath.Join(dir, "accounts")
-	if info, err := os.Stat(path); key == nil || err != nil || !info.IsDir() {
-		return l, nil, nil //nolint:nilerr // a directory of the journal alone
-	}
-	o := wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion, Boot: datadir.MachineBoot()}
-	if o, err = meta.LogOptions("accounts", o); err != nil {
-		return nil, nil, err
-	}
-	if from == 0 {
-		if l.reader, err = wal.OpenReader(vfs.OS{}, path, o, 1); !errors.Is(err, wal.ErrTruncated) {
-			return l, accounts.New(accounts.Options{Random: rand.Reader}), err
+// dumpProfile adds the members of a profile that were sent, but real names.
+func dumpProfile(m map[string]any, p *accounts.ProfilePatch) {
+	given(m, "nickname", p.Nickname)
+	given(m, "level", p.Level)
+	given(m, "stakingLevel", p.StakingLevel)
+	given(m, "isAmbassador", p.IsAmbassador)
+	given(m, "unlimited", p.Unlimited)
+	given(m, "avatarId", p.AvatarID)
+	given(m, "noTradeCommissions", p.NoTradeCommissions)
+	for name, v := range map[string]*fixed.I128{
+		"secondLevelPercent": p.SecondLevelPercent, "dealBidDiscount": p.DealBidDiscount,
+		"dealAskDiscount": p.DealAskDiscount,
+	} {
+		if v != nil {
+			m[name] = decimal(*v)
 		}
 	}
-	var at uint64
-	_, err = wal.LoadNewest(vfs.OS{}, path, o, func(m wal.SnapshotMeta, r io.Reader) error {
-		var next *accounts.State
-		err := decoded(func(b []byte) (_ any, err error) {
-			if b, err = key.Open(b, seal.Snapshot); err == nil {
-				next, err = accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
-			}
-			return nil, err
-		})(r)
-		if err != nil || s != nil && next.EnginePos() < from {
-			return err
-		}
-		if s, at = next, m.Seq; from == keeper.NoLimit {
-			return nil
-		}
-		return wal.ErrUnwanted // an older one may do
-	})
-	if err == nil && s != nil {
-		l.reader, err = wal.OpenReader(vfs.OS{}, path, o, at+1)
-	}
-	return l, s, err
 }
 
-// replay applies the records of both logs: journal applies the journal's up to a position, the last of which is end.
-func (l *accountsLog) replay(s *machine.State, journal func(pos uint64) error, end uint64) error {
-	next := func() (pos uint64, apply func() error, err error) {
-		if l.reader == nil {
-			return 0, nil, io.EOF
-		}
-		raw, err := l.reader.Next()
-		rec := keeper.Record(machine.OfAccounts, &raw)
-		if err == nil {
-			rec.Payload, err = l.secrets.Open(rec.Payload, seal.Record)
-		}
-		if err != nil {
-			return 0, nil, err
-		}
-		r, err := accounts.DecodeRecord(rec.Payload)
-		return min(r.EnginePos, end), func() error { return s.Apply(&rec) }, err
+func given[T any](m map[string]any, name string, v *T) {
+	if v != nil {
+		m[name] = *v
 	}
-	return keeper.Merge(next, journal, end)
 }
 
-func (l *accountsLog) close() {
-	if l.reader != nil {
-		_ = l.reader.Close()
+func dumpLaunchpad(m map[string]any, cmd launchpad.Command) {
+	switch c := cmd.(type) {
+	case launchpad.Begin:
+		m["kind"], m["seed"] = "begin", c.Seed
+	case launchpad.Spawn:
+		m["kind"], m["owner"], m["name"], m["symbol"] = "spawn", c.Owner.String(), c.Name, c.Symbol
+		m["totalSupply"], m["poolSide"] = c.TotalSupply, c.PoolSide.String()
+	case launchpad.Deposit:
+		m["kind"], m["to"] = "deposit", c.To.String()
+		m["currency"], m["amount"] = c.Currency.String(), c.Amount.String()
+	case launchpad.Withdraw:
+		m["kind"], m["from"] = "withdraw", c.From.String()
+		m["currency"], m["amount"] = c.Currency.String(), c.Amount.String()
+	case launchpad.Transfer:
+		m["kind"], m["token"], m["amount"] = "transfer", c.Token, c.Amount.String()
+		m["from"], m["to"] = c.From.String(), c.To.String()
+	case launchpad.AddLiquidity:
+		m["kind"], m["token"], m["from"] = "add_liquidity", c.Token, c.From.String()
+		m["tokenAmount"], m["quoteAmount"] = c.TokenAmount.String(), c.QuoteAmount.String()
+	case launchpad.Swap:
+		m["kind"], m["token"], m["from"], m["sell"] = "swap", c.Token, c.From.String(), c.Sell
+		m["amountIn"], m["minOut"] = c.AmountIn.String(), c.MinOut.String()
+	case launchpad.BuyBoost:
+		m["kind"], m["token"], m["tier"] = "buy_boost", c.Token, c.Tier.String()
+	case launchpad.InjectFault:
+		m["kind"], m["count"] = "inject_fault", c.Count
 	}
+}
+
+func dumpHive(m map[string]any, cmd hive.Command) {
+	switch c := cmd.(type) {
+	case hive.Begin:
+		m["kind"], m["seed"], m["genesisNs"] = "begin", c.Seed, c.GenesisNs
+	case hive.Act:
+		m["kind"], m["source"], m["tokenId"], m["type"] = "act", c.Source, c.TokenID, c.Type.String()
+		m["payload"], m["reason"] = c.Payload, c.Reason
+	case hive.Propose:
+		m["kind"], m["tokenId"], m["topic"] = "propose", c.TokenID, c.Topic.String()
+		m["payload"], m["proposer"], m["urgent"] = c.Payload, c.Proposer, c.Urgent
+	case hive.CastVote:
+		m["kind"], m["tokenId"], m["proposalId"] = "cast_vote", c.TokenID, c.ProposalID
+		m["vote"], m["user"], m["level"], m["owned"] = c.Vote.String(), uuid.UUID(c.User).String(), c.Level, c.Owned
+		m["checkpoint"], m["holdings"], m["counted"] = c.Checkpoint, units(c.Holdings), units(c.Counted)
+	}
+}
+
+// dumpSettings returns all settings of a record, by the keys of the configuration where they come from one.
+func dumpSettings(encoded []byte) map[string]any {
+	s, err := machine.DecodeSettings(encoded)
+	if err != nil {
+		return map[string]any{"error": err.Error()}
+	}
+	e, k, a, l, h := &s.Engine, &s.Market, &s.Accounts, &s.Launchpad, &s.Hive
+	m := map[string]any{
+		"engine.open_orders": e.OpenOrders, "engine.account_orders": e.AccountOrders,
+		"engine.account_stops": e.AccountStops,
+		"market.trades_min":    k.TradesMin, "market.trades_max": k.TradesMax, "market.candles_kept": k.Candles,
+		"orders.closed_kept": k.ClosedOrders, "orders.fills_kept": k.Fills, "orders.client_ids_kept": k.ClientIDs,
+		"withdrawals":     map[string]any{"rate": rate(a.Withdrawal.Percent), "min": decimal(a.Withdrawal.Minimum)},
+		"referral.levels": rates(a.Referral.Levels), "referral.staking": rates(a.Referral.Staking[:]),
+		"referral.bonus_share": rate(a.Referral.BonusShare),
+		"launchpad.fee":        l.Fee.String(), "launchpad.native_usd": l.NativeUSD.String(),
+		"launchpad.cooldown": time.Duration(l.CooldownNs).String(),
+		"hive.quorum":        shortest(fixed.FromI64(h.QuorumCents), 2), "hive.queens": h.Queens, "hive.scouts": h.Scouts,
+	}
+	for i := range a.Commissions {
+		c := &a.Commissions[i]
+		name := "refills."
+		if c.Withdrawal {
+			name = "withdrawals."
+		}
+		m[name+c.Currency] = map[string]any{
+			"adapter": c.Adapter, "rate": rate(c.Percent), "min": decimal(c.Minimum),
+		}
+	}
+	return m
+}
+
+// decimal returns an amount in 10^-18.
+func decimal(v fixed.I128) string { return shortest(v, fixed.Scale) }
+
+// rate returns a rate in 10^-8.
+func rate(v uint32) string { return shortest(fixed.FromI64(int64(v)), 8) }
+
+func rates(all []uint32) (texts []string) {
+	for _, v := range all {
+		texts = append(texts, rate(v))
+	}
+	return texts
+}
+
+func shortest(v fixed.I128, digits int) string { return string(fixed.AppendShortest(nil, v, digits)) }
+
+// units returns a holding in 10^-18 as it is; nothing is 0.
+func units(v *big.Int) string {
+	if v == nil {
+		return "0"
+	}
+	return v.String()
 }

@@ -26,7 +26,6 @@ type cli struct {
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
 	Backup  backupCmd  `cmd:"" help:"Write a verified backup of a running exchange to a tar file."`
 	Restore restoreCmd `cmd:"" help:"Make a data directory from a backup."`
-	Reseal  resealCmd  `cmd:"" help:"Change the key that seals the private keys of a data directory."`
 	Load    loadCmd    `cmd:"" help:"Load any HTTP server at a rate and report latencies."`
 	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -33,9 +32,9 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 			Listen: c.Internal.Listen, Hosts: c.Internal.Hosts,
 			Token: c.Internal.Token, TokenFile: c.Internal.TokenFile,
 		},
-		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
-		Accounts: c.accountOptions(), SecretKeyFile: c.Auth.SecretKey,
-		Hive: hive.DefaultOptions(),
+		Engine: c.engineOptions(), Market: c.marketOptions(),
+		SecretKeyFile: c.Auth.SecretKey,
+		Hive:          hive.DefaultOptions(),
 	}
 	if c.TLS.Cert != "" {
 		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
@@ -55,17 +54,12 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	o.Journal, errs[0] = c.journalOptions()
 	if c.Journal.Stream != "" {
 		o.Journal.KeepAll = true // a new stream begins with the first record
-		o.Stream = exchange.StreamOptions{
-			Open: c.openStream, Quorum: c.Journal.Ack == ackQuorum, FullSettings: fullSettings,
-		}
-		if o.Stream.Settings, err = c.streamSettings(); err != nil {
-			return o, err
-		}
+		o.Stream = exchange.StreamOptions{Open: c.openStream, Quorum: c.Journal.Ack == ackQuorum}
 	}
 	o.Stream.Sim = c.simText()
 	o.Clock, errs[1] = c.clockOptions()
 	o.Sim, errs[2] = c.simulation()
-	o.Referral, errs[3] = c.referral()
+	o.Accounts, errs[3] = c.accountSettings()
 	o.Launchpad, errs[4] = c.launchpadOptions()
 	o.Hive.QuorumCents, errs[5] = c.quorum()
 	o.Assets, o.Pairs, errs[6] = c.instruments()
@@ -146,8 +140,8 @@ func (c *Config) instruments() (assets []*engine.Asset, pairs []*engine.Instrume
 }
 
 // commissions returns the configured deposit and withdrawal commissions.
-func (c *Config) commissions() []exchange.Commission {
-	var all []exchange.Commission
+func (c *Config) commissions() []accounts.Commission {
+	var all []accounts.Commission
 	if c.Market.Pairs == pairsNone {
 		return nil
 	}
@@ -165,25 +159,20 @@ func (c *Config) commissions() []exchange.Commission {
 				// cannot happen: AssetConfig.validate has checked the rates
 				panic("BUG: config: an unchecked rate: " + err.Error())
 			}
-			all = append(all, exchange.Commission{
-				Withdrawal: r.withdrawal, Currency: a.Symbol, Adapter: a.Adapter, Percent: percent,
-				Minimum: r.minimum.value(),
+			all = append(all, accounts.Commission{
+				Withdrawal: r.withdrawal, Currency: a.Symbol, Adapter: a.Adapter,
+				CommissionRule: accounts.CommissionRule{Percent: percent, Minimum: r.minimum.value()},
 			})
 		}
 	}
 	return all
 }
 
-// accountOptions returns the withdrawal commissions for the accounts. A currency without a configured one is
-// free, as GET commissions reports it.
-func (c *Config) accountOptions() accounts.Options {
-	o := accounts.Options{ByCurrency: map[string]accounts.CommissionRule{}, Random: rand.Reader}
-	for _, r := range c.commissions() {
-		if r.Withdrawal {
-			o.ByCurrency[r.Currency] = accounts.CommissionRule{Percent: r.Percent, Minimum: r.Minimum}
-		}
-	}
-	return o
+// accountSettings returns the commissions of withdrawals and the rates of the referral program. A currency without a
+// configured commission is free, as GET commissions reports it.
+func (c *Config) accountSettings() (accounts.Settings, error) {
+	rates, err := c.referral()
+	return accounts.Settings{Commissions: c.commissions(), Referral: rates}, err
 }
 
 // referral returns the configured rates of the referral program.

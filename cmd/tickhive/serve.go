@@ -17,7 +17,7 @@ import (
 // serveCmd runs the exchange until a signal stops it.
 type serveCmd struct {
 	serveFlags
-	AcceptDataLoss bool   `help:"Start although records that the logs once had are missing; a new epoch begins."`
+	AcceptDataLoss bool   `help:"Start although records that the log once had are missing; a new epoch begins."`
 	Journal        string `placeholder:"STREAM" help:"Send all records to a stream, which replicas follow: embedded, or nats://HOST:PORT,... (journal.stream)."`
 	Ack            string `placeholder:"local|quorum" help:"What a change waits for before its answer: local, or quorum: the stream, too (journal.ack)."`
 	Advertise      string `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,44 +25,6 @@ const (
 
 // maxAddresses is the largest number of addresses in a list.
 const maxAddresses = 64
-
-// meaning names the sections on which the meaning of the records depends, besides the settings of the engine, which are
-// records.
-var meaning = []string{"market", "orders", "launchpad", "hive", "referral"}
-
-// streamSettings returns the settings that a writer and its replicas have in common, as a configuration file.
-func (c *Config) streamSettings() (string, error) {
-	var b strings.Builder
-	if err := c.printSome(&b, func(s string) bool { return slices.Contains(meaning, s) }); err != nil {
-		return "", err
-	}
-	keys, tables, _ := strings.Cut(b.String(), "\n[[")
-	var text strings.Builder
-	for line := range strings.Lines(keys) {
-		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), " # ") // the help is not a setting
-		text.WriteString(line + "\n")
-	}
-	return text.String() + "[[" + tables, nil
-}
-
-// readStream replaces the settings that determine the meaning of the records by the settings of a stream. A key that
-// the stream lacks, because an earlier program began it, has its default: this program's own configuration says nothing
-// about the meaning of the records.
-func (c *Config) readStream(text string) error {
-	d := defaultConfig()
-	c.Market, c.Orders = d.Market, d.Orders
-	c.Launchpad, c.Hive, c.Referral = d.Launchpad, d.Hive, d.Referral
-	return c.read("the stream's first message", []byte(text))
-}
-
-// fullSettings returns the settings of a stream with every key of this program.
-func fullSettings(text string) (string, error) {
-	c := defaultConfig()
-	if err := c.readStream(text); err != nil {
-		return "", err
-	}
-	return c.streamSettings()
-}
 
 // simText describes the simulated market that a standby must have like its writer.
 func (c *Config) simText() string {

@@ -31,6 +31,7 @@ type group struct {
 	stampedNs  int64
 	events     []engine.Event
 	outcomes   []outcome
+	change     any      // of the other parts (Parts.Take)
 	ended      []*Batch // the batches that end with it
 }
 
@@ -43,7 +44,7 @@ type outcome struct {
 	unfinished bool
 }
 
-// decided tells the batch what the sink has folded that decides about its next commands.
+// decided tells the batch what was decided about its command.
 func (o *outcome) decided(events []engine.Event) {
 	if o.batch != nil && o.batch.Decided != nil {
 		o.batch.Decided(o.index, &o.batch.Commands[o.index], events)
@@ -129,7 +130,7 @@ func (b *Backlog) begin(n int) {
 // end closes the group of the slice, and releases it where the process shows what is written.
 func (b *Backlog) end() {
 	g := b.open
-	b.open, g.stampedNs = nil, b.loop.times.lastNs
+	b.open, g.stampedNs, g.change = nil, b.loop.times.lastNs, b.loop.parts.Take()
 	b.loop.folds.addToStats()
 	if b.show == Written {
 		b.loop.contention.note(submitters(g.ended), b.loop.QueueLen())
@@ -143,6 +144,10 @@ func (b *Backlog) end() {
 
 // showGroup folds, publishes and answers a group.
 func (b *Backlog) showGroup(g *group) {
+	if g.change != nil {
+		b.loop.parts.Show(g.change)
+		g.change, b.loop.folds.dirty = nil, true
+	}
 	b.loop.folds.foldGroup(g)
 	b.loop.publish()
 	answer(b.keep(g), nil)
@@ -291,7 +296,7 @@ func (b *Backlog) forget(answered map[*Batch]bool) {
 	for _, g := range b.waiting {
 		g.ended = slices.DeleteFunc(g.ended, gone)
 		for i := range g.outcomes {
-			if o := &g.outcomes[i]; gone(o.batch) && o.batch.Other == nil { // another part is still to be shown
+			if o := &g.outcomes[i]; gone(o.batch) {
 				o.batch = nil
 			}
 		}

@@ -50,11 +50,17 @@ type marked struct {
 
 func newMarked(t *testing.T, show sequencer.Mark) *marked {
 	t.Helper()
+	return newMarkedWith(t, show, nil)
+}
+
+// newMarkedWith returns one with other parts; nil: none.
+func newMarkedWith(t *testing.T, show sequencer.Mark, parts sequencer.Parts) *marked {
+	t.Helper()
 	m := &marked{t: t, j: &marks{}, clk: &steppedClock{}, rec: &recorder{}}
 	m.clk.ns.Store(enginetest.DayNs)
 	m.Loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: engine.NewCore(engine.Options{}), Clock: m.clk, Journal: m.j, Sinks: []sequencer.Sink{m.rec},
-		StartNs: enginetest.DayNs, Show: show,
+		StartNs: enginetest.DayNs, Show: show, Parts: parts,
 	})
 	m.offer(addPairCommand())
 	m.confirm(1)

@@ -35,22 +35,23 @@ var (
 // belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {
 	Commands []engine.Command
-	// Other is the command of another part that Commands stands for (OtherBatch); nil: Commands are the market's.
-	Other Other
 	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
 	// stamps the commands.
 	Stamped bool
 	// Wait is the mark that the records must have reached before the batch is answered. The batch is never answered
 	// before readers see what it has done (LoopOptions.Show).
 	Wait Mark
-	// Decided, if set, receives the events of each part of each command as Collect does, when LoopOptions.Decides has
-	// folded them; without that sink immediately before Collect.
+	// Decided, if set, receives the events of each part of each command as Collect does, but as soon as the command is
+	// applied and LoopOptions.Parts have booked them.
 	Decided func(i int, cmd *engine.Command, events []engine.Event)
 	// Collect receives the events of each part of each command, on the loop's goroutine, after
 	// every sink has folded them; newRequest of internal/entry sets it for orders. A part of a
 	// command that has several may have no event. The events are valid only during the call. It may
 	// read what the sinks own (order history), must be quick and must not block.
 	Collect func(i int, cmd *engine.Command, events []engine.Event)
+
+	// Result is what Parts.Apply has returned for the last command of another part, once Submit has returned nil.
+	Result any
 
 	err  error
 	done chan struct{} // nil: no submitter waits

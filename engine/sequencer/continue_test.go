@@ -31,10 +31,18 @@ type slicing struct {
 }
 
 func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64, sources ...sequencer.Source) *slicing {
+	t.Helper()
+	return newSlicingWith(t, policy, seed, nil, sources...)
+}
+
+// newSlicingWith returns one with other parts; nil: none.
+func newSlicingWith(
+	t *testing.T, policy sequencer.SyncPolicy, seed uint64, parts sequencer.Parts, sources ...sequencer.Source,
+) *slicing {
 	opts := enginetest.RandomOptions()
 	opts.PartEvents = engine.MinPartEvents
 	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
-	s.market = newMarketOf(t, opts, policy, s.clk, sources...)
+	s.market = newMarketOf(t, opts, policy, s.clk, parts, sources...)
 	inst := enginetest.Instrument()
 	var pairs []engine.Command
 	for p, code := range []string{"AA_BB", "AA_CC", "AA_DD"} {

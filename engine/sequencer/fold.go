@@ -10,6 +10,7 @@ import (
 
 // folds passes the events to the sinks and makes them publish. Owner: the loop's goroutine.
 type folds struct {
+	parts Parts
 	sinks []Sink
 	// sources that receive events immediately
 	observers []Observer
@@ -23,7 +24,6 @@ type folds struct {
 	dirty       bool            // folded since the last publication
 	unknown     bool            // the journal may have commands that are never folded here: it failed at them
 	quiet       bool            // no reader: publish only at the end of the advance
-	decides     bool            // the batches know already what was decided
 	tally       tally
 	stats       *LoopStats
 }
@@ -38,17 +38,8 @@ func (f *folds) fold(o *outcome, events []engine.Event) {
 	if len(events) > 0 {
 		f.foldedNs = events[0].TimeNs
 	}
-	if !f.decides {
-		o.decided(events)
-	}
-	if f.withhold(o.pair, o.unfinished); o.batch == nil {
-		return
-	}
-	if o.batch.Collect != nil {
+	if f.withhold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
 		o.batch.Collect(o.index, &o.batch.Commands[o.index], events)
-	}
-	if o.batch.Other != nil {
-		o.batch.Other.Show()
 	}
 }
 
@@ -114,6 +105,7 @@ func (f *folds) sealed(pos uint64, ns int64) int64 {
 // publish makes every sink publish at nowNs.
 func (f *folds) publish(nowNs int64) {
 	f.dirty, f.shownNs = false, max(f.shownNs, nowNs)
+	f.parts.Publish() // first: a client that sees a trade sees the settled balances too
 	for _, s := range f.sinks {
 		s.Publish(nowNs)
 	}

@@ -28,14 +28,14 @@ import (
 //	      stamp      each command gets its time; a batch whose times go back is refused
 //	      append     one write to the journal for the slice: the next part of an unfinished
 //	                 command and the group                                                work.go
-//	      apply      Core.Apply for each command, in order
+//	      apply      Core.Apply for each command, in order; the other parts follow at once
 //	      what the slice has done is now a group of the backlog
 //
 //	Backlog.Step, and Step itself where the process shows what is written:             backlog.go
 //	    want         the journal brings the waiting groups to the mark that the process shows: written, synced, acked
 //	    release      for each group that has reached it:
 //	      fold       each sink receives the events, then the batch's Collect           fold.go
-//	      publish    readers see the state
+//	      publish    readers see the state: first of the other parts, then of the sinks
 //	      answer     the submitters wake up, unless their batch waits for more         batch.go
 
 // LoopOptions wires a Loop. Core and Clock are required.
@@ -44,9 +44,7 @@ type LoopOptions struct {
 	Clock   clock.Clock // *clock.Manual for a virtual clock
 	Journal Journal     // nil: nothing survives the process
 	Sinks   []Sink      // folded in this order
-	// Decides is a sink that decides about the next commands, so it is folded as soon as a command is applied, whatever
-	// readers see. Its Publish is not called. nil: none.
-	Decides Sink
+	Parts   Parts       // the parts beside the market; nil: none
 	Sources []Source
 	// StartNs is the time of the last command of a recovered journal; time goes on from it.
 	StartNs int64
@@ -72,7 +70,7 @@ type Loop struct {
 	intake     intake
 	contention contention
 	folds      folds
-	decides    Sink // nil: none
+	parts      Parts
 	backlog    Backlog
 	stop       chan struct{}
 	stopped    chan struct{}
@@ -101,7 +99,10 @@ func NewLoop(o LoopOptions) *Loop {
 	l.sources = sources{loop: l, all: o.Sources}
 	l.queries = queries{loop: l, arriving: make(chan *query)}
 	l.times.manual, _ = o.Clock.(*clock.Manual)
-	l.folds = folds{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats, decides: o.Decides != nil}
+	if l.parts = o.Parts; l.parts == nil {
+		l.parts = noParts{}
+	}
+	l.folds = folds{sinks: o.Sinks, parts: l.parts, folded: o.StartPos, stats: &l.stats}
 	for _, s := range o.Sources {
 		if ob, ok := s.(Observer); ok {
 			l.folds.observers = append(l.folds.observers, ob)
@@ -116,7 +117,7 @@ func NewLoop(o LoopOptions) *Loop {
 		l.work.unfinished = append(l.work.unfinished, unfinishedCommand{pair: p})
 		l.folds.withhold(p, true)
 	}
-	l.backlog.loop, l.decides = l, o.Decides
+	l.backlog.loop = l
 	if o.Journal != nil {
 		l.backlog.show = o.Show
 	}

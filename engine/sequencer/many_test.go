@@ -26,7 +26,7 @@ func newBusy(t *testing.T, policy sequencer.SyncPolicy) *busy {
 	t.Helper()
 	p := &busy{clk: &steppedClock{}}
 	p.clk.ns.Store(enginetest.DayNs)
-	p.market = newMarketOf(t, busyOptions(), policy, p.clk)
+	p.market = newMarketOf(t, busyOptions(), policy, p.clk, nil)
 	p.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: p.core, Clock: p.clk, Journal: p.j, StartNs: enginetest.DayNs, Show: policy.Shows(),
 		Sinks: []sequencer.Sink{

@@ -9,102 +9,95 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// sum is another part: it adds numbers up, and an alarm is due at a time.
-type sum struct {
-	total, shown int
-	alarmNs      int64 // 0: none
-	log          []byte
+// sums is another part: it adds numbers up.
+type sums struct {
+	total           int // applied
+	taken           int // up to which Take has reported
+	told, published int
+	folded          int // events of the market
+	pos             uint64
+	log             []byte
 }
 
-var errNothing = errors.New("nothing to add")
-
-// addition is its command.
-type addition struct {
-	*sum
-	n     byte // 0: refused
-	alarm bool
-	after int // the total when it was applied
+func (s *sums) Fold(events []engine.Event, pos uint64) {
+	s.folded += len(events)
+	s.pos = pos
 }
 
-func (a *addition) Due(nowNs int64) sequencer.Other {
-	if a.alarm || a.alarmNs == 0 || nowNs < a.alarmNs {
+func (s *sums) Apply(cmd *engine.Command, pos uint64) any {
+	s.total += int(cmd.Other.Record[0])
+	s.log = append(s.log, cmd.Other.Record[0])
+	s.pos = pos
+	return s.total
+}
+
+func (s *sums) Take() any {
+	if s.taken == s.total {
 		return nil
 	}
-	return &addition{sum: a.sum, n: 100, alarm: true}
+	s.taken = s.total
+	return s.total
 }
 
-func (a *addition) Plan(int64) (*engine.OtherRecord, error) {
-	if a.n == 0 {
-		return nil, errNothing
-	}
-	return &engine.OtherRecord{Part: 2, Record: []byte{a.n}}, nil
+func (s *sums) Show(change any) { s.told = change.(int) }
+
+func (s *sums) Publish() { s.published = s.told }
+
+func addition(n byte, wait sequencer.Mark) *sequencer.Batch {
+	return sequencer.OtherBatch(&engine.OtherRecord{Part: 2, Record: []byte{n}}, wait)
 }
 
-func (a *addition) Apply(rec *engine.OtherRecord) {
-	a.total += int(rec.Record[0])
-	a.log = append(a.log, rec.Record[0])
-	if a.after = a.total; a.alarm {
-		a.alarmNs = 0
-	}
-}
-
-func (a *addition) Show() { a.shown = a.after }
-
-// A command of another part is shown at the mark of the process and answered at its own. A refusal is answered when
-// what it depends on has that mark.
+// A command of another part is applied when it is written, shown at the mark of the process and answered at its own.
 func TestOtherPartsAreShownAndAnsweredAtTheirMarks(t *testing.T) {
 	for show := sequencer.Written; show <= sequencer.Acked; show++ {
-		m, s := newMarked(t, show), &sum{}
-		add := func(n byte) *sequencer.Batch {
-			return m.offerBatch(sequencer.OtherBatch(&addition{sum: s, n: n}, sequencer.Synced))
-		}
-		one, none := add(1), add(0)
+		s := &sums{}
+		m := newMarkedWith(t, show, s)
+		add := func(n byte) *sequencer.Batch { return m.offerBatch(addition(n, sequencer.Synced)) }
+		one, two := add(1), add(2)
 		m.is(one, false, nil)
-		m.is(none, false, nil)
-		if s.total != 1 || (s.shown == 1) != (show == sequencer.Written) || m.j.pos != 2 {
-			t.Errorf("show %d: total %d, shown %d, record %d", show, s.total, s.shown, m.j.pos)
+		m.is(two, false, nil)
+		if s.total != 3 || (s.published == 3) != (show == sequencer.Written) || m.j.pos != 3 || s.pos != 3 {
+			t.Errorf("show %d: total %d, shown %d, record %d, part at %d", show, s.total, s.published, m.j.pos, s.pos)
 		}
 		m.confirm(2)
 		m.is(one, true, nil)
-		m.is(none, true, errNothing)
-		if s.shown != 1 || !m.shows(2) {
-			t.Errorf("show %d: confirmed, and shown is %d", show, s.shown)
+		m.is(two, false, nil)
+		if show != sequencer.Written && s.published != 1 {
+			t.Errorf("show %d: the first is confirmed, and shown is %d", show, s.published)
+		}
+		m.confirm(3)
+		m.is(two, true, nil)
+		if s.published != 3 || !m.shows(3) || one.Result != 1 || two.Result != 3 {
+			t.Errorf("show %d: confirmed, shown is %d; results %v, %v", show, s.published, one.Result, two.Result)
 		}
 		m.j.fail = errors.New("the disk")
 		refused := add(1)
 		m.is(refused, true, sequencer.ErrUnavailable)
-		if s.total != 1 {
+		if s.total != 3 {
 			t.Errorf("a refused write adds to %d", s.total)
 		}
 	}
 }
 
-// What is due comes first, with a record of its own.
-func TestWhatIsDueComesBeforeACommandOfItsPart(t *testing.T) {
-	m, s := newMarked(t, sequencer.Written), &sum{}
-	s.alarmNs = m.clk.NowNs()
-	m.is(m.offerBatch(sequencer.OtherBatch(&addition{sum: s, n: 1}, sequencer.Written)), true, nil)
-	if !bytes.Equal(s.log, []byte{100, 1}) || m.j.pos != 3 {
-		t.Errorf("%v, record %d", s.log, m.j.pos)
-	}
-}
-
-// Records of another part between the parts of long commands: a replay applies the same ones in the same order.
+// Records of another part between the parts of long commands: a replay applies the same ones in the same order, and no
+// void one.
 func TestOtherPartsBetweenThePartsOfACommand(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
-		s, part := newSlicing(t, policy, 7), &sum{}
+		part := &sums{}
+		s := newSlicingWith(t, policy, 7, part)
 		step := func() bool { return s.loop.Step().Worked || s.loop.Backlog().Step().Worked }
 		inside := 0
 		for n := range 180 {
 			if n%3 == 0 {
 				s.offer(s.next(20))
 			}
-			part.alarmNs = int64(n) % 2
-			b := sequencer.OtherBatch(&addition{sum: part, n: byte(n) + 1}, policy.Shows())
-			if err := s.loop.Offer(b); err != nil {
-				t.Fatal(err)
+			for range 1 + n%2 {
+				b := addition(byte(n)+1, policy.Shows())
+				if err := s.loop.Offer(b); err != nil {
+					t.Fatal(err)
+				}
+				s.offered = append(s.offered, b)
 			}
-			s.offered = append(s.offered, b)
 			if step(); len(s.core.AppendUnfinished(nil)) > 0 {
 				inside++
 			}
@@ -117,19 +110,30 @@ func TestOtherPartsBetweenThePartsOfACommand(t *testing.T) {
 		}
 		core := engine.NewCore(s.opts)
 		var replayed []byte
+		void, events := 0, 0
 		for _, record := range s.rawRecords() {
 			var cmd engine.Command
 			if err := engine.DecodeCommand(record, &cmd); err != nil {
 				t.Fatal(err)
 			}
-			if void := core.Void(&cmd); cmd.Kind == engine.Other && !void {
+			if cmd.Kind == engine.Other {
+				if core.Void(&cmd) {
+					void++
+					continue
+				}
 				replayed = append(replayed, cmd.Other.Record...)
+				core.Apply(&cmd, nil)
+				continue
 			}
-			core.Apply(&cmd, nil)
+			events += len(core.Apply(&cmd, nil))
 		}
-		if !bytes.Equal(replayed, part.log) || inside < 10 || len(part.log) < 240 || len(s.offered) > 0 {
-			t.Errorf("policy %d: %d records, %d times inside a command, %d not answered; a replay applies %d", policy,
-				len(part.log), inside, len(s.offered), len(replayed))
+		if !bytes.Equal(replayed, part.log) || inside < 10 || len(part.log) != 270 || len(s.offered) > 0 || void == 0 {
+			t.Errorf("policy %d: %d records, %d void, %d times inside a command, %d not answered; a replay applies %d", policy,
+				len(part.log), void, inside, len(s.offered), len(replayed))
+		}
+		if part.folded != events || part.published != part.total {
+			t.Errorf("policy %d: %d events are folded, a replay has %d; %d is shown of %d", policy, part.folded, events,
+				part.published, part.total)
 		}
 	}
 }

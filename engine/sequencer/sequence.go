@@ -21,7 +21,7 @@ func (l *Loop) sequenceSlice(batches []*Batch) {
 	if l.times.manual != nil {
 		l.sequenceVirtual(batches)
 	} else {
-		l.sequenceOthers(batches)
+		l.sequence(batches)
 	}
 }
 
@@ -33,7 +33,7 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 		if !b.Stamped {
 			continue
 		}
-		l.sequenceOthers(batches[from:i])
+		l.sequence(batches[from:i])
 		l.drain()
 		from = i + 1
 		l.sources.run(b.Commands[0].TimeNs)
@@ -44,7 +44,7 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 		l.sequence([]*Batch{b})
 		l.drain()
 	}
-	l.sequenceOthers(batches[from:])
+	l.sequence(batches[from:])
 }
 
 // sequence journals and applies one slice: the next part of an unfinished command, and the chosen commands of stamped
@@ -130,13 +130,10 @@ func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 // otherwise they wait in the open group.
 func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
-	if b != nil && b.Other != nil {
-		b.Other.Apply(cmd.Other)
-	}
 	if l.backlog.show == Written {
 		l.events = l.core.Apply(cmd, l.events[:0])
 		o := outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}
-		l.applied(&o, l.folds.folded+1, l.events)
+		l.applied(&o, cmd, l.folds.folded+1, l.events)
 		l.folds.fold(&o, l.events)
 		return
 	}
@@ -145,17 +142,20 @@ func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	g.events = l.core.Apply(cmd, g.events)
 	g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
 	n := len(g.outcomes)
-	l.applied(&g.outcomes[n-1], g.first+uint64(n), g.events[before:])
+	l.applied(&g.outcomes[n-1], cmd, g.first+uint64(n), g.events[before:])
 }
 
-// applied hands the events of the command that was just applied to those who do not wait for its mark.
-func (l *Loop) applied(o *outcome, pos uint64, events []engine.Event) {
+// applied hands the events of the command that was just applied to those who do not wait for its mark, and a command of
+// another part to its part.
+func (l *Loop) applied(o *outcome, cmd *engine.Command, pos uint64, events []engine.Event) {
 	l.folds.observe(events)
 	l.folds.count(events)
-	if l.decides != nil {
-		l.decides.Fold(events, pos)
-		o.decided(events)
+	if cmd.Kind != engine.Other {
+		l.parts.Fold(events, pos)
+	} else if result := l.parts.Apply(cmd, pos); o.batch != nil {
+		o.batch.Result = result
 	}
+	o.decided(events)
 }
 
 // unfinished reports whether the command that was just applied goes on.

@@ -77,10 +77,6 @@ func (s *sources) run(ns int64) (acted bool) {
 // act carries out one action of a source.
 func (s *sources) act(src Source, due int64) {
 	l := s.loop
-	if d, ok := src.(Doer); ok {
-		d.Do(due, s.do(due))
-		return
-	}
 	s.commands = src.Act(due, s.commands[:0])
 	if len(s.commands) == 0 {
 		return

@@ -51,11 +51,12 @@ var unbounded = engine.Options{PartEvents: 1 << 20}
 
 func newMarket(t *testing.T, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source) *market {
 	t.Helper()
-	return newMarketOf(t, unbounded, policy, clk, sources...)
+	return newMarketOf(t, unbounded, policy, clk, nil, sources...)
 }
 
 func newMarketOf(
-	t *testing.T, o engine.Options, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source,
+	t *testing.T, o engine.Options, policy sequencer.SyncPolicy, clk clock.Clock, parts sequencer.Parts,
+	sources ...sequencer.Source,
 ) *market {
 	t.Helper()
 	m := &market{t: t, fs: vfstest.NewMem(), core: engine.NewCore(o)}
@@ -68,7 +69,7 @@ func newMarketOf(
 	m.j = sequencer.NewSteppedWALJournal(m.log, policy, clk)
 	m.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: m.core, Clock: clk, Journal: m.j, Sinks: []sequencer.Sink{m.feed.Sink()}, Sources: sources,
-		StartNs: enginetest.DayNs, Show: policy.Shows(),
+		StartNs: enginetest.DayNs, Show: policy.Shows(), Parts: parts,
 	})
 	return m
 }
@@ -136,11 +137,11 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	s := &stepped{r: rand.New(rand.NewPCG(seed, 5)), clk: &steppedClock{}}
 	s.clk.ns.Store(enginetest.DayNs)
 	s.source = &metronome{due: enginetest.DayNs + int64(time.Second)}
-	s.market = newMarketOf(t, unbounded, policy, s.clk, s.source)
+	s.market = newMarketOf(t, unbounded, policy, s.clk, nil, s.source)
 	s.keeper = keeper.New(keeper.Options{
 		Market: machine.Options{Engine: unbounded}, Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true,
 		SnapshotBytes: 30_000, Clock: s.clk,
-		Taken: func() { s.taken++ }, Failed: func(err error) { t.Error(err) },
+		Failed: func(err error) { t.Error(err) },
 	})
 	return s
 }
@@ -156,7 +157,10 @@ func (s *stepped) run(n int) {
 		}
 		switch k := s.r.IntN(len(steppers) + 3); {
 		case k < len(steppers):
-			steppers[k].Step()
+			covered := s.keeper.Covered()
+			if steppers[k].Step(); s.keeper.Covered() != covered {
+				s.taken++
+			}
 		case k == len(steppers):
 			s.clk.ns.Add(s.r.Int64N(int64(20 * time.Millisecond)))
 		case k == len(steppers)+1:

@@ -173,7 +173,7 @@ func (l *Loop) drain() {
 		if len(l.drained) == 0 && len(l.work.unfinished) == 0 {
 			return
 		}
-		if l.sequenceOthers(l.times.stamp(l.drained)); l.work.refused {
+		if l.sequence(l.times.stamp(l.drained)); l.work.refused {
 			return
 		}
 		l.backlog.await(unshownCommands)

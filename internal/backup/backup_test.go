@@ -149,6 +149,7 @@ func TestHostileNamesAreRefused(t *testing.T) {
 		"up below":    {meta, file("engine/../../x.wal", tar.TypeReg)},
 		"absolute":    {meta, file("/etc/passwd", tar.TypeReg)},
 		"unknown":     {meta, file("engine/x", tar.TypeReg)},
+		"another log": {meta, file("accounts/000001.wal", tar.TypeReg)},
 		"folder":      {meta, file("engine/", tar.TypeDir)},
 		"link":        {meta, {Name: "engine/000001.wal", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}},
 		"twice":       {meta, meta},

@@ -2,7 +2,7 @@
 //
 //	meta.json                    meta.json of the directory, as after a clean stop at that point, without an epoch
 //	CLOCK                        with a virtual clock
-//	engine/ accounts/   segments and snapshots (internal/wal, Copy)
+//	engine/                      segments and snapshots (internal/wal, Copy)
 //	SHA256                       SHA-256 of every byte of the tar file in front of this entry
 //
 // Owner: every function is used by one goroutine.

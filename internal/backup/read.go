@@ -22,7 +22,7 @@ import (
 const MetaName = "meta.json"
 
 // names matches the names of the files in a backup.
-var names = regexp.MustCompile(`^(meta\.json|CLOCK|(engine|accounts)/(\d{6,20}\.wal|\d{20}\.snap))$`)
+var names = regexp.MustCompile(`^(meta\.json|CLOCK|engine/(\d{6,20}\.wal|\d{20}\.snap))$`)
 
 // DamagedError reports a file that is no whole, unchanged backup.
 type DamagedError struct {

@@ -7,16 +7,14 @@ import (
 )
 
 // Backup returns the content of meta.json and, with a virtual clock that had reached clockNs, of CLOCK for a copy of
-// the directory whose logs end at these places: the content after a clean stop there, but without an epoch, so that
+// the directory whose log ends at end: the content after a clean stop there, but without an epoch, so that
 // the copy begins another one.
-func Backup(d *Dir, logs map[string]wal.Position, clockNs int64) (meta, clock []byte, err error) {
+func Backup(d *Dir, end wal.Position, clockNs int64) (meta, clock []byte, err error) {
 	d.mu.Lock()
 	m := d.meta
 	d.mu.Unlock()
 	m.Clean, m.Epoch, m.Boot = true, "", ""
-	for name, at := range logs {
-		m.note(name, at)
-	}
+	m.note(end)
 	if d.clock != nil {
 		clock = clockLine(clockNs)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/marketdata"
 )
 
 const damageDir = "d"
@@ -25,9 +24,6 @@ func damageOptions(fsys vfs.FS) Options {
 func usedBy(o Options, clockNs *int64) error {
 	d, err := Open(o)
 	if err != nil {
-		return err
-	}
-	if err := d.KeepMarket(marketdata.Options{}); err != nil {
 		return err
 	}
 	if f, err := o.FS.Create(path.Join(damageDir, "engine", "000001.wal")); err != nil {
@@ -126,7 +122,7 @@ func TestADamagedFormatIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := string(fsys.Content(damageDir + "/meta.json"))
-	for old, text := range map[string]string{`"format": 4`: `"format": 7`, `"format"`: `"fOrmaq"`} {
+	for old, text := range map[string]string{`"format": 5`: `"format": 7`, `"format"`: `"fOrmaq"`} {
 		damaged := fsys.Kill()
 		damaged.Put(damageDir+"/meta.json", []byte(strings.Replace(content, old, text, 1)))
 		var d *DamagedError
@@ -146,12 +142,12 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 			"format 2, written by TickHive 0.2.0",
 		},
 		{
-			string(sealMeta([]byte("{\n  \"format\": 3,\n  \"writer\": \"TickHive 0.9.0\"\n}"))),
-			"format 3, written by TickHive 0.9.0",
+			string(sealMeta([]byte("{\n  \"format\": 4,\n  \"writer\": \"TickHive 0.9.0\"\n}"))),
+			"format 4, written by TickHive 0.9.0",
 		},
 		{
-			string(sealMeta([]byte("{\n  \"format\": 5,\n  \"writer\": \"TickHive 9\"\n}"))),
-			"format 5, written by TickHive 9",
+			string(sealMeta([]byte("{\n  \"format\": 6,\n  \"writer\": \"TickHive 9\"\n}"))),
+			"format 6, written by TickHive 9",
 		},
 	} {
 		fsys := fuzzed(t, "meta.json", []byte(c.content))

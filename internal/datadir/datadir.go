@@ -16,7 +16,6 @@ import (
 
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/marketdata"
 )
 
 // Options holds the settings of a start that a directory stores, or with which they must agree.
@@ -51,7 +50,7 @@ type Dir struct {
 	path    string
 	fsys    vfs.FS
 	lock    io.Closer
-	logBoot string // the boot that the slots of the logs name
+	logBoot string // the boot that the slots of the log name
 
 	random io.Reader
 
@@ -95,9 +94,6 @@ func Open(o Options) (*Dir, error) {
 	}
 	err := d.load()
 	if err == nil {
-		err = resealing{d}.end()
-	}
-	if err == nil {
 		err = d.begin(o)
 	}
 	if err == nil {
@@ -109,23 +105,16 @@ func Open(o Options) (*Dir, error) {
 	return d, nil
 }
 
-// OpenIdle opens and locks an existing directory that no process serves, for a repair. It changes nothing but to end
-// a change of the key that was cut short.
-func OpenIdle(path string) (*Dir, error) { return openIdle(vfs.OS{}, path) }
-
-func openIdle(fsys vfs.FS, path string) (*Dir, error) {
-	d := &Dir{path: path, fsys: fsys}
+// OpenIdle opens and locks an existing directory that no process serves, for a repair. It changes nothing.
+func OpenIdle(path string) (*Dir, error) {
+	d := &Dir{path: path, fsys: vfs.OS{}}
 	if _, found, err := readFile(d.fsys, d.Sub("meta.json")); err != nil || !found {
 		return nil, errors.Join(fmt.Errorf("%s is not a data directory: it has no meta.json", path), err)
 	}
 	if err := d.takeLock(); err != nil {
 		return nil, fmt.Errorf("the directory is in use, stop its program first: %w", err)
 	}
-	err := d.load()
-	if err == nil {
-		err = resealing{d}.end()
-	}
-	if err != nil {
+	if err := d.load(); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
 	return d, nil
@@ -152,11 +141,11 @@ func (d *Dir) begin(o Options) error {
 		return err
 	}
 	if d.fresh && used {
-		return &DamagedError{d.Sub("meta.json"), "it is missing, and the directory has logs"}
+		return &DamagedError{d.Sub("meta.json"), "it is missing, and the directory has a log"}
 	}
 	if d.empty = !used; d.empty {
 		d.meta.origin, d.meta.Filling = newOrigin(o), o.Backfill > 0
-		d.meta.Format, d.meta.Logs = format, nil
+		d.meta.Format, d.meta.End = format, LogEnd{}
 	}
 	if d.meta.Clock == clockVirtual {
 		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs, used)
@@ -170,7 +159,7 @@ func (d *Dir) begin(o Options) error {
 	return err
 }
 
-// mark marks the directory as in use by this process. The logs take no record before the mark is stored (Settle): until
+// mark marks the directory as in use by this process. The log takes no record before the mark is stored (Settle): until
 // then a start after this one sees the directory as the process before has left it, and that is how it is.
 func (d *Dir) mark(o Options) (err error) {
 	boot := cmp.Or(o.Boot, bootID())
@@ -191,11 +180,9 @@ func (d *Dir) mark(o Options) (err error) {
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
 func (d *Dir) beginOver() error {
-	d.meta.Logs = nil
-	for _, name := range storeDirs {
-		if err := d.removeFiles(d.Sub(name), nil); err != nil {
-			return err
-		}
+	d.meta.End = LogEnd{}
+	if err := d.removeFiles(d.Sub(LogName), nil); err != nil {
+		return err
 	}
 	return d.removeFiles(d.path, []string{"CLOCK"})
 }
@@ -223,14 +210,11 @@ func (d *Dir) removeFiles(dir string, only []string) error {
 // Stored reports whether the directory has a path, so that its data outlive the process.
 func (d *Dir) Stored() bool { return d.path != "" }
 
-// Sub returns the path of one file or store in the directory.
+// Sub returns the path of a file or folder in the directory.
 func (d *Dir) Sub(name string) string { return filepath.Join(d.path, name) }
 
 // Notes returns a line for each setting that the directory makes ineffective.
 func (d *Dir) Notes() []string { return d.notes }
-
-// Stopped reports whether no process runs and the last one ended in order, with its initial data complete.
-func Stopped(d *Dir) bool { return d.meta.Clean && !d.meta.Filling }
 
 // Empty reports whether the directory held no market when it was opened.
 func (d *Dir) Empty() bool { return d.empty }
@@ -269,12 +253,6 @@ func (d *Dir) KeepClock(ns int64) error {
 	return d.clock.keep(ns)
 }
 
-// KeepMarket stores what this process retains of the market. The stored state depends on it, so an offline verification
-// needs it.
-func (d *Dir) KeepMarket(market marketdata.Options) error {
-	return d.atStart(func(m *Meta) { m.Market = market })
-}
-
 // Filling reports whether the initial data are incomplete.
 func (d *Dir) Filling() bool {
 	d.mu.Lock()
@@ -294,7 +272,7 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
-// NoteLostSync stores that a sync of a log failed. The next start judges the ends of the logs as after a power cut.
+// NoteLostSync stores that a sync of the log failed. The next start judges the end of the log as after a power cut.
 // shown says that a client may have seen unsynced records: then the next start also begins a new epoch, unless it
 // follows a clean stop.
 func (d *Dir) NoteLostSync(shown bool) error {

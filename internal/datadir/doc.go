@@ -1,10 +1,9 @@
-// Package datadir holds the data directory of an exchange, apart from the stores in it:
+// Package datadir holds the data directory of an exchange, apart from the log in it:
 //
 //	LOCK        lock; names the process that holds it
 //	meta.json   Meta as JSON
 //	CLOCK       last time set on a virtual clock (clock.go)
-//	engine/     journal and snapshots of the market
-//	accounts/                    log and snapshots of the accounts
+//	engine/     log and snapshots of the exchange
 //
 // Owner: the exchange opens and closes a Dir. In between any goroutine may call its methods.
 //
@@ -17,7 +16,7 @@
 //  4. meta.json is replaced whole, with fsync and rename (files.go).
 //  5. Every file has checksums. One that is not what the program wrote is refused before anything
 //     is changed (DamagedError).
-//  6. meta.json knows the place that each log has reached, at the latest start or clean stop.
+//  6. meta.json knows the place that the log has reached, at the latest start or clean stop.
 //
-// It does not read or write the stores.
+// It does not read or write the log.
 package datadir

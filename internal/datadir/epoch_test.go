@@ -59,9 +59,9 @@ func TestAFailedSyncBeginsANewEpoch(t *testing.T) {
 	}
 }
 
-// After a failed sync of a log the slots that the logs have written name another boot than the next starts, so that
+// After a failed sync of the log the slots that it has written name another boot than the next starts, so that
 // records which they tell of may be missing. The epoch stays when no client has seen them.
-func TestAFailedSyncCountsAsAnotherBootForTheLogs(t *testing.T) {
+func TestAFailedSyncCountsAsAnotherBootForTheLog(t *testing.T) {
 	disk := vfstest.NewMem()
 	start := func() (*Dir, wal.ID) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestAFailedSyncCountsAsAnotherBootForTheLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := d.LogOptions("engine", wal.Options{})
+		o, err := d.LogOptions(wal.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestAFailedSyncCountsAsAnotherBootForTheLogs(t *testing.T) {
 	if err := d.NoteLostSync(false); err != nil {
 		t.Fatal(err)
 	}
-	o, err := d.LogOptions("engine", wal.Options{})
+	o, err := d.LogOptions(wal.Options{})
 	again, third := start()
 	_, fourth := start()
 	if err != nil || second != first || o.Boot != first || third == first || fourth != third || third == (wal.ID{}) {

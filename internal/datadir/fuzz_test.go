@@ -32,9 +32,9 @@ func fuzzed(t *testing.T, name string, content []byte) *vfstest.Mem {
 // No meta.json panics: it is refused, or it is stored as a file that reads back.
 func FuzzMeta(f *testing.F) {
 	f.Add([]byte("{}"))
-	f.Add([]byte(`{"format":4,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
-	f.Add(sealMeta([]byte("{\n  \"format\": 4,\n  \"writer\": \"TickHive\"\n}")))
-	f.Add([]byte(`{"format":1,"clock":"virtual","logs":{"engine":{}},"history":"zz","crc32c":"00000000"}`))
+	f.Add([]byte(`{"format":5,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
+	f.Add(sealMeta([]byte("{\n  \"format\": 5,\n  \"writer\": \"TickHive\"\n}")))
+	f.Add([]byte(`{"format":1,"clock":"virtual","end":{},"history":"zz","crc32c":"00000000"}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fsys := fuzzed(t, "meta.json", content)
 		d := &Dir{path: damageDir, fsys: fsys}

@@ -15,18 +15,17 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/marketdata"
 )
 
 // format is the version of the directory's layout (doc.go).
-const format = 4
+const format = 5
 
-// Meta is the content of meta.json: the facts that a start needs before it reads a log.
+// Meta is the content of meta.json: the facts that a start needs before it reads the log.
 type Meta struct {
 	Format int    `json:"format"`
 	Writer string `json:"writer"` // program and version that created the directory
 	// History identifies the exchange: a copy and a replica have it too. Directory identifies this
-	// directory: its logs verify nowhere else.
+	// directory: its log verifies nowhere else.
 	History   wal.ID `json:"history,omitzero"`
 	Directory wal.ID `json:"directory,omitzero"`
 	origin
@@ -36,29 +35,24 @@ type Meta struct {
 	Clean bool `json:"clean"`
 	// Boot is the boot ID at the last write. A different one means that the power was off.
 	Boot string `json:"boot"`
-	// LostSyncs is the number of failed syncs of the logs. After one the system may show old content, as after a
+	// LostSyncs is the number of failed syncs of the log. After one the system may show old content, as after a
 	// power cut.
 	LostSyncs int `json:"lostSyncs,omitempty"`
 	// Filling means that the backfill and the demo data are not complete. A start that
 	// finds it set begins the directory over.
 	Filling bool `json:"filling"`
-	// Logs holds the places that the logs have reached: the last ones if Clean is set, otherwise those
-	// at the start. A log that does not reach its place has lost records.
-	Logs map[string]LogEnd `json:"logs,omitempty"`
-	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
+	// End is the place that the log has reached: the last one if Clean is set, otherwise the one at the start. A log
+	// that does not reach its place has lost records.
+	End LogEnd `json:"end,omitzero"`
+	// SealedWith is the id of the key that sealed secrets since the last start; empty: they are plain.
 	SealedWith string `json:"sealedWith,omitempty"`
 	// Terms holds two numbers of the exchange as the writer of its stream: in the newest term that it found there, and
 	// in the term that it tried to take then.
 	Terms [2]uint64 `json:"terms,omitzero"`
 	// Tried holds the numbers of earlier tries, the newest last: the term record of a process that was killed may
 	// arrive later, and is this exchange's.
-	Tried []uint64 `json:"tried,omitempty"`
-	// Resealing means that new files of the accounts, sealed with SealedWith, have to replace the old ones (reseal.go).
-	Resealing bool       `json:"resealing,omitempty"`
+	Tried     []uint64   `json:"tried,omitempty"`
 	Incidents []Incident `json:"incidents"` // newest first
-	// Market is what the last process retained of the market. The stored state depends on it, so an offline
-	// verification needs it.
-	Market marketdata.Options `json:"market"`
 }
 
 // KeepTerm stores the number of the term that the stream's end has, and of the term that this exchange tries to take.
@@ -106,12 +100,8 @@ const maxIncidents = 50
 func ReadMeta(path string) (Meta, error) {
 	d := Dir{path: path, fsys: vfs.OS{}}
 	err := d.load()
-	switch {
-	case err != nil:
-	case d.fresh:
+	if err == nil && d.fresh {
 		err = fmt.Errorf("data directory: %s: %w", d.Sub("meta.json"), fs.ErrNotExist)
-	default:
-		err = d.meta.settled(path)
 	}
 	return d.meta, err
 }
@@ -206,7 +196,7 @@ func (d *Dir) change(f func(m *Meta)) error {
 }
 
 // atStart changes the Meta for a start, as change does. Where the directory cannot be written, a start goes on, so that
-// a full disk does not end the reads: the change stays in memory, and the logs take no record until Settle has stored
+// a full disk does not end the reads: the change stays in memory, and the log takes no record until Settle has stored
 // it. An empty directory has nothing to read, so there the error ends the start.
 func (d *Dir) atStart(f func(m *Meta)) error {
 	err := d.change(f)
@@ -220,7 +210,7 @@ func (d *Dir) atStart(f func(m *Meta)) error {
 	return nil
 }
 
-// Unsaved returns why the directory does not have what the start has noted, so that the logs take no records; nil: it
+// Unsaved returns why the directory does not have what the start has noted, so that the log takes no records; nil: it
 // has all. Any goroutine may call it.
 func (d *Dir) Unsaved() error {
 	if err := d.unsaved.Load(); err != nil {

@@ -41,25 +41,17 @@ func newOrigin(o Options) origin {
 	return begun
 }
 
-// storeDirs names the directories of the stores.
-var storeDirs = []string{"engine", "accounts"}
-
 // used reports whether the directory holds a market, or once did. A start that fails because its port
-// is in use creates no store.
+// is in use creates no log.
 func (d *Dir) used() (bool, error) {
-	if len(d.meta.Logs) > 0 {
+	if d.meta.End != (LogEnd{}) {
 		return true, nil
 	}
-	for _, name := range storeDirs {
-		names, err := d.fsys.List(d.Sub(name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("data directory: %w", err)
-		}
-		if len(names) > 0 {
-			return true, nil
-		}
+	names, err := d.fsys.List(d.Sub(LogName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("data directory: %w", err)
 	}
-	return false, nil
+	return len(names) > 0, nil
 }
 
 // checkOrigin compares the settings of this start with the directory's origin, whose Seed and Backfill apply. It adds

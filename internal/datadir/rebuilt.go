@@ -8,17 +8,15 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/marketdata"
 )
 
-// Rebuilt describes a directory whose logs were written from another copy of their records.
+// Rebuilt describes a directory whose log was written from another copy of its records.
 type Rebuilt struct {
 	wal.Identity
-	CreatedNs  int64  // process clock, the time at which the exchange began
-	Seed       uint64 // of the simulated market and the ledger
-	SealedWith string // id of the key that seals the secrets; empty: they are plain
-	Logs       map[string]wal.Position
-	Market     marketdata.Options
+	CreatedNs  int64        // process clock, the time at which the exchange began
+	Seed       uint64       // of the simulated market and the ledger
+	SealedWith string       // id of the key that seals the secrets; empty: they are plain
+	End        wal.Position // of the log
 	// Epoch is the epoch that the next start continues, as the writer with the number Term; empty: it begins one.
 	Epoch string
 	Term  uint64
@@ -29,12 +27,10 @@ func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
 	m := Meta{
 		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,
 		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: clockReal},
-		Clean:  true, SealedWith: r.SealedWith, Market: r.Market,
+		Clean:  true, SealedWith: r.SealedWith,
 		Epoch: r.Epoch, Terms: [2]uint64{r.Term, r.Term},
 	}
-	for name, at := range r.Logs {
-		m.note(name, at)
-	}
+	m.note(r.End)
 	text, err := m.Restored(now, message)
 	if err == nil {
 		err = replaceFile(vfs.OS{}, path, filepath.Join(path, "meta.json"), text)

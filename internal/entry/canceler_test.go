@@ -26,16 +26,6 @@ func newGuarded(t *testing.T) *guarded {
 	return r
 }
 
-// change carries out a command of the accounts at the clock's time.
-func (r *guarded) change(cmd accounts.Command) (accounts.Result, error) {
-	rec, err := r.state.Plan(r.Clock.NowNs(), cmd)
-	if err != nil {
-		return accounts.Result{}, err
-	}
-	defer r.state.Publish()
-	return r.state.Apply(&rec), nil
-}
-
 func (r *guarded) halt(u engine.AccountID, halted bool) {
 	r.do(accounts.Command{Kind: accounts.SetHalt, User: uint32(u), Halted: halted})
 }

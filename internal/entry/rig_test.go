@@ -1,7 +1,6 @@
 package entry_test
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"tickhive/accounts"
@@ -9,7 +8,9 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
+	"tickhive/internal/machine"
 	"tickhive/internal/markettest"
+	"tickhive/internal/seal"
 	"tickhive/marketdata"
 )
 
@@ -19,6 +20,7 @@ type rig struct {
 	t     testing.TB
 	loop  *markettest.Loop
 	state *accounts.State
+	shown *machine.Shown
 	e     *entry.Entry
 
 	before func() // runs once, ahead of the next batch
@@ -49,8 +51,9 @@ func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{
 		Market: markettest.New(marketdata.Options{}), t: t,
-		state: accounts.New(accounts.Options{Random: rand.NewChaCha8([32]byte{1})}),
 	}
+	whole := machine.New(machine.Options{Core: r.Core, Feed: r.Feed, Secrets: &seal.Key{}})
+	r.state, r.shown = whole.Money, machine.NewShown(whole)
 	var err error
 	r.e, err = entry.New(entry.Options{
 		Exchange: r, Core: r.Core, History: r.Feed.History(), Board: r.Feed.Board(), Clock: r.Clock,
@@ -58,13 +61,13 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.e.Attach(r.state, r.state.Shown())
+	r.e.Attach(r.state, r.shown.Accounts)
 	t.Cleanup(func() { // after the loop's end
 		if err := r.state.Check(); err != nil {
 			t.Errorf("the accounts do not add up: %v", err)
 		}
 	})
-	r.loop = r.Run(t, sequencer.LoopOptions{Sinks: []sequencer.Sink{accounts.Sink{State: r.state}, r.Feed.Sink()}})
+	r.loop = r.Run(t, sequencer.LoopOptions{Parts: r.shown, Sinks: []sequencer.Sink{r.Feed.Sink()}})
 	r.pair("BTC_USDT", 2, 4)
 	return r
 }
@@ -85,12 +88,24 @@ func (r *rig) command(cmd engine.Command) engine.Reason {
 
 func (r *rig) do(cmd accounts.Command) accounts.Result {
 	r.t.Helper()
-	rec, err := r.state.Plan(markettest.StartNs, cmd)
+	res, err := r.change(cmd)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer r.state.Publish()
-	return r.state.Apply(&rec)
+	return res
+}
+
+// change carries out a command of the accounts.
+func (r *rig) change(cmd accounts.Command) (accounts.Result, error) {
+	if refused := cmd.Check(); refused != nil {
+		return accounts.Result{}, refused
+	}
+	b := sequencer.OtherBatch(machine.OfAccounts(&cmd, nil), sequencer.Written)
+	if err := r.loop.Submit(b); err != nil {
+		return accounts.Result{}, err
+	}
+	done := b.Result.(*machine.Result)
+	return done.Accounts, done.Refused
 }
 
 // user returns the account of a new user with these balances.
@@ -116,7 +131,7 @@ func (r *rig) deposit(account engine.AccountID, currency, amount string) {
 
 // balance returns "free held" of an account.
 func (r *rig) balance(account engine.AccountID, currency string) string {
-	b := r.state.Shown().Balance(uint32(account), currency)
+	b := r.shown.Accounts.Balance(uint32(account), currency)
 	text := fixed.AppendShortest192(nil, b.Free.Wide(), fixed.Scale)
 	return string(fixed.AppendShortest192(append(text, ' '), b.Held.Wide(), fixed.Scale))
 }

@@ -1,57 +1,45 @@
 package exchange
 
 import (
-	"errors"
+	"crypto/rand"
 	"fmt"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
-	"tickhive/internal/wal"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
+	"tickhive/internal/seal"
 )
 
-// accountSide is the accounts part of an exchange. A nil accountSide has not been recovered.
+// accountSide carries out the commands of the accounts on the loop, and shows them. A nil accountSide has not been
+// recovered.
 type accountSide struct {
-	store *accounts.Store
-	state *accounts.State
-	view  *accounts.Shown // of state
-	shown *shownAccounts  // nil: readers see state
-	rates accounts.Config // the referral rates that are effective
+	gate    *sequencer.Gate
+	secrets *seal.Key
+	wait    sequencer.Mark  // of an answer
+	state   *accounts.State // decides
+	view    *accounts.Shown // what readers see
 }
 
-// beginAccounts starts the store of the recovered accounts.
-func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
-	store, err := log.Begin()
-	if err != nil {
-		return nil, fmt.Errorf("accounts: %w", err)
+// do carries out a command, and returns when it is as safe as its answer says and readers see it. Until the loop has
+// applied it, no order on its way takes the money or the room that it needs.
+func (a *accountSide) do(cmd accounts.Command) (accounts.Result, error) {
+	if refused := cmd.Check(); refused != nil {
+		return accounts.Result{}, refused
 	}
-	return &accountSide{store: store, state: log.State(), view: log.State().Shown()}, nil
-}
-
-// setRates submits the configured referral rates unless they are effective already.
-func (a *accountSide) setRates(want accounts.Config) error {
-	a.rates = want
-	if cmd, due := a.state.RatesCommand(want); due {
-		if _, err := a.store.Do(cmd); err != nil {
-			return fmt.Errorf("accounts: referral rates: %w", err)
-		}
+	aside, refused := a.state.SetAside(&cmd)
+	if refused != nil {
+		return accounts.Result{}, refused
 	}
-	return nil
-}
-
-// failed returns the reason why the accounts accept no more changes, or nil.
-func (a *accountSide) failed() error {
-	if a == nil {
-		return nil
+	defer aside.Release() // where it was not applied
+	b := sequencer.OtherBatch(machine.OfAccounts(&cmd, a.secrets), a.wait)
+	b.Decided = func(int, *engine.Command, []engine.Event) { aside.Release() }
+	if err := a.gate.Submit(b); err != nil {
+		return accounts.Result{}, err
 	}
-	return a.store.Health()
-}
-
-// checkpoint takes a snapshot of the accounts. A segment of the market's journal can be removed only when a
-// snapshot of the accounts covers it. checkpoint first writes a record with the effective referral rates,
-// because without a new record no snapshot would be taken.
-func (a *accountSide) checkpoint() error {
-	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
-	return errors.Join(err, a.store.SnapshotSoon())
+	res := b.Result.(*machine.Result)
+	return res.Accounts, res.Refused
 }
 
 // UnlimitedAccount returns the unlimited, fee-free account with this nickname and creates it if it does not
@@ -64,14 +52,14 @@ func (x *Running) UnlimitedAccount(nickname string) (engine.AccountID, error) {
 		}
 	}
 	unlimited := true
-	res, err := a.store.Do(accounts.Command{
+	res, err := a.do(accounts.Command{
 		Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{Nickname: &nickname, Unlimited: &unlimited},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("accounts: %w", err)
 	}
 	free := true
-	_, err = a.store.Do(accounts.Command{
+	_, err = a.do(accounts.Command{
 		Kind: accounts.PatchUser, User: res.User.Number, Profile: accounts.ProfilePatch{NoTradeCommissions: &free},
 	})
 	if err != nil {
@@ -80,15 +68,15 @@ func (x *Running) UnlimitedAccount(nickname string) (engine.AccountID, error) {
 	return engine.AccountID(res.User.Number), nil
 }
 
-// close takes a last snapshot, which shortens the next replay, and closes the store. The
-// engine's loop must have stopped and its journal must be durable.
-func (a *accountSide) close() error {
-	if a == nil {
-		return nil
+// newKey creates a key of a user that trades and makes further keys.
+func (x *Running) newKey(user uint32, name string) (accounts.Result, error) {
+	random := x.o.Machine.Random
+	if random == nil {
+		random = rand.Reader
 	}
-	err := a.store.Snapshot()
-	if errors.Is(err, wal.ErrClosed) {
-		return nil
+	key, err := auth.Draw(random, auth.KeyRequest{Name: name, CanTrade: true, CanManageKeys: true})
+	if err != nil {
+		return accounts.Result{}, err
 	}
-	return errors.Join(err, a.store.Close())
+	return x.accounts.do(accounts.Command{Kind: accounts.CreateKey, User: user, Key: key})
 }

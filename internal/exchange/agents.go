@@ -3,7 +3,6 @@ package exchange
 import (
 	"fmt"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"tickhive/engine"
@@ -20,35 +19,33 @@ import (
 // become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 
-// agentSide carries out the commands of launchpad and hive on the loop, and shows their states. The loop's goroutine
-// owns the states; any goroutine may call the methods of agents.Exchange.
+// agentSide carries out the commands of launchpad and hive on the loop. Any goroutine may call the methods of
+// agents.Exchange.
 type agentSide struct {
 	gate  *sequencer.Gate
 	clock clock.Clock
-	state *machine.State
-	shown atomic.Pointer[agentViews]
+	wait  sequencer.Mark // of an answer
+	state *machine.State // the loop's goroutine owns it
+	shown *machine.Shown
 	fresh bool // this process begins the ledger
 
 	residents *residentSource // nil: nothing is simulated
 }
 
-// agentViews is what readers see, at one record.
-type agentViews struct {
-	ledger *launchpad.View
-	hive   *hive.View
-}
-
-// openAgents shows the recovered states of launchpad and hive.
-func (r *restored) openAgents(state *machine.State) (*agentSide, error) {
-	a := &agentSide{gate: &r.front.gate, clock: r.clock, state: state, fresh: !state.Ledger.Begun()}
-	a.publish()
+// openAgents lets the handlers reach launchpad and hive.
+func (r *restored) openAgents() error {
+	a := &agentSide{
+		gate: &r.front.gate, clock: r.clock, wait: r.o.waits(), state: r.state, shown: r.shown,
+		fresh: !r.state.Ledger.Begun(),
+	}
 	if r.sim != nil {
 		if err := r.simulateResidents(a); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	r.agents = a
 	r.front.agents.Open(a)
-	return a, nil
+	return nil
 }
 
 // simulateResidents makes the residents of a simulated market. In a new directory with a backfill they have lived for
@@ -68,26 +65,19 @@ func (r *restored) simulateResidents(a *agentSide) (err error) {
 	return err
 }
 
-// publish shows the present states. No loop runs, or its goroutine calls it.
-func (a *agentSide) publish() { a.shown.Store(a.views()) }
-
-func (a *agentSide) views() *agentViews {
-	return &agentViews{a.state.Ledger.View(), a.state.Hive.View()}
-}
-
 // Views returns the state that readers see.
 func (a *agentSide) Views() (*launchpad.View, *hive.View) {
-	v := a.shown.Load()
-	return v.ledger, v.hive
+	v := a.shown.Views()
+	return v.Ledger, v.Hive
 }
 
 // DoLaunchpad carries out a command of the launchpad. A recorded refusal (an injected fault) is the error.
 func (a *agentSide) DoLaunchpad(cmd launchpad.Command) (res launchpad.Result, err error) {
-	c := &agentCommand{a: a, ledger: cmd}
-	if err = a.gate.Submit(sequencer.OtherBatch(c, sequencer.Synced)); err != nil {
+	done, err := a.do(machine.OfLaunchpad(cmd))
+	if err != nil {
 		return res, err
 	}
-	if res = *c.done.Ledger; res.Refused != nil {
+	if res = done.Ledger; res.Refused != nil {
 		err = res.Refused
 	}
 	return res, err
@@ -95,27 +85,36 @@ func (a *agentSide) DoLaunchpad(cmd launchpad.Command) (res launchpad.Result, er
 
 // DoHive carries out a command of the hive.
 func (a *agentSide) DoHive(cmd hive.Command) (res hive.Result, err error) {
-	c := &agentCommand{a: a, hive: cmd}
-	if err = a.gate.Submit(sequencer.OtherBatch(c, sequencer.Synced)); err != nil {
+	done, err := a.do(machine.OfHive(cmd))
+	if err != nil {
 		return res, err
 	}
-	return *c.done.Hive, nil
+	return done.Hive, nil
+}
+
+func (a *agentSide) do(rec *engine.OtherRecord) (*machine.Result, error) {
+	b := sequencer.OtherBatch(rec, a.wait)
+	if err := a.gate.Submit(b); err != nil {
+		return nil, err
+	}
+	res := b.Result.(*machine.Result)
+	return res, res.Refused
 }
 
 // begin begins launchpad and hive in a new exchange, where their genesis is the time of the first record, and carries
 // out what has become due while no loop ran.
 func (a *agentSide) begin(loop *sequencer.Loop, seed uint64) error {
 	for {
-		var next *agentCommand
+		var next *engine.OtherRecord
 		if err := loop.Query(func() {
-			switch {
+			switch due := a.state.NextNs(); {
 			case !a.state.Ledger.Begun():
-				next = &agentCommand{a: a, ledger: launchpad.Begin{Seed: seed}}
+				next = machine.OfLaunchpad(launchpad.Begin{Seed: seed})
 			case !a.state.Hive.Begun():
 				v := a.state.Ledger.View()
-				next = &agentCommand{a: a, hive: hive.Begin{Seed: v.Seed(), GenesisNs: v.GenesisNs()}}
-			default:
-				next = a.due(a.clock.NowNs())
+				next = machine.OfHive(hive.Begin{Seed: v.Seed(), GenesisNs: v.GenesisNs()})
+			case due != 0 && due <= a.clock.NowNs():
+				next = a.state.DueRecord()
 			}
 		}); err != nil || next == nil {
 			return err
@@ -126,103 +125,33 @@ func (a *agentSide) begin(loop *sequencer.Loop, seed uint64) error {
 	}
 }
 
-// agentCommand is a command of launchpad or hive in the loop; the other one is nil.
-type agentCommand struct {
-	a      *agentSide
-	ledger launchpad.Command
-	hive   hive.Command
-	dueNs  int64 // of what time alone makes due; 0: a command of a client
-
-	done  machine.Outcome
-	after *agentViews
-}
-
-// Due returns what is due by nowNs.
-func (c *agentCommand) Due(nowNs int64) sequencer.Other {
-	if c.dueNs != 0 {
-		return nil
-	}
-	if due := c.a.due(nowNs); due != nil {
-		return due
-	}
-	return nil
-}
-
-// due returns the next change that time alone makes up to nowNs, nil if there is none.
-func (a *agentSide) due(nowNs int64) *agentCommand {
-	switch next := a.state.NextNs(); {
-	case next == 0 || next > nowNs:
-		return nil
-	case next == a.state.Ledger.NextNs():
-		return &agentCommand{a: a, ledger: launchpad.Tick{}, dueNs: next}
-	default:
-		return &agentCommand{a: a, hive: hive.Tick{}, dueNs: next}
-	}
-}
-
-// Plan plans the command. What is due is planned at the time when it is due.
-func (c *agentCommand) Plan(nowNs int64) (*engine.OtherRecord, error) {
-	if c.dueNs != 0 {
-		nowNs = c.dueNs
-	}
-	if c.ledger != nil {
-		rec, err := c.a.state.Ledger.Plan(nowNs, c.ledger)
-		if err != nil {
-			return nil, err
-		}
-		return &engine.OtherRecord{Part: uint8(machine.Launchpad), Record: launchpad.AppendRecord(nil, &rec)}, nil
-	}
-	rec, err := c.a.state.Hive.Plan(nowNs, c.hive)
-	if err != nil {
-		return nil, err
-	}
-	return &engine.OtherRecord{Part: uint8(machine.Hive), Record: hive.AppendRecord(nil, &rec)}, nil
-}
-
-// Apply applies the record.
-func (c *agentCommand) Apply(rec *engine.OtherRecord) {
-	var err error
-	if c.done, err = c.a.state.ApplyOther(rec); err != nil {
-		panic("BUG: exchange: a record that was just planned: " + err.Error())
-	}
-	c.after = c.a.views()
-}
-
-// Show shows the state after the command.
-func (c *agentCommand) Show() { c.a.shown.Store(c.after) }
-
 // retryDue is the pause after which what is due is tried again, when it could not be written.
 const retryDue = 250 * time.Millisecond
 
 // dueSource carries out what time alone makes due in launchpad and hive.
 type dueSource struct {
 	a       *agentSide
-	retryNs int64 // not before; 0: at any time
+	tried   uint64 // records of launchpad and hive that were applied when it acted last
+	retryNs int64  // when it acts again if the disk has refused that record
 }
 
 // NextNs returns when the next change is due.
 func (s *dueSource) NextNs() int64 {
 	next := s.a.state.NextNs()
-	if next == 0 {
+	switch {
+	case next == 0:
 		return step.Never
+	case s.retryNs != 0 && s.tried == s.a.state.Agents() && !s.a.clock.Virtual():
+		return max(next, s.retryNs)
 	}
-	return max(next, s.retryNs)
+	return next
 }
 
-// Do carries out what is due at nowNs.
-func (s *dueSource) Do(nowNs int64, do func(sequencer.Other)) {
-	s.retryNs = 0
-	c := s.a.due(nowNs)
-	if c == nil {
-		return
-	}
-	if do(c); c.after == nil && !s.a.clock.Virtual() { // refused: the disk is full
-		s.retryNs = s.a.clock.NowNs() + int64(retryDue)
-	}
+// Act carries out what is due at nowNs.
+func (s *dueSource) Act(_ int64, dst []engine.Command) []engine.Command {
+	s.tried, s.retryNs = s.a.state.Agents(), s.a.clock.NowNs()+int64(retryDue)
+	return append(dst, sequencer.OtherCommand(s.a.state.DueRecord()))
 }
-
-// Act is not called.
-func (s *dueSource) Act(int64, []engine.Command) []engine.Command { return nil }
 
 // Skip does nothing: what is due stays due.
 func (s *dueSource) Skip(int64) {}
@@ -249,35 +178,19 @@ func (s *residentSource) NextNs() int64 {
 	return s.nextNs
 }
 
-// Do carries out a step. Refusals are expected and ignored.
-func (s *residentSource) Do(nowNs int64, do func(sequencer.Other)) {
+// Act carries out a step. Refusals are expected and ignored.
+func (s *residentSource) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	s.lastNs, s.nextNs = nowNs, 0
-	v := s.a.views()
-	for _, one := range s.sim.Act(nowNs, v.ledger, v.hive) {
+	ledger, swarm := s.a.state.Ledger.View(), s.a.state.Hive.View()
+	for _, one := range s.sim.Act(nowNs, ledger, swarm) {
 		if one.Ledger == nil {
-			do(&agentCommand{a: s.a, hive: s.counted(one.Hive, do)})
+			dst = append(dst, sequencer.OtherCommand(machine.OfHive(one.Hive)))
 		} else {
-			do(&agentCommand{a: s.a, ledger: one.Ledger})
+			dst = append(dst, sequencer.OtherCommand(machine.OfLaunchpad(one.Ledger)))
 		}
 	}
+	return dst
 }
-
-// counted gives a proposal the ledger's checkpoint, as the service of the routes does.
-func (s *residentSource) counted(cmd hive.Command, do func(sequencer.Other)) hive.Command {
-	p, ok := cmd.(hive.Propose)
-	t, known := s.a.state.Ledger.View().ByNFT(p.TokenID)
-	if !ok || !known {
-		return cmd
-	}
-	c := &agentCommand{a: s.a, ledger: launchpad.Checkpoint{Token: t.No}}
-	if do(c); c.done.Ledger != nil {
-		p.Checkpoint, p.CheckpointEndSec = c.done.Ledger.Checkpoint, c.done.Ledger.EndSec
-	}
-	return p
-}
-
-// Act is not called.
-func (s *residentSource) Act(int64, []engine.Command) []engine.Command { return nil }
 
 // Skip leaves the steps out up to nowNs.
 func (s *residentSource) Skip(nowNs int64) { s.lastNs, s.nextNs = max(s.lastNs, nowNs), 0 }

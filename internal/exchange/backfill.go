@@ -130,9 +130,5 @@ func (r *restored) keepBackfill() error {
 	if err := r.journal.writer.EndBulk(); err != nil {
 		return err
 	}
-	// The accounts' snapshot comes first: a start uses a snapshot of the market only if the accounts have reached it.
-	if err := r.accounts.store.Snapshot(); err != nil {
-		return err
-	}
 	return r.lastSnapshot(0)
 }

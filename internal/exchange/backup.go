@@ -9,7 +9,6 @@ import (
 
 	"tickhive/internal/backup"
 	"tickhive/internal/datadir"
-	"tickhive/internal/mirror"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/server/admin"
@@ -37,42 +36,17 @@ func (f *front) backup() (body io.ReadCloser, size int64, refused *refuse.Refusa
 	if !f.backups.busy.CompareAndSwap(false, true) {
 		return nil, 0, refuse.New(refuse.Conflict, "", "A backup is under way: wait for its end.")
 	}
-	var logs copies
-	end := func() error {
-		defer f.backups.busy.Store(false)
-		return logs.close()
-	}
-	r, err := x.copyLogs(&logs)
+	r, c, err := x.copyLog()
 	if err != nil {
-		err = errors.Join(err, end())
+		f.backups.busy.Store(false)
 		f.log.Error("backup failed", "error", err)
 		return nil, 0, refuse.Later(1, "The backup cannot be taken now: %s.", err)
 	}
+	end := func() error {
+		defer f.backups.busy.Store(false)
+		return c.Close()
+	}
 	return backupBody{r, end}, r.Size(), nil
-}
-
-// copies holds the copies of the four logs, in the order in which Mark is called.
-type copies []logCopy
-
-type logCopy struct {
-	name string
-	*wal.Copy
-}
-
-func (c copies) close() error {
-	var errs []error
-	for _, l := range c {
-		errs = append(errs, l.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// logs returns the logs of a stored exchange, in the order of stream.Log.
-func (x *restored) logs() []mirror.NamedLog {
-	return []mirror.NamedLog{
-		{Name: "engine", Log: x.journal.log},
-		{Name: "accounts", Log: x.accounts.store.Log()},
-	}
 }
 
 // logStats returns the figures of the logs, none before the loop runs.
@@ -81,69 +55,58 @@ func (f *front) logStats() (out []admin.LogStat) {
 	if x == nil || x.journal == nil {
 		return nil
 	}
-	for _, l := range x.logs() {
-		s := admin.LogStat{
-			Log: l.Name, Bytes: l.Log.BytesWritten(), Last: l.Log.LastSeq(), Durable: l.Log.DurableSeq(),
-			Figures: wal.FiguresOf(l.Log), Replay: l.Log.BytesSince(wal.NewestSnapshot(l.Log)),
-		}
-		if l.Name == "engine" {
-			s.SnapshotFailures = x.snapshots.failed.Load() // also those that fail before anything is written
-		}
-		for _, seg := range l.Log.Segments() {
-			s.Segments++
-			s.DiskBytes += seg.Bytes
-		}
-		out = append(out, s)
+	log := x.journal.log
+	s := admin.LogStat{
+		Log: "engine", Bytes: log.BytesWritten(), Last: log.LastSeq(), Durable: log.DurableSeq(),
+		Figures: wal.FiguresOf(log), Replay: log.BytesSince(wal.NewestSnapshot(log)),
 	}
-	return out
+	s.SnapshotFailures = x.snapshots.failed.Load() // also those that fail before anything is written
+	for _, seg := range log.Segments() {
+		s.Segments++
+		s.DiskBytes += seg.Bytes
+	}
+	return []admin.LogStat{s}
 }
 
-// copyLogs returns a backup at one point in time. The loop stands between two commands while the ends of the logs
-// are marked, so the market's journal ends with what the accounts have folded. The accounts are marked before the
-// journal that their records refer to: every record that a marked record needs is in the backup, and so is everything
-// that was acknowledged before.
-//
-// The snapshots are opened in the opposite order and before the marks: the accounts' snapshot reflects the market at
-// least up to the market's older snapshot, as in the directory.
-func (x *Running) copyLogs(logs *copies) (*backup.Reader, error) {
-	for _, l := range x.logs() {
-		c, err := wal.BeginCopy(l.Log)
-		if err != nil {
-			return nil, err
-		}
-		*logs = append(*logs, logCopy{l.Name, c})
+// copyLog returns a backup at one point in time: the loop stands between two commands while the end of the log is
+// marked.
+func (x *Running) copyLog() (*backup.Reader, *wal.Copy, error) {
+	c, err := wal.BeginCopy(x.journal.log)
+	if err != nil {
+		return nil, nil, err
 	}
+	r, err := x.backupOf(c)
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return r, c, nil
+}
+
+func (x *Running) backupOf(c *wal.Copy) (*backup.Reader, error) {
 	var clockNs int64
 	if err := x.loop.Query(func() {
 		clockNs = x.data.ClockNs()
-		for i := len(*logs) - 1; i >= 0; i-- {
-			(*logs)[i].Mark()
-		}
+		c.Mark()
 	}); err != nil {
-		return nil, fmt.Errorf("mark the end of the logs: %w", err)
+		return nil, fmt.Errorf("mark the end of the log: %w", err)
 	}
-	ends := map[string]wal.Position{}
-	var files []backup.File
-	for _, l := range *logs {
-		if err := l.Sync(); err != nil {
-			return nil, err
-		}
-		list, at, err := l.Files()
-		if err != nil {
-			return nil, err
-		}
-		ends[l.name] = at
-		for _, f := range list {
-			files = append(files, backup.File{Name: path.Join(l.name, f.Name), Size: f.Size, Open: f.Open})
-		}
+	if err := c.Sync(); err != nil {
+		return nil, err
 	}
-	meta, clock, err := datadir.Backup(x.data, ends, clockNs)
+	list, end, err := c.Files()
 	if err != nil {
 		return nil, err
 	}
-	first := []backup.File{backup.Bytes(backup.MetaName, meta)}
-	if clock != nil {
-		first = append(first, backup.Bytes("CLOCK", clock))
+	meta, clock, err := datadir.Backup(x.data, end, clockNs)
+	if err != nil {
+		return nil, err
 	}
-	return backup.NewReader(append(first, files...))
+	files := []backup.File{backup.Bytes(backup.MetaName, meta)}
+	if clock != nil {
+		files = append(files, backup.Bytes("CLOCK", clock))
+	}
+	for _, f := range list {
+		files = append(files, backup.File{Name: path.Join("engine", f.Name), Size: f.Size, Open: f.Open})
+	}
+	return backup.NewReader(files)
 }

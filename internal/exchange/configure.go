@@ -8,9 +8,12 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// configure adds the configured assets and pairs that do not exist yet. Existing ones keep
-// their settings.
+// configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings. A node that
+// has taken over adds none: it goes on with the market of its writer.
 func (r *restored) configure(loop *sequencer.Loop) error {
+	if r.o.Stream.Handover != nil {
+		return nil
+	}
 	root := r.feed.Board().Load()
 	var b sequencer.Batch
 	var differ []string

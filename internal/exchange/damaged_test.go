@@ -8,14 +8,14 @@ import (
 	"tickhive/internal/exchange/exchangetest"
 )
 
-// A start that passes a damaged snapshot of the market over says so and sets it aside, so that it is
+// A start that passes a damaged snapshot over says so and sets it aside, so that it is
 // not counted as one of the two retained ones. The state is the same.
 func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.SnapshotBytes, o.Journal.KeepAll = 4096, true
 	first := exchangetest.Start(t, o)
 	first.Pair("BTC_USDT")
-	for len(exchangetest.Files(t, o.Dir, "engine/*.snap")) < 2 || !first.AccountsReflect(first.Covered()) {
+	for len(exchangetest.Files(t, o.Dir, "engine/*.snap")) < 2 {
 		first.Limit("BTC_USDT", "buy", "1", "1")
 	}
 	hash := first.Hash()

@@ -5,7 +5,6 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -78,7 +77,7 @@ const demoFunds = 10_000
 // doAll applies commands one after the other.
 func (a *accountSide) doAll(cmds ...accounts.Command) error {
 	for _, cmd := range cmds {
-		if _, err := a.store.Do(cmd); err != nil {
+		if _, err := a.do(cmd); err != nil {
 			return err
 		}
 	}
@@ -165,9 +164,7 @@ func (x *Running) demoKey() error {
 			return nil
 		}
 	}
-	res, err := x.accounts.store.Do(accounts.Command{
-		Kind: accounts.CreateKey, User: 1, Key: auth.KeyRequest{Name: demoKeyName, CanTrade: true, CanManageKeys: true},
-	})
+	res, err := x.newKey(1, demoKeyName)
 	if err != nil {
 		return fmt.Errorf("demo key: %w", err)
 	}

@@ -1,4 +1,4 @@
-// Package exchange assembles a whole exchange: clock, core, feed, loop, journal, stores, sources, handlers and
+// Package exchange assembles a whole exchange: clock, state, feed, loop, journal, sources, handlers and
 // listeners.
 //
 // Its phases are types, so that a half-built exchange cannot be named:
@@ -8,7 +8,7 @@
 //	                    +--------- Stop ------+------- Stop ------+--> directory closed
 //
 //	Opened      directory locked, handlers built, listeners open; the market is empty
-//	Recovered   every log read to its end: market, accounts, launchpad, hive; no loop runs
+//	Recovered   the log read to its end: market, accounts, launchpad, hive; no loop runs
 //	Running     the loop runs; configured pairs and demo data are there
 //	Following   in place of Running: no loop runs, the records come from a stream (Follow)
 //
@@ -19,7 +19,7 @@
 //
 //  1. A field belongs to the type of the first phase that has it, and is not changed by handlers.
 //  2. After an error Recover leaves nothing open; the caller stops the Opened.
-//  3. Stop of a phase ends from the outside in: sockets, listeners, snapshots, loop, stores, journal, directory.
+//  3. Stop of a phase ends from the outside in: sockets, listeners, snapshots, loop, journal, directory.
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
 //  5. With Machine.Driver nothing has a goroutine: the driver steps the components (internal/vopr).
 //

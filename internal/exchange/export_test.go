@@ -3,6 +3,10 @@ package exchange
 import (
 	"context"
 	"errors"
+
+	"tickhive/accounts"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
 )
 
 // Stopping returns a channel that is closed when a stop waits for the snapshot under way.
@@ -11,8 +15,24 @@ func (x *Running) Stopping() <-chan struct{} { return x.snapshots.stop }
 // Covered returns the position of the market's newest snapshot.
 func (x *Running) Covered() uint64 { return x.snapshots.keeper.Covered() }
 
-// AccountsReflect reports whether every retained snapshot of the accounts reflects the position pos.
-func (x *Running) AccountsReflect(pos uint64) bool { return x.accounts.store.RetainFrom() > pos }
+// Snapshot takes a snapshot of the present state.
+func (x *Running) Snapshot() error { return x.snapshots.keeper.Snapshot() }
+
+// OwnHash returns the hash of the state that decides. No follower computes it.
+func (x *Running) OwnHash() (h machine.StateHash, err error) {
+	err = x.loop.Query(func() { h = x.state.Hash() })
+	return h, err
+}
+
+// DoAccounts carries out a command of the accounts, as the handlers do.
+func (x *Running) DoAccounts(cmd accounts.Command) (accounts.Result, error) {
+	return x.accounts.do(cmd)
+}
+
+// SubmitAccounts carries out a command of the accounts, and waits for a mark alone.
+func (x *Running) SubmitAccounts(cmd accounts.Command, wait sequencer.Mark) error {
+	return x.loop.Submit(sequencer.OtherBatch(machine.OfAccounts(&cmd, x.secrets), wait))
+}
 
 // Incidents returns the number of incidents on the status page.
 func (x *Running) Incidents() int { return len(x.data.Incidents()) }

@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/wal"
 	"tickhive/server/public"
 )
 
@@ -56,18 +57,16 @@ func (o *Options) epoch() string {
 // the methods.
 type Following struct {
 	*restored
-	reader *stream.Reader
-	sinks  []sequencer.Sink
-	shown  int64 // the newest published time
+	reader  *stream.Reader
+	sinks   []sequencer.Sink
+	shownNs int64 // the newest published time
 
-	mu     sync.Mutex     // held while a message is executed
-	market *machine.State // with the states of the stores
-
+	mu       sync.Mutex // held while a message is executed
 	changes  node.ViewChanges
 	sentNs   atomic.Int64  // of the last message that counts
 	heardNs  atomic.Int64  // when it arrived, by the machine's clock
 	read     atomic.Uint64 // number of the last message that was read
-	chains   node.Chains   // of the logs; guarded by mu
+	end      wal.Position  // of the log; guarded by mu
 	info     termInfo      // of the newest term; guarded by mu
 	infoText []byte        // its bytes; guarded by mu
 	valid    uint64        // number of the last message that counts; guarded by mu
@@ -89,21 +88,17 @@ type Following struct {
 func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, error) {
 	y := &Following{
 		restored: r.restored, reader: stream.NewReader(r.begins(), node.Rules), ended: make(chan error, 1),
-		sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
+		sinks: []sequencer.Sink{r.feed.Sink(), r.front.hub},
 	}
-	o := machine.Options{
-		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed,
-		Sinks: []func([]engine.Event, uint64){r.front.hub.Fold}, Money: r.accounts.state,
-		Launchpad: r.o.Launchpad, Hive: r.o.Hive,
-	}
-	if r.o.Follow.Copy != nil {
-		o.Extras = r.extras() // a writer's simulated market has to know its orders
+	o := r.machineOptions()
+	o.Sinks = []func([]engine.Event, uint64){r.front.hub.Fold}
+	if r.o.Follow.Copy == nil {
+		o.Extras = nil // only a writer's simulated market has to know its orders
 	}
 	if err := y.exportTo(ctx, &o, last); err != nil {
 		return nil, err
 	}
-	y.market = machine.New(o)
-	r.agents.state = y.market // begin publishes it
+	r.state = machine.New(o)
 	if err := y.begin(r.from); err != nil {
 		return nil, err
 	}
@@ -249,16 +244,16 @@ func (y *Following) take(seq uint64, data []byte) error {
 		return err
 	}
 	executed := false
-	for at, record := range m.All() {
-		if err := y.execute(at, record); err != nil {
-			return fmt.Errorf("message %d, record %d of log %d: %w", seq, at.Pos, at.Log, err)
+	for pos, record := range m.All() {
+		if err := y.execute(pos, record); err != nil {
+			return fmt.Errorf("message %d, record %d: %w", seq, pos, err)
 		}
 		executed = true
 	}
 	if err := y.compare(&m); err != nil {
 		return err
 	}
-	y.chains.Take(&m)
+	y.end = node.NextEnd(y.end, &m)
 	if c := y.o.Follow.Copy; c != nil {
 		err := c.Take(&m)
 		if err == nil {
@@ -274,7 +269,7 @@ func (y *Following) take(seq uint64, data []byte) error {
 	}
 	y.publish(m.SentNs, executed)
 	y.term.Store(y.reader.State().Term)
-	y.position.Store(y.market.Pos)
+	y.position.Store(y.state.Pos)
 	y.sentNs.Store(m.SentNs)
 	y.changes.Tell()
 	return nil
@@ -282,39 +277,32 @@ func (y *Following) take(seq uint64, data []byte) error {
 
 // compare compares the market with the writer's digest, where the message carries the one of this position.
 func (y *Following) compare(m *stream.Message) error {
-	if m.DigestPos == 0 || m.DigestPos != y.market.Pos {
+	if m.DigestPos == 0 || m.DigestPos != y.state.Pos {
 		return nil
 	}
 	if own := machine.Digest(y.core); own != m.Digest {
 		return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer has %016x",
-			y.market.Pos, own, m.Digest)
+			y.state.Pos, own, m.Digest)
 	}
 	return nil
 }
 
-// execute executes a record, one of the accounts within the store that owns their state.
-func (y *Following) execute(at stream.Place, record []byte) (err error) {
-	rec := node.Record(at, record)
-	if rec.Log == machine.Journal {
-		if engine.IsSkip(record) {
-			return errSkips
-		}
-		return y.market.Apply(&rec)
+// execute executes a record.
+func (y *Following) execute(pos uint64, record []byte) error {
+	if engine.IsSkip(record) {
+		return errSkips
 	}
-	if rec.Payload, err = y.openAccountsRecord(record); err != nil {
-		return err
-	}
-	owned := y.accounts.store.WithState(func() { err = y.market.Apply(&rec) })
-	return errors.Join(owned, err)
+	rec := node.Record(pos, record)
+	return y.state.Apply(&rec)
 }
 
 // publish publishes the state after the executed records. The writer stamps no later command before sentNs, so a candle
 // that has ended by then is final. A pair with an unfinished command is not shown, and no time passes meanwhile.
 func (y *Following) publish(sentNs int64, executed bool) {
 	unfinished := y.core.AppendUnfinished(nil)
-	now := max(sentNs, y.market.LastNs, y.shown)
+	now := max(sentNs, y.state.LastNs, y.shownNs)
 	if len(unfinished) > 0 {
-		now = max(y.shown, min(now, y.market.LastNs))
+		now = max(y.shownNs, min(now, y.state.LastNs))
 	}
 	next := int64(1<<63 - 1)
 	for _, s := range y.sinks {
@@ -326,8 +314,8 @@ func (y *Following) publish(sentNs int64, executed bool) {
 	if !executed && next > now {
 		return
 	}
-	y.shown = now
-	y.agents.publish()
+	y.shownNs = now
+	y.shown.Follow()
 	for _, s := range y.sinks {
 		s.Publish(now)
 	}
@@ -344,8 +332,7 @@ func (y *Following) Admit() {
 func (y *Following) StateHash() (machine.StateHash, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	h := y.market.Hash()
-	return y.hashWith(h)
+	return y.state.Hash(), nil
 }
 
 func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 0) }

@@ -105,10 +105,11 @@ func newFront(b *base, room connLimits) (*front, error) {
 	}
 	f.market = public.New(hook(b.o.Hooks.Market, public.Options{
 		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
-		Commissions: commissions(b.o.Commissions),
+		Commissions: f.commissions, CommissionsVersion: f.commissionsVersion,
 	}))
 	if f.account, err = account.New(hook(b.o.Hooks.Account, account.Options{
 		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Random: b.o.Machine.Random,
 		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.market.Commissions, Ledger: f.agents,
 	})); err != nil {
 		return nil, err
@@ -313,8 +314,8 @@ func (f *front) accepts() []edge.AcceptStat {
 	return append(f.publicServer.Accepts(), f.internalServer.Accepts())
 }
 
-// stateHash returns the hash of the current state. With a journal a follower computes all but the
-// accounts', so that the loop does not stop; otherwise the loop computes it pair by pair, in parts.
+// stateHash returns the hash of the current state. With a journal a follower computes it, so that the loop does not stop;
+// otherwise the loop computes it, the market pair by pair in parts.
 func (f *front) stateHash(b *base) (h machine.StateHash, err error) {
 	if y := f.phase.Load().follows; y != nil {
 		return y.StateHash()
@@ -324,24 +325,14 @@ func (f *front) stateHash(b *base) (h machine.StateHash, err error) {
 	case x == nil:
 		return h, sequencer.ErrUnavailable
 	case x.snapshots != nil:
-		h, err = x.snapshots.keeper.Hash()
-	default:
-		if h.Market, err = machine.HashMarketOf(&f.gate, b.core, b.feed); err == nil {
-			err = f.gate.Query(func() { h.Others = x.state.HashOthers() })
-		}
+		return x.snapshots.keeper.Hash()
 	}
+	market, err := machine.HashMarketOf(&f.gate, b.core, b.feed)
 	if err != nil {
 		return h, err
 	}
-	return x.hashWith(h)
-}
-
-// hashWith adds the accounts to the hash of the other parts.
-func (r *restored) hashWith(h machine.StateHash) (machine.StateHash, error) {
-	err := r.accounts.store.WithState(func() {
-		h.Others[machine.Accounts] = machine.HashPart(r.accounts.state.AppendState(nil))
-	})
-	return machine.HashParts(h.Market, h.Others), err
+	err = f.gate.Query(func() { h = x.state.HashWith(market) })
+	return h, err
 }
 
 // user returns the level and the ledger address of an account.
@@ -374,11 +365,7 @@ func (g clockGate) AdvanceTo(ns int64) error {
 
 // attach passes the recovered accounts to the handlers.
 func (f *front) attach(h *Hooks, a *accountSide) {
-	s := account.Store{State: a.state, Do: f.settled(a)}
-	if a.shown != nil {
-		s.Shown = a.shown.state.Shown()
-	}
-	f.account.Attach(hook(h.Store, s))
+	f.account.Attach(hook(h.Store, account.Store{State: a.state, Shown: a.view, Do: a.do}))
 }
 
 // Public returns the public server, for its routes and counters.
@@ -401,6 +388,9 @@ func (b *base) Feed() *marketdata.Feed { return b.feed }
 
 // Loop returns the running loop.
 func (x *Running) Loop() *sequencer.Loop { return x.loop }
+
+// State returns the state that decides, at the last record. The loop's goroutine owns it.
+func (x *Running) State() *machine.State { return x.state }
 
 // Accounts returns the accounts.
 func (x *Running) Accounts() *accounts.State { return x.accounts.state }

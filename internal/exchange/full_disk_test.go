@@ -7,17 +7,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"tickhive/engine/sequencer"
+	"tickhive/hive"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/server/account"
+	"tickhive/launchpad"
 )
 
 // usedDisk returns a disk with an exchange that was killed or stopped, and the bodies of the reads that it gave last.
@@ -174,10 +176,10 @@ func waitFor(t *testing.T, what string, done func() bool) {
 // sync, for which no client waits (no Retry-After). The status says the same to the operator.
 func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ store, path, body string }{
-		{"engine", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":5,"amount":1}`},
-		{"accounts", "/users", `{"nickname":"bob"}`},
-		{"engine", "/users/USER/deposits", `{"currencyCode":"NATIVE","amount":1}`},
+	for _, c := range []struct{ path, body string }{
+		{"/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":5,"amount":1}`},
+		{"/users", `{"nickname":"bob"}`},
+		{"/users/USER/deposits", `{"currencyCode":"NATIVE","amount":1}`},
 	} {
 		for _, f := range []struct {
 			class                   vfstest.Class
@@ -196,14 +198,14 @@ func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
 			x.Pair("BTC_USDT")
 			id, _ := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
 			path := strings.Replace(c.path, "USER", id, 1)
-			disk.Inject(vfstest.Injection{Class: f.class, Path: "d/" + c.store + "/*.wal", Count: -1})
+			disk.Inject(vfstest.Injection{Class: f.class, Path: "d/engine/*.wal", Count: -1})
 			x.Do("POST", x.Internal+path, c.body) // its outcome may be unknown
 			a := x.Do("POST", x.Internal+path, c.body)
 			if a.Status != 503 || !strings.Contains(a.Body, f.says) || a.Header.Get("Retry-After") != f.retries {
-				t.Errorf("%s, %v: %d, Retry-After %q, %s", c.store, f.class, a.Status,
+				t.Errorf("%s, %v: %d, Retry-After %q, %s", c.path, f.class, a.Status,
 					a.Header.Get("Retry-After"), a.Body)
 			}
-			waitFor(t, c.store+": an incident with: "+f.incident, func() bool {
+			waitFor(t, c.path+": an incident with: "+f.incident, func() bool {
 				return strings.Contains(x.Do("GET", x.Public+"/api/status", "").Body, f.incident)
 			})
 			disk.Disarm()
@@ -313,62 +315,89 @@ func shorten(t *testing.T, disk *vfstest.Mem, name string) {
 	}
 }
 
-// Records of the accounts may name positions of the journal that a power cut took. While the disk has no room for the
-// snapshots that place these records, the journal gives none of the positions out again, also when another step of the
-// start waits before.
-func TestTheJournalWaitsForRecordsAheadOfIt(t *testing.T) {
-	t.Parallel()
+// repeated lets every kind of change be refused by a full disk, if full is set, and then be repeated. It returns the
+// state after each of them.
+func repeated(t *testing.T, full bool) (hashes []string) {
+	t.Helper()
 	disk := vfstest.NewMem()
 	o := exchangetest.Options("d")
 	o.Machine.FS = disk
 	x := exchangetest.Start(t, o)
 	x.Pair("BTC_USDT")
-	id, _ := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
-	short := disk.Kill()
-	x.Limit("BTC_USDT", "sell", "5", "3")
-	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
-	ahead := disk.Kill()
-	x.Stop()
-	copyDir(t, short, ahead, "d/engine")
-	o.Machine.FS = ahead
-	o.Referral.BonusShare++                // the step before
-	o.Hooks.Store = func(*account.Store) { // the log of the accounts is open, and the steps follow
-		ahead.Inject(vfstest.Injection{Class: vfstest.FullDisk, Path: "d/accounts/*", Count: -1})
+	id, _ := x.Call("POST", "/users", `{"nickname":"ada","nativeBalance":1000}`)["id"].(string)
+	post := func(path, body string) func() error {
+		return func() error {
+			a := x.Do("POST", x.Internal+strings.Replace(path, "USER", id, 1), strings.Replace(body, "USER", id, 1))
+			if a.Status == 503 && strings.Contains(a.Body, "nothing was applied") {
+				return sequencer.ErrUnavailable
+			}
+			if a.Status != 200 {
+				return fmt.Errorf("%d %s", a.Status, a.Body)
+			}
+			return nil
+		}
 	}
-	y := exchangetest.Start(t, o)
-	const order = `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":6,"amount":1}`
-	if a := y.Do("POST", y.Internal+"/orders", order); a.Status != 503 {
-		t.Errorf("an order before the records ahead have their place: %d %s", a.Status, a.Body)
+	var open hive.ProposalInfo
+	for _, change := range []struct {
+		what string
+		do   func() error
+	}{
+		{"a deposit", post("/users/USER/deposits", `{"currencyCode":"USDT","amount":100}`)},
+		{"a withdrawal", post("/users/USER/withdrawals", `{"currencyCode":"USDT","amount":30}`)},
+		{"an order", post("/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":5,"amount":1,`+
+			`"accountId":"USER"}`)},
+		{"a deposit of the ledger", post("/users/USER/deposits", `{"currencyCode":"NATIVE","amount":7}`)},
+		{"a spawn", post("/launchpad/tokens", `{"userId":"USER","name":"T","symbol":"TTT"}`)},
+		{"a proposal", func() error {
+			res, err := x.Agents().DoHive(hive.Propose{
+				TokenID: launchpad.FirstAgentNFT, Topic: hive.SlippageCap, Payload: `{"slippageCapBps":70}`,
+				Proposer: "p",
+			})
+			open = res.Proposal
+			return err
+		}},
+		{"a vote", func() error {
+			_, err := x.Agents().DoHive(vote(launchpad.FirstAgentNFT, &open, 1))
+			return err
+		}},
+	} {
+		if full {
+			before, reads := ownHash(t, x), readsOf(x, id)
+			disk.Inject(vfstest.Injection{Class: vfstest.FullDisk, Path: "d/engine/*.wal", Count: -1})
+			for range 2 {
+				if err := change.do(); !errors.Is(err, sequencer.ErrUnavailable) {
+					t.Errorf("%s on a full disk: %v", change.what, err)
+				}
+			}
+			if ownHash(t, x) != before || fmt.Sprint(readsOf(x, id)) != fmt.Sprint(reads) {
+				t.Errorf("%s was refused, and has changed something", change.what)
+			}
+			disk.Disarm()
+		}
+		if err := change.do(); err != nil {
+			t.Errorf("%s: %v", change.what, err)
+		}
+		hashes = append(hashes, ownHash(t, x))
 	}
-	ahead.Disarm()
-	waitFor(t, "the status is ok", func() bool {
-		return strings.Contains(y.Do("GET", y.Public+"/api/status", "").Body, `"status":"ok"`)
-	})
-	if a := y.Do("POST", y.Internal+"/orders", order); a.Status != 200 {
-		t.Errorf("an order with room: %d %s", a.Status, a.Body)
-	}
+	o.Machine.FS = disk.Kill()
+	return append(hashes, ownHash(t, exchangetest.Start(t, o)))
 }
 
-// copyDir replaces the files of a directory on one disk by those on another.
-func copyDir(t *testing.T, from, to *vfstest.Mem, dir string) {
+func ownHash(t *testing.T, x *exchangetest.Rig) string {
 	t.Helper()
-	old, err := to.List(dir)
-	for _, name := range old {
-		err = errors.Join(err, to.Remove(filepath.Join(dir, name)))
-	}
-	names, listed := from.List(dir)
-	err = errors.Join(err, listed)
-	for _, name := range names {
-		in, opened := from.Open(filepath.Join(dir, name))
-		out, made := to.Create(filepath.Join(dir, name))
-		if err = errors.Join(err, opened, made); err != nil {
-			break
-		}
-		size, sized := in.Size()
-		_, copied := io.Copy(io.NewOffsetWriter(out, 0), io.NewSectionReader(in, 0, size))
-		err = errors.Join(sized, copied, out.Sync(), in.Close(), out.Close())
-	}
-	if err = errors.Join(err, to.SyncDir(dir)); err != nil {
+	h, err := x.OwnHash()
+	if err != nil {
 		t.Fatal(err)
+	}
+	return h.Hash
+}
+
+// A change of any part whose record a full disk has refused has changed nothing; reads go on. Repeated, it is applied
+// once: the state is the one of an exchange that has never met a full disk, and a restart finds it.
+func TestARefusedWriteIsAppliedOnceWhenRepeated(t *testing.T) {
+	t.Parallel()
+	got, want := repeated(t, true), repeated(t, false)
+	if !slices.Equal(got, want) || got[len(got)-1] != got[len(got)-2] {
+		t.Errorf("the states are\n%s\nwithout a full disk\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

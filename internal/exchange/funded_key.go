@@ -47,10 +47,7 @@ func (x *Running) FundedKey() (FundedKey, error) {
 			return FundedKey{}, fmt.Errorf("user of the demo key: %w", err)
 		}
 	}
-	res, err := x.accounts.store.Do(accounts.Command{
-		Kind: accounts.CreateKey, User: n,
-		Key: auth.KeyRequest{Name: fundedKeyName, CanTrade: true, CanManageKeys: true},
-	})
+	res, err := x.newKey(n, fundedKeyName)
 	if err != nil {
 		return FundedKey{}, fmt.Errorf("demo key: %w", err)
 	}
@@ -60,7 +57,7 @@ func (x *Running) FundedKey() (FundedKey, error) {
 
 // addFundedUser adds a user with the funds of a demo user in every configured asset.
 func (x *Running) addFundedUser() (uint32, error) {
-	res, err := x.accounts.store.Do(accounts.Command{Kind: accounts.CreateUser})
+	res, err := x.accounts.do(accounts.Command{Kind: accounts.CreateUser})
 	if err != nil {
 		return 0, err
 	}

@@ -38,7 +38,7 @@ func EngineLogOptions() wal.Options {
 const logWriter = "TickHive " + cmdline.Version
 
 // journal holds the log of the market and the writer through which the loop appends to it. A nil journal stores
-// nothing. Any goroutine may call failed, durable and makeDurable.
+// nothing. Any goroutine may call failed and makeDurable.
 type journal struct {
 	dir    keeper.LogDir
 	log    *wal.Log
@@ -81,14 +81,13 @@ type replay struct {
 	progress func(done, total int64)
 }
 
-// load restores the market from the newest snapshot at or before limit. limit is the position that the accounts
-// reflect, because the accounts need the market's later events.
-func (j *journal) load(o machine.Options, limit uint64, say reportFunc) (*replay, error) {
+// load restores the state from the newest snapshot.
+func (j *journal) load(o machine.Options, say reportFunc) (*replay, error) {
 	r := &replay{journal: j, progress: func(int64, int64) {}}
 	j.skips = machine.Skips{}
 	o.Skips = j.skips
 	var err error
-	if r.market, r.found, err = keeper.Load(o, j.dir, limit); err != nil {
+	if r.market, r.found, err = keeper.Load(o, j.dir, keeper.NoLimit); err != nil {
 		return nil, err
 	}
 	pos, last := r.market.Pos, j.log.LastSeq()
@@ -127,25 +126,19 @@ func CollectSkips(skips machine.Skips, open func() (*wal.Reader, error)) error {
 	return keeper.CollectSkips(skips, rd)
 }
 
-// replayTo applies the records up to pos. A journal that ends before pos is no error: see
-// accounts.State.AheadOfJournal. It returns ctx's error when ctx is canceled.
-func (r *replay) replayTo(ctx context.Context, pos uint64) error {
-	if pos <= r.market.Pos {
-		return nil
-	}
+// replay applies the records. It returns ctx's error when ctx is canceled.
+func (r *replay) replay(ctx context.Context) error {
 	for {
-		look := min(pos, r.market.Pos-r.market.Pos%recoverLook+recoverLook)
+		look := r.market.Pos - r.market.Pos%recoverLook + recoverLook
 		if err := keeper.Replay(r.market, r.reader, look, nil); err != nil {
 			return ExplainPoison(err, filepath.Dir(r.dir.Dir))
 		}
-		if r.market.Pos%recoverLook == 0 {
-			r.progress(r.reader.Progress())
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if r.market.Pos < look || look == pos {
+		if r.market.Pos < look {
 			return nil
+		}
+		r.progress(r.reader.Progress())
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 }
@@ -193,24 +186,13 @@ func (j *journal) failed() error {
 	return j.writer.Refused()
 }
 
-// durable waits until the journal is durable up to pos. If the sync policy leaves syncs to the system, it
-// requests a sync. It waits for the disk and never for the loop, so the loop may wait for callers of durable.
-// During a bulk, pos may not be written yet: EndBulk will sync it, and a directory with an unfinished bulk is
-// begun again.
-func (j *journal) durable(pos uint64) error {
-	if j.writer.Reached(sequencer.Synced) >= pos {
-		return nil
-	}
-	return j.writer.Sync()
-}
-
 // makeDurable waits until everything that was journaled is durable. Where it is, a journal that has stopped for good
-// is no error.
+// is no error. It waits for the disk and never for the loop.
 func (j *journal) makeDurable() error {
-	if j == nil {
+	if j == nil || j.writer.Reached(sequencer.Synced) >= j.log.LastSeq() {
 		return nil
 	}
-	if err := j.durable(j.log.LastSeq()); err != nil {
+	if err := j.writer.Sync(); err != nil {
 		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
 	return nil

@@ -8,15 +8,11 @@ import (
 	"io"
 	"math"
 
-	"tickhive/accounts"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
-	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
 	"tickhive/internal/stream"
-	"tickhive/internal/wal"
 	"tickhive/server/admin"
 )
 
@@ -65,33 +61,21 @@ func (r *restored) begins() (at stream.State) {
 	return at
 }
 
-// initial returns the snapshot with which a store begins, nil: it is empty.
-func (r *restored) initial(log stream.Log) []byte {
-	if r.from == nil {
-		return nil
-	}
-	return r.from.Store(log)
-}
-
-// beginWith makes the accounts begin with the snapshot.
-func (r *restored) beginWith(o *accounts.StoreOptions) {
-	if r.from != nil {
-		o.Initial, o.EngineLast = r.initial(stream.Accounts), r.from.At.Pos.Of(stream.Engine)
-	}
-}
-
-// begin reads the market's part of a snapshot and publishes it.
+// begin reads a snapshot, if there is one, and publishes the state.
 func (y *Following) begin(s *node.Snapshot) error {
 	if s == nil {
-		return nil
+		return y.show()
 	}
-	if err := s.Market(y.market.Read); err != nil {
+	if err := s.Body(y.state.Read); err != nil {
 		return fmt.Errorf("the archived snapshot of message %d: %w", s.At.Seq, err)
 	}
-	if want := s.At.Pos.Of(stream.Engine); y.market.Pos != want {
-		return fmt.Errorf("%w: it has the market at record %d, not %d", node.ErrSnapshot, y.market.Pos, want)
+	if want := s.At.Pos; y.state.Pos != want {
+		return fmt.Errorf("%w: it has the state at record %d, not %d", node.ErrSnapshot, y.state.Pos, want)
 	}
-	y.chains.BeginAt(&s.Head)
+	if err := y.show(); err != nil {
+		return err
+	}
+	y.end = s.End()
 	if c := y.o.Follow.Copy; c != nil && !c.Begun() {
 		if err := y.beginCopy(&s.Head); err != nil {
 			return fmt.Errorf("the copy of this node: %w", err)
@@ -105,7 +89,7 @@ func (y *Following) begin(s *node.Snapshot) error {
 	y.heardNs.Store(clock.MachineNs())
 	y.read.Store(s.At.Seq)
 	y.term.Store(s.At.Term)
-	y.position.Store(y.market.Pos)
+	y.position.Store(y.state.Pos)
 	y.sentNs.Store(s.At.SentNs)
 	y.publish(s.At.SentNs, true)
 	return nil
@@ -124,19 +108,11 @@ func (y *Following) beginCopy(h *node.Head) error {
 	return c.Note(h.At)
 }
 
-// snapshotCopy writes snapshots of the last records into the copy.
-func (y *Following) snapshotCopy() error {
-	for log := stream.Engine; log <= stream.Accounts; log++ {
-		reflects, write, err := y.snapshotOf(log, y.market)
-		if err == nil {
-			err = y.o.Follow.Copy.Snapshot(log, reflects, write)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// snapshotCopy writes a snapshot of the last record into the copy.
+func (y *Following) snapshotCopy() error { return y.o.Follow.Copy.Snapshot(y.writeState) }
+
+// writeState writes the state.
+func (y *Following) writeState(w io.Writer) error { return y.state.Write(w, nil) }
 
 // archive starts to archive snapshots, if the node is to.
 func (y *Following) archive(ctx context.Context) {
@@ -169,15 +145,11 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 		return 0, nil // the next beat will do; or nodes of the writer's earlier version could not begin with it
 	}
 	head := node.Head{
-		Version: cmdline.Version, TakenMs: clock.MachineNs() / 1e6, At: at, Chains: y.chains.Chains(),
+		Version: cmdline.Version, TakenMs: clock.MachineNs() / 1e6, At: at, Chain: y.end.Chain,
 		Genesis: y.o.Follow.Genesis, Writer: json.RawMessage(y.infoText),
 		Bare: y.sim == nil && y.info.Sim != SimOff,
 	}
-	writes, err := y.writeSnapshots(&head, y.market)
-	if err != nil {
-		return 0, err
-	}
-	return at.Seq, node.WriteSnapshot(w, &head, writes)
+	return at.Seq, node.WriteSnapshot(w, &head, y.writeState)
 }
 
 // offer describes the snapshots of a replica.
@@ -223,43 +195,4 @@ func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 		return nil, nil
 	}
 	return &admin.Snapshot{Tag: k.Tag, Size: k.Size, Body: k}, nil
-}
-
-// snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The
-// accounts' is sealed, if there is a key.
-func (r *restored) snapshotOf(log stream.Log, market *machine.State) (
-	reflects uint64, write func(w io.Writer) error, err error,
-) {
-	if log == stream.Engine {
-		return 0, func(w io.Writer) error { return market.Write(w, nil) }, nil
-	}
-	s, err := r.encode()
-	return s.reflects, s.write, err
-}
-
-// encoded is the state of the accounts.
-type encoded struct {
-	at       wal.Position // of the last record that it reflects; zero in a replica, whose store has no log
-	reflects uint64       // record of another log (wal.SnapshotMeta)
-	write    func(w io.Writer) error
-}
-
-// encode encodes the state of the accounts.
-func (r *restored) encode() (s encoded, err error) {
-	var body []byte
-	a := r.accounts
-	err = a.store.WithState(func() {
-		body, s.reflects = a.state.AppendSnapshot(nil), a.state.ReflectsSeq()
-		if log := a.store.Log(); log != nil {
-			s.at = log.Position()
-		}
-	})
-	s.write = func(w io.Writer) error {
-		if r.secrets != nil && !r.secrets.Empty() {
-			body = r.secrets.Seal(nil, body, seal.Snapshot)
-		}
-		_, err := w.Write(body)
-		return err
-	}
-	return s, err
 }

@@ -15,7 +15,6 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/fault"
-	"tickhive/internal/fixed"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
 	"tickhive/internal/step"
@@ -60,16 +59,12 @@ type Options struct {
 	Market marketdata.Options // retained history
 	// Assets and Pairs are added to a market that does not have them. Existing ones keep their
 	// settings.
-	Assets []*engine.Asset
-	Pairs  []*engine.Instrument
-	// Commissions are the deposit and withdrawal records of /api/currencies/commissions; Accounts
-	// charges them.
-	Commissions []Commission
-	Accounts    accounts.Options
-	Referral    accounts.Config // rates; they replace the stored ones
-	Sim         SimOptions
-	Launchpad   launchpad.Options // Seed is ignored
-	Hive        hive.Options      // Seed and GenesisNs are ignored
+	Assets    []*engine.Asset
+	Pairs     []*engine.Instrument
+	Accounts  accounts.Settings
+	Sim       SimOptions
+	Launchpad launchpad.Options // Seed is ignored
+	Hive      hive.Options      // Seed and GenesisNs are ignored
 
 	Machine Machine
 	Hooks   Hooks // for tests
@@ -173,15 +168,6 @@ type SimOptions struct {
 	Scenario  sim.Scenario
 }
 
-// Commission is one record of a currency: of deposits, or of withdrawals.
-type Commission struct {
-	Withdrawal bool
-	Currency   string
-	Adapter    string     // lower-case blockchain or fiat adapter; empty: none
-	Percent    uint32     // 10^-8
-	Minimum    fixed.I128 // 10^-18 of the currency
-}
-
 // Validate asks each component about its options and reports every invalid one.
 func (o *Options) Validate() error {
 	var errs []error
@@ -196,7 +182,6 @@ func (o *Options) Validate() error {
 		errs = append(errs, errors.New("the legacy scheme signs the URL that clients use: set PublicURL"))
 	}
 	ask("accounts", o.Accounts.Validate())
-	ask("referral", o.Referral.Validate())
 	ask("launchpad", o.Launchpad.Validate())
 	ask("hive", o.Hive.Validate())
 	for _, p := range o.Pairs {
@@ -247,7 +232,7 @@ func (o Options) withDefaults() (Options, error) {
 // settings returns the settings that are a part of the state.
 func (o *Options) settings() machine.Settings {
 	return machine.Settings{
-		Engine: o.Engine.Limits(), Market: o.Market.WithDefaults(), Accounts: o.Accounts, Launchpad: o.Launchpad,
+		Engine: o.Engine.Limits(), Market: o.Market.Retention.WithDefaults(), Accounts: o.Accounts, Launchpad: o.Launchpad,
 		Hive: o.Hive,
 	}
 }

@@ -58,7 +58,7 @@ func TestAHubPublishesBehindTheViews(t *testing.T) {
 	o, writer := options(t.TempDir())
 	o.Journal.KeepAll = true
 	o.Stream = exchange.StreamOptions{
-		Settings: "[engine]\n", Sim: exchange.SimOff,
+		Sim:  exchange.SimOff,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
 	}
 	x := exchangetest.Start(t, o)

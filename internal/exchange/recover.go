@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"tickhive/accounts"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
-	"tickhive/internal/durable"
 	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
 	"tickhive/internal/node"
 	"tickhive/internal/wal"
 	"tickhive/server/stream"
@@ -30,15 +26,14 @@ type restored struct {
 	agents   *agentSide
 	from     *node.Snapshot // with which a replica begins; nil: with the first message
 
-	state  *machine.State // what the loop applies to; of a replica: what it executes
+	state  *machine.State // what the loop applies to, or a replica executes
+	shown  *machine.Shown // what readers see of it beside the market
 	pos    uint64         // journal position at which the next loop begins
 	lastNs int64          // time of the command at pos
 	keyed  bool           // an earlier process had API keys
 
 	owed  []func() error // steps of the start that write records and have had no room yet (whenRoom); guarded by owing
 	owing sync.Mutex
-	// ahead reports that Recheckpoint has still to run, before which the journal takes no record.
-	ahead atomic.Bool
 }
 
 // whenRoom runs a step of the start that may write records. Where the disk has no room for them, the step and those
@@ -75,19 +70,6 @@ func (r *restored) settle() {
 	r.front.owes.Store(nil)
 }
 
-// recheckpoint places the records of the accounts that are ahead of the journal (accounts.Recheckpoint).
-func (r *restored) recheckpoint() error {
-	err := accounts.Recheckpoint(r.accounts.store, r.accounts.state)
-	r.ahead.Store(err != nil)
-	if err != nil && !errors.Is(err, wal.ErrStopped) {
-		err = wal.Unavailable("accounts: a snapshot after the recovery", err)
-	}
-	return err
-}
-
-// errAhead refuses the records of the journal before Recheckpoint.
-var errAhead = errors.New("records of the accounts are ahead of the journal, and no snapshot has them yet")
-
 // noRoom reports whether a change was refused because it could not be written at the moment. After a failed sync only a
 // restart helps, so waiting is of no use.
 func noRoom(err error) bool {
@@ -95,17 +77,17 @@ func noRoom(err error) bool {
 		(errors.Is(err, wal.ErrUnavailable) || errors.Is(err, sequencer.ErrUnavailable))
 }
 
-// Recovered is an exchange whose stores and market have the state that the last process left. No loop runs.
+// Recovered is an exchange with the state that the last process left. No loop runs.
 // Start leads to the next phase; Stop ends the exchange.
 type Recovered struct{ *restored }
 
-// Recover reads every log to its end. When ctx is canceled, it returns ctx's error. After an error
+// Recover reads the log to its end. When ctx is canceled, it returns ctx's error. After an error
 // everything that it opened is closed, and Stop of o is left to the caller.
 func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 	r := &restored{base: o.base}
 	if err := r.recover(ctx); err != nil {
 		r.front.enter(phaseView{})
-		err = errors.Join(err, r.closeStores(), r.journal.close(nil))
+		err = errors.Join(err, r.journal.close(nil))
 		o.failed = errors.Is(err, wal.ErrStopped) || errors.Is(err, wal.ErrEndUnknown)
 		return nil, explainDamage(err, o.o.AcceptDataLoss)
 	}
@@ -113,49 +95,50 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 }
 
 func (r *restored) recover(ctx context.Context) error {
-	if err := r.data.KeepMarket(r.o.Market); err != nil {
-		return err
+	if r.o.Follow != nil { // Follow executes the stream
+		return r.chooseSnapshot(ctx)
 	}
 	if r.data.Stored() {
 		if err := r.openJournal(); err != nil {
 			return err
 		}
 	}
-	if err := r.chooseSnapshot(ctx); err != nil {
+	if err := r.replay(ctx); err != nil {
 		return err
 	}
-	log, err := r.openAccounts()
-	if err != nil {
-		return err
-	}
-	if err := r.merge(ctx, log); err != nil {
-		return errors.Join(err, log.Close())
-	}
-	r.keyed = log.State().KeysMade() > 0
-	if r.accounts, err = beginAccounts(log); err != nil {
-		return err
-	}
-	if err := r.attachAccounts(); err != nil {
-		return err
-	}
-	r.front.enter(phaseView{journal: r.journal, accounts: r.accounts})
-	if r.agents, err = r.openAgents(r.state); err != nil {
-		return err
-	}
+	r.keyed = r.state.Money.KeysMade() > 0
 	if err := r.setSettings(); err != nil {
 		return err
 	}
-	r.refuseEarlier(max(r.openedNs, r.lastNs, r.accounts.state.LastNs()))
+	if err := r.show(); err != nil {
+		return err
+	}
+	r.refuseEarlier(max(r.openedNs, r.lastNs))
 	stream.SetEpoch(r.front.hub, r.data.Epoch())
-	return r.data.KeepEnds()
+	return r.data.KeepEnd()
+}
+
+// show lets the handlers reach the parts beside the market, as the state has them now.
+func (r *restored) show() error {
+	r.shown = machine.NewShown(r.state)
+	r.accounts = &accountSide{
+		gate: &r.front.gate, secrets: r.secrets, wait: r.o.waits(), state: r.state.Money, view: r.shown.Accounts,
+	}
+	r.front.attach(&r.o.Hooks, r.accounts)
+	r.front.enter(phaseView{journal: r.journal, accounts: r.accounts})
+	return r.openAgents()
 }
 
 // setSettings makes the configured settings the ones in force. What the exchange stores has a record of them. Where the
-// disk has no room for the record, the settings before stay in force, so that a full disk keeps nobody from reading.
+// disk has no room for the record, the settings before stay in force, so that a full disk keeps nobody from reading. A
+// node that has taken over goes on with those of its writer.
 func (r *restored) setSettings() error {
+	if r.o.Stream.Handover != nil {
+		return nil
+	}
 	settings := r.o.settings()
 	if r.journal == nil {
-		r.core.SetLimits(settings.Engine)
+		r.state.Set(settings)
 		return nil
 	}
 	err := r.state.Configure(settings, func(cmd *engine.Command) error {
@@ -182,7 +165,7 @@ func (r *restored) setSettings() error {
 // moved, so a bound ahead of it might last for ever: there a restart forgets the nonces of the present instant. Without
 // a key of an earlier process nothing can have been accepted, so nobody has to wait.
 func (r *restored) refuseEarlier(knownNs int64) {
-	if r.accounts.store.Recovered().LastSeq == 0 {
+	if r.state.Pos == 0 {
 		return
 	}
 	notBeforeMs := knownNs / int64(time.Millisecond)
@@ -201,15 +184,8 @@ func (r *restored) refuseEarlier(knownNs int64) {
 func (r *restored) openJournal() (err error) {
 	dir := EngineLog(r.data.Sub("engine"))
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
-	if dir.Options, err = r.logOptions("engine", dir.Options); err != nil {
+	if dir.Options, err = r.logOptions(dir.Options); err != nil {
 		return err
-	}
-	before := dir.Options.BeforeWrite
-	dir.Options.BeforeWrite = func() error {
-		if r.ahead.Load() {
-			return errAhead
-		}
-		return before()
 	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
@@ -218,11 +194,11 @@ func (r *restored) openJournal() (err error) {
 	return err
 }
 
-// noteLostSync stores that a sync of a log failed. Clients may have seen unsynced records of the journal, unless its
-// sync policy is always, but never of another log. Before the journal is open such records count as seen, because the
-// process that wrote the journal may have had another policy.
-func (r *restored) noteLostSync(log string) {
-	shown := log == "engine" && (r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways)
+// noteLostSync stores that a sync of the journal failed. Clients may have seen unsynced records, unless the sync policy is
+// always. Before the journal is open such records count as seen, because the process that wrote them may have had another
+// policy.
+func (r *restored) noteLostSync() {
+	shown := r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways
 	if err := r.data.NoteLostSync(shown); err != nil {
 		r.log.Error("a failed sync is not stored", "error", err)
 	}
@@ -232,79 +208,42 @@ func (r *restored) reportRecovery(message, detail string) {
 	r.incident("recovery", message, detail)
 }
 
-// reportSnapshots reports damaged snapshots.
-func (r *restored) reportSnapshots(damaged []string) {
-	for _, bad := range damaged {
-		r.reportRecovery("damaged snapshot ignored; using the previous one", bad)
+// machineOptions returns the constants of the state.
+func (b *base) machineOptions() machine.Options {
+	return machine.Options{
+		Engine: b.o.Engine, Market: b.o.Market, Core: b.core, Feed: b.feed, Extras: b.extras(), Secrets: b.secrets,
 	}
 }
 
-// openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
-// journal is the one that the accounts fold (docs/contract/storage.md#recovery).
-func (r *restored) openAccounts() (*accounts.Recovery, error) {
-	log, err := r.logOptions("accounts", wal.Options{
-		NoLock: true, Writer: logWriter, SegmentBytes: r.o.Journal.SegmentBytes,
-	})
-	if err != nil {
-		return nil, err
-	}
-	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
-		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
-		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log, Seal: r.secrets,
-		Follows: r.o.Follow != nil,
-	}}
-	r.beginWith(&o)
-	if r.journal != nil {
-		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
-	}
-	recovery, err := accounts.Recover(o)
-	if err != nil {
-		return nil, fmt.Errorf("accounts: %w", err)
-	}
-	return recovery, nil
-}
-
-// merge applies the records of the market's journal and of the accounts' log in the order in which they were
-// written. Each record of the accounts names the position of the journal up to which the accounts had folded
-// the market's events.
-func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
-	o := machine.Options{
-		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
-		Launchpad: r.o.Launchpad, Hive: r.o.Hive, Money: log.State(),
-	}
+// replay applies the records of the journal.
+func (r *restored) replay(ctx context.Context) error {
 	if r.journal == nil {
-		r.state = machine.New(o)
+		r.state = machine.New(r.machineOptions())
 		return nil
 	}
-	market, err := r.journal.load(o, log.State().EnginePos(), r.reportRecovery)
+	log, err := r.journal.load(r.machineOptions(), r.reportRecovery)
 	if err != nil {
 		return err
 	}
-	defer market.close()
-	r.reportSnapshots(market.found.Damaged)
+	defer log.close()
+	for _, bad := range log.found.Damaged {
+		r.reportRecovery("damaged snapshot ignored; using the previous one", bad)
+	}
 	bar := r.o.Progress("recovery")
-	market.progress = func(done, total int64) {
+	log.progress = func(done, total int64) {
 		bar.Set(done, total)
 		r.front.progress.Store(done * 1_000_000 / max(total, 1))
 	}
-	next := func() (pos uint64, apply func() error, err error) {
-		rec, err := log.Next()
-		if err != nil {
-			return 0, nil, err
-		}
-		return rec.EnginePos, func() error { log.Apply(rec); return nil }, nil
-	}
-	replayTo := func(pos uint64) error { return market.replayTo(ctx, pos) }
-	if err := keeper.Merge(next, replayTo, r.journal.log.LastSeq()); err != nil {
+	if err := log.replay(ctx); err != nil {
 		return r.logPoison(err)
 	}
-	if err := market.finish(); err != nil {
+	if err := log.finish(); err != nil {
 		return err
 	}
-	if err := market.end(); err != nil {
+	if err := log.end(); err != nil {
 		return err
 	}
-	r.state = market.market
+	r.state = log.market
 	if r.pos, r.lastNs = r.state.Pos, r.state.LastNs; r.pos > 0 {
 		bar.Done()
 		r.publish()
@@ -337,60 +276,4 @@ func (r *restored) publish() {
 		r.incident("restart", "the previous run was not shut down cleanly; its records were read again",
 			fmt.Sprintf("recovered %d commands", r.pos))
 	}
-}
-
-// releaseHolds releases the money that accounts hold for orders that the engine does not have.
-func (r *restored) releaseHolds() {
-	released := r.accounts.state.ReleaseUnknown(func(order uint64) bool {
-		_, open := r.core.Order(engine.OrderID(order))
-		return open
-	})
-	if released > 0 {
-		r.reportRecovery("released holds of orders that the journal does not contain", fmt.Sprint(released, " holds"))
-	}
-}
-
-// attachAccounts ends the accounts' recovery once the whole journal was folded: it releases holds
-// of orders that the engine does not have, attaches the accounts to their handlers, and makes the
-// configured rates effective.
-func (r *restored) attachAccounts() error {
-	a := r.accounts
-	r.reportSnapshots(a.store.Recovered().Damaged)
-	if r.o.Follow == nil { // otherwise no order is known yet
-		r.releaseHolds()
-	}
-	if n := a.state.AheadOfJournal(); n > 0 {
-		r.reportRecovery("account changes refer to commands that the journal does not contain; they are placed at its "+
-			"end", fmt.Sprint(n, " changes"))
-	}
-	if r.o.AcceptDataLoss || a.state.AheadOfJournal() > 0 {
-		if err := a.state.Check(); errors.Is(err, accounts.ErrOverdrawn) {
-			r.incident("overdrawn", "an account withdrew or sold what lost commands had brought it; deposit the "+
-				"difference", err.Error())
-		}
-	}
-	if r.o.AcceptDataLoss || !r.data.WasClean() { // a failed sync may have lost a withdrawal too
-		if above := a.state.AboveBound(); above != "" {
-			r.incident("above_bound", "a balance is above 10^20; commands that made room for it are lost; "+
-				"withdraw the difference", above)
-		}
-	}
-	if r.o.quorum() {
-		var err error
-		if a.shown, err = showAccounts(a); err != nil {
-			return err
-		}
-	}
-	r.front.attach(&r.o.Hooks, a)
-	if r.o.Follow != nil {
-		return nil // the rates are in the writer's records
-	}
-	if r.journal != nil {
-		r.journal.log.Retain(a.store.RetainFrom)
-	}
-	// The first step, so that it is tried in any case: ahead then says whether the journal has to wait.
-	if err := r.whenRoom(r.recheckpoint); err != nil {
-		return err
-	}
-	return r.whenRoom(func() error { return a.setRates(r.o.Referral) })
 }

@@ -52,11 +52,6 @@ func (x *Running) keepScrub() {
 		background: newBackground(&x.o.Machine), x: x, logs: []*wal.Log{x.journal.log},
 		dueNs: x.o.Machine.Clock.NowNs() + every, found: map[string]bool{}, slow: x.o.Machine.Driver == nil,
 	}
-	for _, log := range []*wal.Log{x.accounts.store.Log()} {
-		if log != nil {
-			s.logs = append(s.logs, log)
-		}
-	}
 	x.scrub = s
 	s.run("scrub", s)
 }

@@ -2,10 +2,8 @@ package exchange
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
-	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
@@ -119,7 +117,7 @@ func (x *Running) StateHash() (machine.StateHash, error) { return x.front.stateH
 func (r *restored) newLoop(c clock.Clock, show sequencer.Mark, sources []sequencer.Source) *sequencer.Loop {
 	o := sequencer.LoopOptions{
 		Sinks: []sequencer.Sink{r.feed.Sink(), r.front.hub},
-		Core:  r.core, Clock: c, Sources: sources,
+		Core:  r.core, Clock: c, Sources: sources, Parts: r.shown,
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
 		Show: show, Driver: r.o.Machine.Driver,
 	}
@@ -129,15 +127,8 @@ func (r *restored) newLoop(c clock.Clock, show sequencer.Mark, sources []sequenc
 	if r.journal != nil {
 		o.Journal = r.journal.writer
 	}
-	// The accounts are the first sink, so that a client that sees a trade also sees the settled balances. Where readers
-	// wait for the stream, the state that decides does not: its records name the position that it has folded, and the
-	// stream must not wait for itself.
-	money := accounts.Sink{State: r.accounts.state}
 	if show == sequencer.Acked {
-		o.Journal, o.Decides = r.quorum, money
-		o.Sinks = slices.Insert(o.Sinks, 0, sequencer.Sink(r.accounts.shown))
-	} else {
-		o.Sinks = slices.Insert(o.Sinks, 0, sequencer.Sink(money))
+		o.Journal = r.quorum
 	}
 	return sequencer.NewLoop(hook(r.o.Hooks.Loop, o))
 }

@@ -2,18 +2,20 @@ package exchange_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"tickhive/hive"
+	"tickhive/internal/differ"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/stream/jet/jettest"
@@ -27,7 +29,7 @@ func parts(t *testing.T, x *exchangetest.Rig) (all string, byName map[string]str
 	for name, hash := range m["parts"].(map[string]any) {
 		byName[name] = hash.(string)
 	}
-	if len(byName) != 4 {
+	if len(byName) != 5 {
 		t.Fatalf("%v", m)
 	}
 	return m["hash"].(string), byName
@@ -43,7 +45,7 @@ type change struct {
 func changes(t *testing.T, x *exchangetest.Rig) (each []change) {
 	t.Helper()
 	var user, proposal string
-	var nft any
+	var nft json.Number
 	add := func(part string, do func()) { each = append(each, change{part, do}) }
 	add("market", func() { x.Pair("BTC_USDT") })
 	add("accounts", func() { user = x.Call("POST", "/users", `{"nativeBalance":1000}`)["id"].(string) })
@@ -59,7 +61,7 @@ func changes(t *testing.T, x *exchangetest.Rig) (each []change) {
 	add("market", func() { x.Limit("BTC_USDT", "sell", "2", "0.5") })
 	add("launchpad", func() {
 		token := x.Call("POST", "/launchpad/tokens", `{"userId":"`+user+`","name":"T","symbol":"TTT"}`)
-		nft = token["worker"].(map[string]any)["agentNftId"]
+		nft = token["worker"].(map[string]any)["agentNftId"].(json.Number)
 	})
 	add("hive", func() {
 		opened := x.Call("POST", "/hive/proposals", fmt.Sprintf(
@@ -67,18 +69,13 @@ func changes(t *testing.T, x *exchangetest.Rig) (each []change) {
 		proposal = opened["proposalId"].(string)
 	})
 	add("hive", func() {
-		var token uint64
-		if _, err := fmt.Sscan(fmt.Sprint(nft), &token); err != nil {
+		token, err := strconv.ParseUint(nft.String(), 10, 64)
+		if err != nil {
 			t.Fatal(err)
 		}
 		_, v := x.Agents().Views()
 		p, _ := v.Proposal(proposal)
-		vote := hive.CastVote{
-			TokenID: token, ProposalID: proposal, Checkpoint: p.Checkpoint, Vote: hive.Yes,
-			User: [16]byte{1}, Level: 20, Owned: 1,
-			Holdings: new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil),
-		}
-		if _, err := x.Agents().DoHive(vote); err != nil {
+		if _, err := x.Agents().DoHive(vote(token, &p, 1)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -99,31 +96,60 @@ func TestTheStateHashSeesEveryPart(t *testing.T) {
 	}
 }
 
-// A writer, a start from its records, a start from its snapshots and a replica have one hash.
+// The state that decides, the follower that takes snapshots, a start from the records of a killed process, a start from
+// a snapshot, a replica and a replay have one hash of each part.
 func TestEveryWayToTheStateGivesOneHash(t *testing.T) {
 	mem := jettest.NewMem()
 	options := func(dir string) exchange.Options {
 		o := exchangetest.Options(dir)
-		o.Clock = exchange.ClockOptions{}
+		o.Clock, o.Journal.KeepAll = exchange.ClockOptions{}, true
 		return o
 	}
 	o := options(t.TempDir())
 	o.Stream = exchange.StreamOptions{
-		Settings: "[engine]\n", Sim: exchange.SimOff,
+		Sim:  exchange.SimOff,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
 	}
 	x := exchangetest.Start(t, o)
 	for _, c := range changes(t, x) {
 		c.do()
 	}
-	want, byPart := parts(t, x)
-	killed := x.Kill()
-	x.Stop()
-	for what, dir := range map[string]string{"the records of a killed process": killed, "snapshots": o.Dir} {
-		again := exchangetest.Start(t, options(dir))
-		if got, now := parts(t, again); got != want {
-			t.Errorf("a start from %s: %v, the writer had %v", what, now, byPart)
+	want, err := x.OwnHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(what string, got machine.StateHash) {
+		t.Helper()
+		if d := differ.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", what, d)
 		}
+	}
+	asked := func(x *exchangetest.Rig) machine.StateHash {
+		t.Helper()
+		h, err := x.StateHash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	same("the follower", asked(x))
+	records := x.Kill()
+	if n := len(exchangetest.Files(t, records, "engine/*.snap")); n > 0 {
+		t.Fatalf("%d snapshots", n)
+	}
+	if err := x.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	x.Stop()
+	same("a replay", replayed(t, records, true).Hash())
+	for what, dir := range map[string]string{"the records of a killed process": records, "a snapshot": o.Dir} {
+		again := exchangetest.Start(t, options(dir))
+		own, err := again.OwnHash()
+		if covered := again.Covered(); err != nil || (covered > 0) != (dir == o.Dir) {
+			t.Fatalf("%s: %v, begun behind record %d", what, err, covered)
+		}
+		same("a start from "+what, own)
+		same("the follower of a start from "+what, asked(again))
 		again.Stop()
 	}
 	log := mem.Connect()
@@ -142,8 +168,13 @@ func TestEveryWayToTheStateGivesOneHash(t *testing.T) {
 		if err = errors.Join(err, resp.Body.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(body), fmt.Sprintf(`"hash":%q`, want)) {
-			t.Errorf("a replica: %s, the writer had %v", body, byPart)
+		if !strings.Contains(string(body), fmt.Sprintf(`"hash":%q`, want.Hash)) {
+			t.Errorf("a replica: %s, the writer had %v", body, want)
+		}
+		for _, part := range want.Parts() {
+			if !strings.Contains(string(body), fmt.Sprintf("%q:%q", part.Name, part.Hash)) {
+				t.Errorf("a replica has another %s: %s", part.Name, body)
+			}
 		}
 	})
 }

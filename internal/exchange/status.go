@@ -48,19 +48,23 @@ func (f *front) incidents() (all []edge.Incident) {
 // process had reached.
 func (f *front) tooEarly() bool { return f.now() < f.knownNs.Load() }
 
-// storesFailed returns the reason why a store accepts no changes at present, or why a step of
+// storesFailed returns the reason why the exchange accepts no changes at present, or why a step of
 // the start waits; nil while neither is so.
 func (f *front) storesFailed() error {
 	s, waits := f.phase.Load(), error(nil)
 	if owes := f.owes.Load(); owes != nil {
 		waits = *owes
 	}
-	return errors.Join(f.data.Unsaved(), waits, s.journal.failed(), s.accounts.failed())
+	return errors.Join(f.data.Unsaved(), waits, s.journal.failed())
 }
 
 // commissions returns the commissions of payments for the public list.
-func commissions(list []Commission) (out []public.AssetCommission) {
-	for _, c := range list {
+func (f *front) commissions() (out []public.AssetCommission) {
+	a := f.phase.Load().accounts
+	if a == nil {
+		return nil
+	}
+	for _, c := range a.view.Settings().Commissions {
 		kind := encode.CommissionRefill
 		if c.Withdrawal {
 			kind = encode.CommissionWithdrawal
@@ -70,4 +74,12 @@ func commissions(list []Commission) (out []public.AssetCommission) {
 		})
 	}
 	return out
+}
+
+// commissionsVersion returns a number that rises when the commissions may have changed.
+func (f *front) commissionsVersion() uint64 {
+	if a := f.phase.Load().accounts; a != nil {
+		return a.view.SettingsVersion()
+	}
+	return 0
 }

@@ -6,11 +6,10 @@ import (
 
 	"tickhive/internal/machine"
 	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
 )
 
 // A phase stops its own parts and the parts of the phases before it, from the outside in: it takes no new connections,
-// finishes the accepted requests, stops the loop, closes the stores and the journal, and at last records a clean end in
+// finishes the accepted requests, stops the loop, closes the journal, and at last records a clean end in
 // the directory.
 
 // halt ends the watch, the scrubs and the snapshots, which need the loop, and then the loop.
@@ -50,12 +49,9 @@ func (x *Running) finalSnapshot() error {
 	return x.lastSnapshot(x.snapshots.keeper.Covered())
 }
 
-// lastSnapshot takes a snapshot of the market at r.pos, which no loop runs, if the tail of the journal behind the
-// position covered is long and the accounts have reached the snapshot that it leaves as the older one.
+// lastSnapshot takes a snapshot at r.pos, which no loop runs, if the tail of the journal behind the position covered is
+// long.
 func (r *restored) lastSnapshot(covered uint64) error {
-	if wal.NewestSnapshot(r.journal.log) >= r.accounts.store.RetainFrom() {
-		return nil
-	}
 	return r.journal.lastSnapshot(r.atEnd(), covered)
 }
 
@@ -65,7 +61,7 @@ func (r *restored) atEnd() *machine.State {
 	return r.state
 }
 
-// Stop closes listeners, stores and directory. ctx limits the wait for requests.
+// Stop closes listeners, journal and directory. ctx limits the wait for requests.
 func (r *Recovered) Stop(ctx context.Context) { r.stop(ctx) }
 
 func (r *restored) stop(ctx context.Context) {
@@ -73,35 +69,17 @@ func (r *restored) stop(ctx context.Context) {
 	r.end(nil)
 }
 
-// end closes the stores, runs last unless it is nil, and closes journal and directory. If a store has failed
-// or is not closed in order, last does not run, because the next start may need what it would replace, and
-// the end is not clean: a log may be longer than its store knows.
+// end runs last unless it is nil, and closes journal and directory. A journal that has failed, or is not closed in
+// order, has no clean end: it may be longer than it knows.
 func (r *restored) end(last func() error) {
-	failed := r.front.storesFailed()
-	clean := !errors.Is(failed, wal.ErrStopped)
-	if err := r.closeStores(); err != nil {
-		r.log.Error("stores not closed cleanly", "error", err)
-		clean = false
-	}
-	if !clean {
-		last = nil
-	}
 	err := r.journal.close(last)
-	if err = errors.Join(err, r.endData(clean && err == nil)); err != nil {
+	if err = errors.Join(err, r.endData(err == nil)); err != nil {
 		r.log.Error("journal not closed cleanly", "error", err)
 	}
 }
 
-// closeStores closes the accounts.
-func (r *restored) closeStores() error {
-	if r.accounts == nil {
-		return nil
-	}
-	return errors.Join(r.journal.makeDurable(), r.accounts.close())
-}
-
 // Stop closes listeners and directory. ctx limits the wait for requests. The end is as clean as the one that Open
-// found, unless a store failed in Recover.
+// found, unless the journal failed in Recover.
 func (o *Opened) Stop(ctx context.Context) {
 	o.front.shutdown(ctx)
 	if err := o.endData(o.data.WasClean() && !o.failed); err != nil {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
@@ -95,24 +94,18 @@ func (r renames) Rename(from, to string) error {
 	return err
 }
 
-// A start uses the market's newest snapshot even when the process ended right after it was written:
-// the accounts, which still need the events behind their own snapshot, take theirs before.
+// A start uses the newest snapshot even when the process ended right after it was written.
 func TestAStartUsesASnapshotThatWasJustWritten(t *testing.T) {
-	const limit = time.Minute // of a program that takes the accounts' snapshot later
-	own, market, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	written, release := make(chan struct{}), make(chan struct{})
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.SnapshotBytes = 4096
-	o.Machine.FS = renames{vfs.OS{}, ".snap", new(sync.Once), func() { close(own) }}
 	o.Journal.FS = renames{vfs.OS{}, ".snap", new(sync.Once), func() {
-		select {
-		case <-own:
-		case <-time.After(limit):
-		}
-		close(market)
+		close(written)
 		<-release
 	}}
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 	x := exchangetest.Start(t, o)
+	x.Call("POST", "/users", `{"nickname":"ada"}`)
 	var b sequencer.Batch
 	for i := range int64(200) {
 		b.Commands = append(b.Commands, engine.Command{Kind: engine.Place, Price: 1_000_000 - i, Amount: 1000})
@@ -120,18 +113,18 @@ func TestAStartUsesASnapshotThatWasJustWritten(t *testing.T) {
 	if err := x.Submit(&b); err != nil {
 		t.Fatal(err)
 	}
-	<-market
+	<-written
 	dir := x.Kill()
 	close(release)
 	x.Stop()
 
-	o.Dir, o.Machine.FS, o.Journal.FS = dir, nil, nil
+	o.Dir, o.Journal.FS = dir, nil
 	next := exchangetest.Start(t, o)
 	defer next.Stop()
 	if n := next.Covered(); n < 200 {
 		t.Errorf("the start began with the snapshot of record %d", n)
 	}
-	if n := next.Core().OpenOrders(0); n != 200 {
-		t.Errorf("%d open orders", n)
+	if n, users := next.Core().OpenOrders(0), next.Accounts().Shown().UserCount(); n != 200 || users != 1 {
+		t.Errorf("%d open orders, %d users", n, users)
 	}
 }

@@ -92,8 +92,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	}
 }
 
-// marketOf returns the market's part of the answer of GET /state-hash. The accounts' part also has the position in the
-// journal, which a record of settings moves.
+// marketOf returns the market's part of the answer of GET /state-hash, which a record of settings does not change.
 func marketOf(answer string) string {
 	_, market, _ := strings.Cut(answer, `"market":"`)
 	hash, _, _ := strings.Cut(market, `"`)

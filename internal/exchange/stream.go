@@ -6,28 +6,21 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/accounts"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/machine"
 	"tickhive/internal/mirror"
 	"tickhive/internal/node"
-	"tickhive/internal/seal"
-	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/server/public"
 )
 
-// StreamOptions configures the stream that takes the records of all logs. It needs a data directory and a real clock.
+// StreamOptions configures the stream that takes the records. It needs a data directory and a real clock.
 type StreamOptions struct {
 	// Open opens the stream of an epoch; nil: there is none. done ends its use.
 	Open func(ctx context.Context, epoch string) (log jet.Log, done func(), err error)
 	// Quorum makes a change wait for the stream before it is answered.
 	Quorum bool
-	// Settings is a text of all settings on which the meaning of the records depends. A stream has one.
-	Settings string
-	// FullSettings adds to the settings of a stream, which an earlier program may have begun, the keys that they lack.
-	FullSettings func(text string) (string, error)
 	// Sim is a text of the settings of the simulated market, which a standby must have too.
 	Sim string
 	// Handover is the term that this node took as a standby; nil: the start campaigns.
@@ -80,10 +73,9 @@ func (x *Running) keepMirror(ctx context.Context) error {
 }
 
 // confirmed shows what the stream has confirmed.
-func (w *writing) confirmed(at stream.Positions) {
+func (w *writing) confirmed(pos uint64) {
 	if q := w.x.quorum; q != nil {
-		w.x.accounts.shown.reach(at[stream.Accounts-1])
-		q.reach(at[stream.Engine-1])
+		q.reach(pos)
 	}
 }
 
@@ -102,22 +94,11 @@ func (w *writing) source() (*mirror.Source, error) {
 		return nil, fmt.Errorf("term record: %w", err)
 	}
 	s := &mirror.Source{
-		Dir: x.data, Term: term, DurableAll: x.o.Journal.Sync == sequencer.SyncOff,
+		Log: x.journal.log, Dir: x.data, Term: term, DurableAll: x.o.Journal.Sync == sequencer.SyncOff,
 		Genesis: x.genesis(), Founding: x.founding,
-		Look: w.look, Barrier: w.barrier, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
+		Look: w.look, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
 		Confirmed: w.confirmed, Ended: w.ended,
-		FullSettings: x.o.Stream.FullSettings,
-		MarketPos: func(record []byte) (uint64, error) {
-			record, err := x.openAccountsRecord(record)
-			if err != nil {
-				return 0, err
-			}
-			rec, err := accounts.DecodeRecord(record)
-			return rec.EnginePos, err
-		},
-		AheadTo: x.accounts.store.Recovered().LastSeq, AheadPos: x.pos,
 	}
-	copy(s.Logs[:], x.logs())
 	if h := x.o.Stream.Handover; h != nil {
 		s.Held, s.Began = h.Held, h.Genesis
 	}
@@ -129,7 +110,6 @@ func (r *restored) genesis() node.Genesis {
 	ledger, _ := r.agents.Views()
 	g := node.Genesis{
 		Epoch: r.data.Epoch(), Version: cmdline.Version, Seed: ledger.Seed(), LedgerNs: ledger.GenesisNs(),
-		Settings: r.o.Stream.Settings,
 	}
 	if k := r.secrets; k != nil && !k.Empty() {
 		g.SealedWith = k.ID()
@@ -147,13 +127,6 @@ func (w *writing) look(digest bool) (at mirror.Look, err error) {
 		}
 	})
 	return at, err
-}
-
-// barrier returns the last record of the accounts and the position of the market that they reflect.
-func (w *writing) barrier() (last, marketPos uint64, err error) {
-	a := w.x.accounts
-	err = a.store.WithState(func() { last, marketPos = a.store.Log().LastSeq(), a.state.EnginePos() })
-	return last, marketPos, err
 }
 
 // failed reports that the stream receives nothing more.
@@ -179,7 +152,7 @@ func (w *writing) status() *public.Replication {
 	}
 	at := w.At()
 	return &public.Replication{
-		Role: "writer", Term: at.Term, Position: at.Pos.Of(stream.Engine),
+		Role: "writer", Term: at.Term, Position: at.Pos,
 		LagMs: max(w.x.clock.NowNs()-at.SentNs, 0) / int64(time.Millisecond), Failed: w.Failure() != nil,
 	}
 }
@@ -197,12 +170,4 @@ func (w *writing) drain(ctx context.Context) {
 		q.Ring()
 	}
 	w.done()
-}
-
-// openAccountsRecord returns a record of the accounts, sealed or not, as plain bytes.
-func (b *base) openAccountsRecord(raw []byte) ([]byte, error) {
-	if b.secrets == nil {
-		return raw, nil
-	}
-	return b.secrets.Open(raw, seal.Record)
 }

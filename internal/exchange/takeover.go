@@ -150,7 +150,7 @@ func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	y.ended <- <-y.ended // the goroutine has ended; Stop looks, too
 	y.archives.Wait()
 	y.log.Info("this node is the writer", "term", h.Term)
-	if err := y.o.Follow.Copy.Reaches(&y.chains); err != nil {
+	if err := y.o.Follow.Copy.Reaches(y.end); err != nil {
 		return err
 	}
 	return y.snapshotCopy()
@@ -159,10 +159,10 @@ func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 // Finish makes the copy of a standby that has taken over, and has stopped, a data directory.
 func (h *Handover) Finish(o *Options) error {
 	c := o.Follow.Copy
-	return c.Finish(func(ends map[string]wal.Position) error {
+	return c.Finish(func(end wal.Position) error {
 		meta := datadir.Rebuilt{
 			Identity: c.Identity, CreatedNs: h.Genesis.LedgerNs, Seed: h.Genesis.Seed, SealedWith: h.Genesis.SealedWith,
-			Logs: ends, Market: o.Market, Epoch: h.Genesis.Epoch, Term: h.number,
+			End: end, Epoch: h.Genesis.Epoch, Term: h.number,
 		}
 		return meta.WriteMeta(c.Dir(), time.Unix(0, clock.MachineNs()), fmt.Sprintf(
 			"the writer was silent: this machine took over in term %d", h.Term))

@@ -16,7 +16,6 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/node"
-	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/stream/jet/jettest"
 )
@@ -24,7 +23,7 @@ import (
 // whole is a snapshot that was read to its end.
 type whole struct {
 	node.Head
-	bodies [stream.Logs][]byte
+	body []byte
 }
 
 // takeSnapshot asks a node for a snapshot.
@@ -51,11 +50,8 @@ func takeSnapshot(t *testing.T, internal string) (w whole) {
 			t.Fatal(err)
 		}
 		w.Head = s.Head
-		for log := stream.Accounts; log <= stream.Accounts; log++ {
-			w.bodies[log-1] = s.Store(log)
-		}
-		err = s.Market(func(body io.Reader) error {
-			w.bodies[stream.Engine-1], err = io.ReadAll(body)
+		err = s.Body(func(body io.Reader) error {
+			w.body, err = io.ReadAll(body)
 			return err
 		})
 		if err != nil {
@@ -123,7 +119,6 @@ func busy(t *testing.T, x *exchangetest.Rig, stop <-chan struct{}) (done *sync.W
 // A snapshot of a writer under load is, in each byte, the one that a replica takes behind the same message.
 func TestASnapshotOfAWriterIsTheOneOfAReplica(t *testing.T) {
 	mem := jettest.NewMem()
-	const settings = "[engine]\n"
 	options := func(dir string) exchange.Options {
 		o := exchangetest.Options(dir)
 		o.Clock = exchange.ClockOptions{}
@@ -132,7 +127,7 @@ func TestASnapshotOfAWriterIsTheOneOfAReplica(t *testing.T) {
 	o := options(t.TempDir())
 	o.Journal.KeepAll, o.Journal.SnapshotBytes = true, 256<<10
 	o.Stream = exchange.StreamOptions{
-		Settings: settings, Sim: exchange.SimOff,
+		Sim:  exchange.SimOff,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
 	}
 	x := exchangetest.Start(t, o)
@@ -160,8 +155,7 @@ func TestASnapshotOfAWriterIsTheOneOfAReplica(t *testing.T) {
 			sameSnapshot(t, fmt.Sprint("snapshot ", i), w, takeSnapshot(t, internal))
 		})
 	}
-	if last := taken[3].At; last.Pos.Of(stream.Engine) <= taken[0].At.Pos.Of(stream.Engine) ||
-		last.Pos.Of(stream.Accounts) <= taken[0].At.Pos.Of(stream.Accounts) {
+	if last := taken[3].At; last.Pos <= taken[0].At.Pos {
 		t.Errorf("nothing has changed meanwhile: %+v", last)
 	}
 }
@@ -194,9 +188,7 @@ func sameSnapshot(t *testing.T, what string, a, b whole) {
 	if fmt.Sprintf("%+v", a.Head) != fmt.Sprintf("%+v", b.Head) {
 		t.Errorf("%s: heads: %s", what, differ.Diff(a.Head, b.Head))
 	}
-	for i := range a.bodies {
-		if !bytes.Equal(a.bodies[i], b.bodies[i]) {
-			t.Errorf("%s: the bodies of log %d differ, %d and %d bytes", what, i+1, len(a.bodies[i]), len(b.bodies[i]))
-		}
+	if !bytes.Equal(a.body, b.body) {
+		t.Errorf("%s: the bodies differ, %d and %d bytes", what, len(a.body), len(b.body))
 	}
 }

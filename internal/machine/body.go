@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 
+	"tickhive/accounts"
 	"tickhive/hive"
+	"tickhive/internal/seal"
 	"tickhive/launchpad"
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
-const bodyFormat = 3
+const bodyFormat = 4
 
 // A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
 // around it has the checksum and the versions (internal/wal/FORMAT.md).
@@ -22,6 +24,7 @@ const bodyFormat = 3
 //	controls  registers of the core, then of the feed
 //	pairs     by number: the core's encoding, then the feed's
 //	history   the order history
+//	accounts  sealed, if there is a key
 //	ledger    the launchpad
 //	hive
 //	extra     name and state of one further fold
@@ -38,6 +41,7 @@ const (
 	partExtra
 	partEnd
 	partSettings
+	partAccounts
 )
 
 // maxPart limits the bytes of one part. A pair with ten million resting orders takes a third of it.
@@ -66,8 +70,8 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	}
 }
 
-// Write writes the body of a snapshot: everything but the accounts. extras, unless nil, holds the states of the live
-// extras at s.Pos; otherwise Write encodes the states of s's own extras.
+// Write writes the body of a snapshot. extras, unless nil, holds the states of the live extras at s.Pos; otherwise Write
+// encodes the states of s's own extras.
 func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	// Allocate room for the largest part at once. Growing it by append would copy tens of megabytes in one
 	// uninterruptible step, for which a garbage collection would have to wait.
@@ -86,6 +90,9 @@ func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	}
 	b.buf = s.Feed.AppendHistoryState(b.buf[:0])
 	b.part(partHistory, 0, b.buf)
+	if s.Money != nil {
+		b.part(partAccounts, 0, s.opts.Secrets.Seal(nil, s.Money.AppendSnapshot(b.buf[:0]), seal.Snapshot))
+	}
 	b.buf = s.Ledger.AppendSnapshot(b.buf[:0])
 	b.part(partLedger, 0, b.buf)
 	b.buf = s.Hive.AppendSnapshot(b.buf[:0])
@@ -154,7 +161,7 @@ func (s *State) readPart(tag byte, number uint64, data []byte) error {
 	case partSettings:
 		settings, err := DecodeSettings(data)
 		if err == nil {
-			s.set(settings)
+			s.Set(settings)
 		}
 		return err
 	case partCoreControl:
@@ -168,18 +175,32 @@ func (s *State) readPart(tag byte, number uint64, data []byte) error {
 		return s.Feed.DecodePairState(data)
 	case partHistory:
 		return s.Feed.DecodeHistoryState(data)
+	case partAccounts:
+		return s.readAccounts(data)
 	case partLedger:
 		var err error
-		s.Ledger, err = launchpad.DecodeSnapshot(data, s.opts.Launchpad)
+		s.Ledger, err = launchpad.DecodeSnapshot(data, s.Settings.Launchpad)
 		return err
 	case partHive:
 		var err error
-		s.Hive, err = hive.DecodeSnapshot(data, s.opts.Hive)
+		s.Hive, err = hive.DecodeSnapshot(data, s.Settings.Hive)
 		return err
 	case partExtra:
 		return s.readExtra(data)
 	}
 	return fmt.Errorf("%w: tag %d, number %d", errPart, tag, number)
+}
+
+func (s *State) readAccounts(data []byte) error {
+	if s.Money == nil {
+		return nil
+	}
+	plain, err := s.opts.Secrets.Open(data, seal.Snapshot)
+	if err != nil {
+		return err
+	}
+	s.Money, err = accounts.DecodeSnapshot(plain)
+	return err
 }
 
 func (s *State) readHead(data []byte) error {

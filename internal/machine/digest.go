@@ -14,9 +14,10 @@ import (
 // StateHash is the SHA-256 of the state of the exchange, with the hash of each part
 // (docs/contract/internal.md#clock-and-state). Hashes are 64 hex digits.
 type StateHash struct {
-	Hash   string // of the parts' hashes
-	Market MarketHash
-	Others [Parts]string // of the other parts, by Part; empty: the part is not kept
+	Hash     string // of the parts' hashes; empty: the accounts are left out
+	Market   MarketHash
+	Others   [Parts]string // of the other parts, by Part; empty: it is left out
+	Settings string
 }
 
 // MarketHash is the SHA-256 of a market's state, with the hash of each pair.
@@ -94,7 +95,7 @@ func HashMarketOf(q Queries, core *engine.Core, feed *marketdata.Feed) (out Mark
 // PartHash is the hash of one part.
 type PartHash struct{ Name, Hash string }
 
-// Parts returns the hashes of the parts that are kept.
+// Parts returns the hashes of the parts that the state has, and of its settings.
 func (h *StateHash) Parts() (all []PartHash) {
 	for p := range Parts {
 		text := h.Others[p]
@@ -105,37 +106,34 @@ func (h *StateHash) Parts() (all []PartHash) {
 			all = append(all, PartHash{p.String(), text})
 		}
 	}
-	return all
+	return append(all, PartHash{"settings", h.Settings})
 }
 
-// HashPart returns the hash of a part from the bytes of its snapshot, which are equal for equal states.
-func HashPart(snapshot []byte) string {
+// hashOf returns the hash of the bytes of a part's snapshot, which are equal for equal states.
+func hashOf(snapshot []byte) string {
 	sum := sha256.Sum256(snapshot)
 	return hex.EncodeToString(sum[:])
 }
 
-// HashParts returns the hash over the hashes of the parts.
-func HashParts(market MarketHash, others [Parts]string) StateHash {
-	h := StateHash{Market: market, Others: others}
+// Hash returns the hash of the state.
+func (s *State) Hash() StateHash { return s.HashWith(HashMarket(s.Core, s.Feed)) }
+
+// HashWith returns the hash of the state whose market has a hash.
+func (s *State) HashWith(market MarketHash) StateHash {
+	h := StateHash{Market: market, Settings: hashOf(s.Settings.Append(nil))}
+	if s.Money != nil {
+		h.Others[Accounts] = hashOf(s.Money.AppendSnapshot(nil))
+	}
+	h.Others[Launchpad] = hashOf(s.Ledger.AppendSnapshot(nil))
+	h.Others[Hive] = hashOf(s.Hive.AppendSnapshot(nil))
 	all := sha256.New()
 	for _, part := range h.Parts() {
 		all.Write([]byte(part.Name + " " + part.Hash + "\n"))
 	}
-	h.Hash = hex.EncodeToString(all.Sum(nil))
-	return h
-}
-
-// Hash returns the hash of the state.
-func (s *State) Hash() StateHash { return HashParts(HashMarket(s.Core, s.Feed), s.HashOthers()) }
-
-// HashOthers returns the hashes of the other parts than the market.
-func (s *State) HashOthers() (others [Parts]string) {
 	if s.Money != nil {
-		others[Accounts] = HashPart(s.Money.AppendState(nil))
+		h.Hash = hex.EncodeToString(all.Sum(nil))
 	}
-	others[Launchpad] = HashPart(s.Ledger.AppendSnapshot(nil))
-	others[Hive] = HashPart(s.Hive.AppendSnapshot(nil))
-	return others
+	return h
 }
 
 // PairState is the part of a pair's state that takes no time to compare.

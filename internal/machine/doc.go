@@ -1,12 +1,10 @@
 // Package machine is the state of the whole exchange: a fold of its records.
 //
-// Apply is the only way from a record to a state, for a start, a follower of a stream, a second market beside the loop,
-// and the proofs (journal verify). It reads the state and the record, nothing else: no clock, no file, no randomness.
-// Records go in, state comes out; the package publishes nothing and decides nothing.
+// Apply is the only way from a record to a state, for a start, a follower of a stream, a second state beside the loop,
+// and the proofs (journal verify). The loop applies what it has written by the same functions (Shown). Applying reads the
+// state and the record, nothing else: no clock, no file, no randomness, no configuration (Settings are a part of the
+// state). A command that the state refuses is a record that changes nothing but what was due.
 //
-// The journal has the records of market, launchpad and hive. The accounts have a log of their own, and so their order
-// is the caller's business: a record of the accounts names the journal's record behind which it comes.
-//
-// Owner: a State belongs to one goroutine. The store of the accounts owns their state in a running exchange; a caller
-// there applies within WithState.
+// Owner: a State belongs to one goroutine: the loop's, or the one that replays or follows. Shown is what readers see of
+// accounts, launchpad and hive; any goroutine reads it.
 package machine

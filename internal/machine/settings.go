@@ -3,8 +3,6 @@ package machine
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 
 	"tickhive/accounts"
 	"tickhive/engine"
@@ -16,34 +14,29 @@ import (
 
 // Settings holds every setting of the configuration by which records are decided or folded. They are a part of the
 // state: a record of the market's log carries all of them, a start whose configuration differs writes one, and a replay
-// reads no configuration. The market applies Engine. The records of accounts, launchpad and hive hold the decisions
-// that their settings led to.
+// reads no configuration.
 type Settings struct {
 	Engine    engine.Limits
-	Market    marketdata.Options // what is retained
-	Accounts  accounts.Options   // commissions of withdrawals
-	Launchpad launchpad.Options  // but the seed
-	Hive      hive.Options       // but seed and genesis
+	Market    marketdata.Retention
+	Accounts  accounts.Settings // commissions of withdrawals, referral rates
+	Launchpad launchpad.Options // but the seed
+	Hive      hive.Options      // but seed and genesis
 }
 
 // settingsFormat is the version of an encoding of Settings. Another one is refused.
-const settingsFormat = 1
-
-// maxCommissions limits the currencies with a commission of their own: as many as a market has assets.
-const maxCommissions = engine.DefaultAssets
+const settingsFormat = 2
 
 // FirstSettings returns the settings of a log without a record of them. They never change, whatever the defaults of the
 // configuration become.
 func FirstSettings() Settings {
 	return Settings{
 		Engine: engine.Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200},
-		Market: marketdata.Options{
+		Market: marketdata.Retention{
 			TradesMin: 10_000, TradesMax: 2_000_000,
-			Candles: [marketdata.Intervals]int{
-				20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000,
-			},
+			Candles:      [marketdata.Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
 			ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
 		},
+		Accounts: accounts.Settings{Referral: accounts.DefaultConfig()},
 		Launchpad: launchpad.Options{
 			Fee: launchpad.AmountOf(100), CooldownNs: 86_400_000_000_000, NativeUSD: launchpad.AmountOf(1),
 		},
@@ -54,8 +47,7 @@ func FirstSettings() Settings {
 // Append appends the encoding of the settings. Equal settings have equal bytes.
 func (s *Settings) Append(dst []byte) []byte { return wire.Append(dst, s.code) }
 
-// DecodeSettings decodes settings. It refuses bytes that are missing or left over, and values that
-// no configuration has.
+// DecodeSettings decodes settings. It refuses bytes that are missing or left over, and values that no configuration has.
 func DecodeSettings(b []byte) (s Settings, err error) {
 	if err = wire.Decode(b, s.code); err == nil {
 		err = s.validate()
@@ -69,14 +61,13 @@ func DecodeSettings(b []byte) (s Settings, err error) {
 // Equal reports whether two settings are the same.
 func (s *Settings) Equal(t *Settings) bool { return bytes.Equal(s.Append(nil), t.Append(nil)) }
 
-// validate checks the values. The commissions need no source of random bytes here.
+// validate checks the values.
 func (s *Settings) validate() error {
 	limits := engine.Options{
 		OpenOrders: s.Engine.OpenOrders, AccountOrders: s.Engine.AccountOrders, AccountStops: s.Engine.AccountStops,
 	}
 	for _, err := range []error{
-		limits.Validate(), s.Market.Validate(), s.Accounts.ValidateCommissions(),
-		s.Launchpad.Validate(), s.Hive.Validate(),
+		limits.Validate(), s.Market.Validate(), s.Accounts.Validate(), s.Launchpad.Validate(), s.Hive.Validate(),
 	} {
 		if err != nil {
 			return err
@@ -92,62 +83,18 @@ func (s *Settings) code(c *wire.Coder) {
 		return
 	}
 	m := &s.Market
-	for _, n := range []*int{
-		&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops,
-		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs,
-	} {
+	for _, n := range []*int{&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops,
+		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs} {
 		codeInt(c, n)
 	}
 	for i := range m.Candles {
 		codeInt(c, &m.Candles[i])
 	}
-	s.codeCommissions(c)
+	s.Accounts.Code(c)
 	s.Launchpad.Code(c)
 	c.I63(&s.Hive.QuorumCents)
 	c.U32(&s.Hive.Queens)
 	c.U32(&s.Hive.Scouts)
-}
-
-// codeCommissions encodes or decodes the commissions of the accounts, the currencies in order.
-func (s *Settings) codeCommissions(c *wire.Coder) {
-	a := &s.Accounts
-	codeRule(c, &a.Withdrawal)
-	n := c.Len(len(a.ByCurrency))
-	if !c.Reading() {
-		for _, currency := range slices.Sorted(maps.Keys(a.ByCurrency)) {
-			rule := a.ByCurrency[currency]
-			c.Text(&currency, engine.MaxCurrencyCode)
-			codeRule(c, &rule)
-		}
-		return
-	}
-	if n > maxCommissions {
-		c.Fail("%d currencies with a commission, at most %d", n, maxCommissions)
-		return
-	}
-	last := ""
-	for range n {
-		var currency string
-		var rule accounts.CommissionRule
-		c.Text(&currency, engine.MaxCurrencyCode)
-		codeRule(c, &rule)
-		if c.Err() == nil && currency <= last {
-			c.Fail("the currency %q comes after %q", currency, last)
-		}
-		if c.Err() != nil {
-			return
-		}
-		if a.ByCurrency == nil {
-			a.ByCurrency = map[string]accounts.CommissionRule{}
-		}
-		a.ByCurrency[currency], last = rule, currency
-	}
-}
-
-func codeRule(c *wire.Coder, r *accounts.CommissionRule) {
-	c.U32(&r.Percent)
-	c.I64(&r.Minimum.Hi)
-	c.U64(&r.Minimum.Lo)
 }
 
 // codeInt encodes or decodes a number that is not negative.

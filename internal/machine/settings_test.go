@@ -17,8 +17,9 @@ import (
 func someSettings() Settings {
 	s := FirstSettings()
 	s.Accounts.Withdrawal = accounts.CommissionRule{Percent: 7, Minimum: fixed.I128{Lo: 3}}
-	s.Accounts.ByCurrency = map[string]accounts.CommissionRule{
-		"USDT": {Percent: 1}, "BTC": {Minimum: fixed.I128{Hi: 1, Lo: 2}},
+	s.Accounts.Commissions = []accounts.Commission{
+		{Withdrawal: true, Currency: "USDT", Adapter: "trc20", CommissionRule: accounts.CommissionRule{Percent: 1}},
+		{Currency: "BTC", CommissionRule: accounts.CommissionRule{Minimum: fixed.I128{Hi: 1, Lo: 2}}},
 	}
 	return s
 }
@@ -42,7 +43,7 @@ func TestSettingsAreDecodedStrictly(t *testing.T) {
 	}
 	b[0]++
 	if _, err := DecodeSettings(b); err == nil ||
-		!strings.Contains(err.Error(), "format 2; this program reads format 1") {
+		!strings.Contains(err.Error(), "format 3; this program reads format 2") {
 		t.Errorf("another format: %v", err)
 	}
 	b[0]--
@@ -74,7 +75,7 @@ func TestEverySettingIsInTheRecord(t *testing.T) {
 		"withdrawal":  func(s *Settings) { s.Accounts.Withdrawal.Percent++ },
 		"minimum":     func(s *Settings) { s.Accounts.Withdrawal.Minimum.Hi++ },
 		"currency": func(s *Settings) {
-			s.Accounts.ByCurrency = map[string]accounts.CommissionRule{"USDT": {Percent: 1}}
+			s.Accounts.Commissions = s.Accounts.Commissions[:1]
 		},
 		"fee":      func(s *Settings) { s.Launchpad.Fee = s.Launchpad.NativeUSD },
 		"cooldown": func(s *Settings) { s.Launchpad.CooldownNs++ },
@@ -102,7 +103,7 @@ func TestASettingsRecordThatCannotBeReadIsRefused(t *testing.T) {
 		cmd := engine.Command{
 			Kind: engine.SetSettings, Pair: engine.ControlPair, TimeNs: 7, Settings: &engine.Settings{Encoded: encoded},
 		}
-		return &Record{Log: Journal, Pos: 1, Payload: engine.AppendCommand(nil, &cmd), File: "x.wal", Offset: 64}
+		return &Record{Pos: 1, Payload: engine.AppendCommand(nil, &cmd), File: "x.wal", Offset: 64}
 	}
 	bad := good
 	bad.Hive.Queens = 0

@@ -7,6 +7,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/hive"
+	"tickhive/internal/seal"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
 )
@@ -14,8 +15,7 @@ import (
 // Part is a part of the exchange.
 type Part uint8
 
-// The parts. The journal has the records of all but the accounts, which have a log of their own. A record of launchpad
-// or hive has the number of its part (engine.OtherRecord).
+// The parts. A record of another part than the market has the number of its part (engine.OtherRecord).
 const (
 	Market Part = iota
 	Accounts
@@ -32,20 +32,10 @@ func (p Part) String() string {
 	return [Parts]string{"market", "accounts", "launchpad", "hive"}[p]
 }
 
-// Log is a log of the exchange.
-type Log uint8
-
-// The logs.
-const (
-	Journal Log = iota
-	OfAccounts
-)
-
-// Record is a record of a log, with its place for error messages.
+// Record is a record of the log, with its place for error messages.
 type Record struct {
-	Log     Log
 	Pos     uint64 // its position in the log
-	Payload []byte // not sealed
+	Payload []byte
 	File    string
 	Offset  int64
 }
@@ -76,20 +66,16 @@ type Options struct {
 	// starting server already reads from them.
 	Core *engine.Core
 	Feed *marketdata.Feed
-	// Launchpad and Hive are the options of their parts. Records have every decision, so what is stored does not depend
-	// on them.
-	Launchpad launchpad.Options
-	Hive      hive.Options
-	// Money is the state of the accounts, which have a log of their own; nil: their records are not applied.
-	Money *accounts.State
+	// Secrets opens the commands of the accounts, and seals the accounts in snapshots. An empty key opens what is plain;
+	// nil: the accounts are left out.
+	Secrets *seal.Key
 }
 
-// State is the state of the exchange: market, launchpad and hive after the record at Pos of the journal, and the
-// accounts after the last of their records that was applied.
+// State is the state of the exchange after the record at Pos of the log.
 type State struct {
 	Core   *engine.Core
 	Feed   *marketdata.Feed
-	Money  *accounts.State // nil: not kept
+	Money  *accounts.State // nil: left out
 	Ledger *launchpad.State
 	Hive   *hive.State
 
@@ -98,6 +84,7 @@ type State struct {
 	Pos    uint64 // position of the journal's last record
 	LastNs int64  // its time
 
+	agents uint64 // records of launchpad and hive that were applied
 	opts   Options
 	events []engine.Event
 	cmd    engine.Command
@@ -106,8 +93,12 @@ type State struct {
 
 // New returns an empty state.
 func New(o Options) *State {
+	first := FirstSettings()
 	s := &State{
-		Core: o.Core, Feed: o.Feed, Money: o.Money, Ledger: launchpad.New(o.Launchpad), Hive: hive.New(o.Hive), opts: o,
+		Core: o.Core, Feed: o.Feed, Ledger: launchpad.New(first.Launchpad), Hive: hive.New(first.Hive), opts: o,
+	}
+	if o.Secrets != nil {
+		s.Money = accounts.New(first.Accounts)
 	}
 	if s.Core == nil {
 		s.Core = engine.NewCore(o.Engine)
@@ -115,32 +106,30 @@ func New(o Options) *State {
 	if s.Feed == nil {
 		s.Feed = marketdata.NewFeed(o.Market)
 	}
-	s.set(FirstSettings())
+	s.Set(first)
 	return s
 }
 
-// set makes settings the ones in force.
-func (s *State) set(settings Settings) {
+// Set makes settings the ones in force, without a record: where nothing is stored, and for Apply and Read.
+func (s *State) Set(settings Settings) {
 	s.Settings = settings
 	s.Core.SetLimits(settings.Engine)
+	s.Feed.SetRetention(settings.Market)
+	if s.Money != nil {
+		s.Money.SetSettings(settings.Accounts)
+	}
+	s.Ledger.SetOptions(settings.Launchpad)
+	s.Hive.SetOptions(settings.Hive)
 }
 
-// Apply applies the next record of a log. The journal's come without a gap; a record of the accounts comes behind the
-// journal's record that it names. Apply converts a panic to a *PoisonError: the record was journaled before its fault
-// was known, and the start must report which record it is.
+// Apply applies the next record of the log. It reads the record and the state alone. Apply converts a panic to a
+// *PoisonError: the record was journaled before its fault was known, and the start must report which record it is.
 func (s *State) Apply(rec *Record) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PoisonError{File: rec.File, Offset: rec.Offset, Seq: rec.Pos, Cause: p, Stack: debug.Stack()}
 		}
 	}()
-	if rec.Log == OfAccounts {
-		return s.money(rec)
-	}
-	return s.journal(rec)
-}
-
-func (s *State) journal(rec *Record) error {
 	if rec.Pos != s.Pos+1 {
 		return fmt.Errorf("machine: record %d comes after %d", rec.Pos, s.Pos)
 	}
@@ -156,7 +145,7 @@ func (s *State) journal(rec *Record) error {
 		if err != nil {
 			return rec.wrong(err)
 		}
-		s.set(settings)
+		s.Set(settings)
 		s.LastNs = max(s.LastNs, s.cmd.TimeNs)
 		s.pass(rec.Pos)
 		return nil
@@ -167,66 +156,13 @@ func (s *State) journal(rec *Record) error {
 	}
 	s.events = s.Core.Apply(&s.cmd, s.events[:0])
 	if s.cmd.Kind == engine.Other {
-		if _, err := s.ApplyOther(s.cmd.Other); err != nil {
+		if _, err := s.ApplyOther(&s.cmd); err != nil {
 			return rec.wrong(err)
 		}
 	}
 	s.Pos, s.LastNs = rec.Pos, max(s.LastNs, s.cmd.TimeNs)
 	s.fold()
 	return nil
-}
-
-func (s *State) money(rec *Record) error {
-	if s.Money == nil {
-		return nil
-	}
-	r, err := accounts.DecodeRecord(rec.Payload)
-	if err != nil {
-		return rec.wrong(err)
-	}
-	s.Money.Apply(&r)
-	return nil
-}
-
-// Outcome is the result of a record of launchpad or hive; the other one is nil.
-type Outcome struct {
-	Ledger *launchpad.Result
-	Hive   *hive.Result
-}
-
-// ApplyOther applies a record of launchpad or hive. What the launchpad says about a token is handed to the hive. The
-// loop calls it for a record that it has written; Apply does for all others.
-func (s *State) ApplyOther(rec *engine.OtherRecord) (out Outcome, err error) {
-	switch Part(rec.Part) {
-	case Launchpad:
-		r, err := launchpad.DecodeRecord(rec.Record)
-		if err != nil {
-			return out, err
-		}
-		res := s.Ledger.Apply(&r)
-		if res.Fact != nil {
-			s.Hive.Fold(hive.Fact(*res.Fact))
-		}
-		return Outcome{Ledger: &res}, nil
-	case Hive:
-		r, err := hive.DecodeRecord(rec.Record)
-		if err != nil {
-			return out, err
-		}
-		res := s.Hive.Apply(&r)
-		return Outcome{Hive: &res}, nil
-	default:
-		return out, fmt.Errorf("a record of part %d, which this program does not know", rec.Part)
-	}
-}
-
-// NextNs returns when launchpad or hive next change by time alone, 0: never.
-func (s *State) NextNs() int64 {
-	next := s.Ledger.NextNs()
-	if at := s.Hive.NextNs(); next == 0 || at != 0 && at < next {
-		next = at
-	}
-	return next
 }
 
 // wrong says which record cannot be decoded.
@@ -272,7 +208,7 @@ func (s *State) Configure(settings Settings, write func(cmd *engine.Command) err
 	if err := write(&cmd); err != nil {
 		return err
 	}
-	s.set(settings)
+	s.Set(settings)
 	s.pass(s.Pos + 1)
 	return nil
 }

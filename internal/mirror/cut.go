@@ -9,18 +9,18 @@ import (
 
 // cutting is a call of Cut.
 type cutting struct {
-	ctx  context.Context //nolint:containedctx // of the caller, who waits
-	take func() (stream.Positions, error)
+	ctx  context.Context // of the caller, who waits
+	take func() (uint64, error)
 	at   stream.State
 	done chan error
 }
 
-// Cut makes a state of the logs one of the stream: between two sendings it calls take, which returns the positions of a
-// state that refers to nothing behind it; it sends exactly the records up to these, and waits until the stream has them
-// and nothing else is open. Later records wait so long. It returns the state of the stream behind these records.
+// Cut makes a state of the log one of the stream: between two sendings it calls take, which returns the position of the
+// state; it sends exactly the records up to this one, and waits until the stream has them and nothing else is open.
+// Later records wait so long. It returns the state of the stream behind these records.
 //
 // Errors: take's, those by which the mirror has ended, and ctx's.
-func (m *Mirror) Cut(ctx context.Context, take func() (stream.Positions, error)) (stream.State, error) {
+func (m *Mirror) Cut(ctx context.Context, take func() (uint64, error)) (stream.State, error) {
 	c := &cutting{ctx: ctx, take: take, done: make(chan error, 1)}
 	handed := m.cuts
 	for {
@@ -51,7 +51,7 @@ func (m *Mirror) cut(work context.Context, c *cutting) error {
 		return nil
 	}
 	m.digestPos = 0 // the next one will do
-	if err := m.sendAll(work, to); err != nil {
+	if err := m.sendTo(work, to); err != nil {
 		return err
 	}
 	if m.sent != to {

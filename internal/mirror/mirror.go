@@ -19,42 +19,28 @@ import (
 
 // Source is the exchange whose records a Mirror sends.
 type Source struct {
-	Logs    [stream.Logs]NamedLog // in the order of stream.Log
+	Log     *wal.Log
 	Dir     *datadir.Dir
 	Genesis node.Genesis // of the exchange; a stream that began otherwise is refused
 	Term    []byte       // information of the term record
-	// FullSettings adds to the settings of a stream the keys that an earlier program did not know; nil: none.
-	FullSettings func(text string) (string, error)
 	// Held is the term that the node has already, in a stream that began with Began; nil: New campaigns.
 	Held  *node.Term
 	Began node.Genesis
 
-	// Founding begins a new stream whose first records the logs do not have any more; nil: they have them.
+	// Founding begins a new stream whose first records the log does not have any more; nil: it has them.
 	Founding *node.Founding
 
 	DurableAll bool // journal.sync = off: what is written counts as durable
 	// Look returns the loop's position and a time before which it stamps no further command, and with digest the
 	// market's digest at the position. After an error the loop runs no more.
-	Look func(digest bool) (Look, error)
-	// Barrier returns the last record of the accounts, and a position of the market that no later one precedes.
-	Barrier func() (last, marketPos uint64, err error)
-	// MarketPos returns the position of the market that a record of the accounts names.
-	MarketPos func(record []byte) (uint64, error)
-	// The accounts' records up to AheadTo may name positions beyond the journal's end at the start, AheadPos.
-	AheadTo, AheadPos uint64
-	MakeDurable       func() error // waits until every record of the market is durable
-	NowNs             func() int64
-	Failed            func(err error) // hears once why the stream receives nothing more
+	Look        func(digest bool) (Look, error)
+	MakeDurable func() error // waits until every record is durable
+	NowNs       func() int64
+	Failed      func(err error) // hears once why the stream receives nothing more
 	// Confirmed hears what the stream has confirmed, before a request that waits for it does. Ended hears that it will
 	// confirm nothing more, in order or not.
-	Confirmed func(at stream.Positions)
+	Confirmed func(at uint64)
 	Ended     func()
-}
-
-// NamedLog is a log and its name.
-type NamedLog struct {
-	Name string
-	Log  *wal.Log
 }
 
 // Look holds what Source.Look finds.
@@ -70,22 +56,19 @@ var ErrFenced = errors.New("another node is the writer now: what this one has st
 
 // Times of a mirror.
 const (
-	mirrorEvery = 5 * time.Millisecond  // between two looks at the logs for which no request waits, or at the loop
+	mirrorEvery = 5 * time.Millisecond  // between two looks at the log for which no request waits, or at the loop
 	mirrorIdle  = 50 * time.Millisecond // between two readings of the time while nothing happens
 	digestEvery = time.Second           // between two digests
 	leadWithin  = 30 * time.Second      // from the term record to its confirmation
 )
 
-// Mirror sends the records of the four logs to the stream, in an order in which a reader can execute them, once they
-// are durable here. A goroutine runs it; any goroutine may call its methods. A nil Mirror sends nothing.
+// Mirror sends the records of the log to the stream once they are durable here. A goroutine runs it; any goroutine may
+// call its methods. A nil Mirror sends nothing.
 type Mirror struct {
 	source   Source
 	appender *node.Term
-	readers  [stream.Logs]*wal.Reader
-	sent     stream.Positions // handed to the appender
-	next     []byte           // a record of the accounts
-	nextPos  uint64           // the position of the market that it names
-	waits    bool             // it is not sent yet
+	reader   *wal.Reader
+	sent     uint64 // position of the last record that the appender has
 
 	lookedNs  int64 // when the loop was asked last
 	looked    Look  // its answer
@@ -96,7 +79,7 @@ type Mirror struct {
 	kick    chan struct{}
 	cuts    chan *cutting
 	waiting atomic.Int32  // requests that wait for the stream
-	wanted  atomic.Uint64 // a record of the market that the loop waits for
+	wanted  atomic.Uint64 // a record that the loop waits for
 	cancel  context.CancelCauseFunc
 	ended   sync.WaitGroup
 
@@ -106,8 +89,8 @@ type Mirror struct {
 	changed chan struct{} // closed when the stream has confirmed something, or the mirror has failed
 	at      stream.State
 	err     error
-	timed   stream.Positions // the records whose confirmation is timed
-	timedNs int64            // since when, by the machine's clock; 0: none are
+	timed   uint64 // the record whose confirmation is timed
+	timedNs int64  // since when, by the machine's clock; 0: none is
 }
 
 // errStopping ends a mirror in order.
@@ -162,12 +145,10 @@ func (m *Mirror) lead(ctx context.Context, log jet.Log) (err error) {
 	if at.History == [16]byte{} && m.source.Founding != nil {
 		m.sent = m.source.Founding.Start
 	}
-	for i, l := range m.source.Logs {
-		if m.readers[i], err = l.Log.Reader(m.sent[i] + 1); err != nil {
-			return fmt.Errorf("it lacks records that the journal does not have any more; a journal that feeds a "+
-				"stream keeps every record. `tickhive stream restore NEW --from-dir DIR` makes a directory that "+
-				"begins a new stream, with a snapshot: %w", err)
-		}
+	if m.reader, err = m.source.Log.Reader(m.sent + 1); err != nil {
+		return fmt.Errorf("it lacks records that the journal does not have any more; a journal that feeds a "+
+			"stream keeps every record. `tickhive stream restore NEW --from-dir DIR` makes a directory that "+
+			"begins a new stream, with a snapshot: %w", err)
 	}
 	if m.appender = m.source.Held; m.appender == nil {
 		m.appender, err = m.campaign(ctx, log, at)
@@ -249,9 +230,9 @@ func (m *Mirror) note() {
 	m.changed = make(chan struct{})
 }
 
-// timeAck ends the measurement of a confirmation, if the stream has confirmed its records. The caller holds the lock.
+// timeAck ends the measurement of a confirmation, if the stream has confirmed its record. The caller holds the lock.
 func (m *Mirror) timeAck() {
-	if m.timedNs != 0 && reaches(m.at.Pos, m.timed) {
+	if m.timedNs != 0 && m.at.Pos >= m.timed {
 		m.acks.Observe(clock.MachineNs() - m.timedNs)
 		m.timedNs = 0
 	}
@@ -270,16 +251,6 @@ func (m *Mirror) time(sinceNs int64) {
 
 // Acks returns the times until the stream has confirmed records.
 func (m *Mirror) Acks() clock.Counts { return m.acks.Counts() }
-
-// reaches reports whether positions are at or behind others.
-func reaches(at, want stream.Positions) bool {
-	for i := range want {
-		if at[i] < want[i] {
-			return false
-		}
-	}
-	return true
-}
 
 // fail keeps the first error, which ends the mirror.
 func (m *Mirror) fail(err error) {
@@ -310,7 +281,7 @@ func (m *Mirror) Failure() error {
 	return m.err
 }
 
-// Want makes the mirror send the records of the market up to pos soon.
+// Want makes the mirror send the records up to pos soon.
 func (m *Mirror) Want(pos uint64) {
 	for was := m.wanted.Load(); pos > was; was = m.wanted.Load() {
 		if m.wanted.CompareAndSwap(was, pos) {
@@ -320,7 +291,7 @@ func (m *Mirror) Want(pos uint64) {
 	}
 }
 
-// hurry makes the mirror look at the logs now.
+// hurry makes the mirror look at the log now.
 func (m *Mirror) hurry() {
 	select {
 	case m.kick <- struct{}{}:
@@ -328,16 +299,11 @@ func (m *Mirror) hurry() {
 	}
 }
 
-// Ends returns the last records of the logs.
-func (m *Mirror) Ends() (ends stream.Positions) {
-	for i, l := range m.source.Logs {
-		ends[i] = l.Log.LastSeq()
-	}
-	return ends
-}
+// End returns the position of the last record of the log.
+func (m *Mirror) End() uint64 { return m.source.Log.LastSeq() }
 
-// Settle waits until the stream has confirmed records.
-func (m *Mirror) Settle(want stream.Positions, within time.Duration) error {
+// Settle waits until the stream has confirmed the record at want.
+func (m *Mirror) Settle(want uint64, within time.Duration) error {
 	m.waiting.Add(1)
 	defer m.waiting.Add(-1)
 	m.hurry()
@@ -346,7 +312,7 @@ func (m *Mirror) Settle(want stream.Positions, within time.Duration) error {
 	for {
 		at, changed, err := m.confirmed()
 		switch {
-		case reaches(at, want):
+		case at >= want:
 			return nil
 		case err != nil:
 			return err
@@ -361,7 +327,7 @@ func (m *Mirror) Settle(want stream.Positions, within time.Duration) error {
 
 // confirmed returns what the stream has confirmed, a channel that is closed when this changes or the mirror ends, and
 // the reason why it has ended.
-func (m *Mirror) confirmed() (at stream.Positions, changed <-chan struct{}, err error) {
+func (m *Mirror) confirmed() (at uint64, changed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.at.Pos, m.changed, m.err
@@ -378,7 +344,7 @@ func (m *Mirror) At() stream.State {
 // lacks the last records.
 func (m *Mirror) Drain(ctx context.Context) (err error) {
 	if ctx.Err() == nil {
-		err = errors.Join(m.source.MakeDurable(), m.Settle(m.Ends(), time.Second))
+		err = errors.Join(m.source.MakeDurable(), m.Settle(m.End(), time.Second))
 	}
 	m.cancel(errStopping)
 	m.appender.End()
@@ -387,12 +353,10 @@ func (m *Mirror) Drain(ctx context.Context) (err error) {
 	return err
 }
 
-// close closes the readers.
+// close closes the reader.
 func (m *Mirror) close() {
-	for i, r := range m.readers {
-		if r != nil {
-			_ = r.Close() // was only read
-			m.readers[i] = nil
-		}
+	if m.reader != nil {
+		_ = m.reader.Close() // was only read
+		m.reader = nil
 	}
 }

@@ -56,23 +56,17 @@ func quiet(t *testing.T) *Source {
 	})
 	s := &Source{
 		Dir: dir, Look: func(bool) (Look, error) { return Look{}, nil },
-		Barrier:     func() (last, pos uint64, err error) { return 0, 0, nil },
-		MarketPos:   func([]byte) (uint64, error) { return 0, nil },
 		MakeDurable: func() error { return nil }, NowNs: clock.MachineNs, Failed: func(error) {},
-		Confirmed: func(stream.Positions) {}, Ended: func() {},
+		Confirmed: func(uint64) {}, Ended: func() {},
 	}
-	for i, name := range []string{"engine", "accounts"} {
-		log, err := wal.Open(vfs.OS{}, filepath.Join(path, name), wal.Options{NoLock: true})
-		if err != nil {
-			t.Fatal(err)
+	if s.Log, err = wal.Open(vfs.OS{}, filepath.Join(path, "engine"), wal.Options{NoLock: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Log.Close(); err != nil {
+			t.Error(err)
 		}
-		t.Cleanup(func() {
-			if err := log.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		s.Logs[i] = NamedLog{name, log}
-	}
+	})
 	return s
 }
 
@@ -140,18 +134,13 @@ func TestACutIsAStateOfTheStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(log stream.Log) func() (stream.Positions, error) {
-		return func() (at stream.Positions, err error) {
-			_, err = s.Logs[log-1].Log.Append([][]byte{[]byte("record")})
-			for i, l := range s.Logs {
-				at[i] = l.Log.LastSeq()
-			}
-			return at, err
-		}
+	add := func() (uint64, error) { // a record of the state, and one behind it
+		at, err := s.Log.Append([][]byte{[]byte("record"), []byte("later")})
+		return at - 1, err
 	}
-	for i, log := range []stream.Log{stream.Engine, stream.Accounts, stream.Accounts} {
-		at, err := m.Cut(t.Context(), add(log))
-		if err != nil || at.Pos[stream.Engine-1] != 1 || at.Pos[stream.Accounts-1] != uint64(i) {
+	for i := range uint64(3) {
+		at, err := m.Cut(t.Context(), add)
+		if err != nil || at.Pos != 2*i+1 {
 			t.Fatalf("%+v, %v", at, err)
 		}
 		data, err := mem.Connect().Read(t.Context(), at.Seq)
@@ -160,24 +149,24 @@ func TestACutIsAStateOfTheStream(t *testing.T) {
 		}
 	}
 	failed := errors.New("failed")
-	fails := func() (at stream.Positions, err error) { return at, failed }
+	fails := func() (uint64, error) { return 0, failed }
 	if _, err := m.Cut(t.Context(), fails); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 	mem.SetDown(true)
 	brief, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, failed)
 	defer cancel()
-	if _, err := m.Cut(brief, add(stream.Accounts)); !errors.Is(err, failed) {
+	if _, err := m.Cut(brief, add); !errors.Is(err, failed) {
 		t.Errorf("without a stream: %v", err)
 	}
 	mem.SetDown(false)
-	if at, err := m.Cut(t.Context(), add(stream.Accounts)); err != nil || at.Pos[stream.Accounts-1] != 4 {
+	if at, err := m.Cut(t.Context(), add); err != nil || at.Pos != 9 {
 		t.Errorf("%+v, %v", at, err)
 	}
 	if err := m.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Cut(t.Context(), add(stream.Accounts)); err == nil {
+	if _, err := m.Cut(t.Context(), add); err == nil {
 		t.Error("a mirror that has ended makes a cut")
 	}
 }

@@ -126,10 +126,7 @@ func sound(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	return s.Market(func(body io.Reader) error {
-		_, err := io.Copy(io.Discard, body)
-		return err
-	})
+	return s.copyBody(io.Discard)
 }
 
 // temporary returns a file without a name, whose blocks go with its last use.

@@ -25,18 +25,18 @@ const (
 type keeper struct {
 	mu    sync.Mutex
 	at    stream.State // behind the last message that was taken
-	ends  Chains
-	saved uint64 // message of the durable state
+	end   wal.Position // of the records that were taken
+	saved uint64       // message of the durable state
 	err   error
 
 	stop chan struct{} // nil: no goroutine
 	done sync.WaitGroup
 }
 
-func (k *keeper) note(at stream.State, ends Chains) {
+func (k *keeper) note(at stream.State, end wal.Position) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.at, k.ends = at, ends
+	k.at, k.end = at, end
 }
 
 func (k *keeper) failed() error {
@@ -48,7 +48,7 @@ func (k *keeper) failed() error {
 // begin starts the goroutine.
 func (k *keeper) begin(c *Copy) {
 	k.stop = make(chan struct{})
-	logs := c.logs
+	log := c.log
 	k.done.Go(func() {
 		tick := time.NewTicker(saveEvery)
 		defer tick.Stop()
@@ -58,7 +58,7 @@ func (k *keeper) begin(c *Copy) {
 				return
 			case <-tick.C:
 			}
-			if err := c.save(logs); err != nil {
+			if err := c.save(log); err != nil {
 				k.mu.Lock()
 				k.err = err
 				k.mu.Unlock()
@@ -68,30 +68,28 @@ func (k *keeper) begin(c *Copy) {
 	})
 }
 
-// end ends the goroutine and makes the copy durable a last time.
-func (k *keeper) end(c *Copy) error {
+// finish ends the goroutine and makes the copy durable a last time.
+func (k *keeper) finish(c *Copy) error {
 	if k.stop == nil {
 		return nil
 	}
 	close(k.stop)
 	k.done.Wait()
 	k.stop = nil
-	return errors.Join(k.failed(), c.save(c.logs))
+	return errors.Join(k.failed(), c.save(c.log))
 }
 
-// save syncs the logs and stores the state that they reflect then.
-func (c *Copy) save(logs [stream.Logs]*wal.Log) error {
+// save syncs the log and stores the state that it reflects then.
+func (c *Copy) save(log *wal.Log) error {
 	k := &c.keeper
 	k.mu.Lock()
-	s, saved := CopyState{Identity: c.Identity, Genesis: c.o.Genesis, At: k.at, Ends: k.ends}, k.saved
+	s, saved := CopyState{Identity: c.Identity, Genesis: c.o.Genesis, At: k.at, End: k.end}, k.saved
 	k.mu.Unlock()
 	if s.At.Seq == saved {
 		return nil
 	}
-	for _, l := range logs {
-		if err := l.Sync(); err != nil {
-			return fmt.Errorf("copy: %w", err)
-		}
+	if err := log.Sync(); err != nil {
+		return fmt.Errorf("copy: %w", err)
 	}
 	if err := c.writeState(&s); err != nil {
 		return fmt.Errorf("copy: %w", err)
@@ -104,19 +102,19 @@ func (c *Copy) save(logs [stream.Logs]*wal.Log) error {
 
 // Note notes the state of the stream behind the last message that was taken. The first one is made durable at once.
 func (c *Copy) Note(at stream.State) error {
-	c.keeper.note(at, c.ends)
+	c.keeper.note(at, c.end)
 	if c.keeper.stop != nil || c.lock == nil {
 		return nil
 	}
-	if err := c.save(c.logs); err != nil {
+	if err := c.save(c.log); err != nil {
 		return err
 	}
 	c.keeper.begin(c)
 	return nil
 }
 
-// Begun reports whether the copy has logs.
-func (c *Copy) Begun() bool { return c.logs[0] != nil }
+// Begun reports whether the copy has a log.
+func (c *Copy) Begun() bool { return c.log != nil }
 
 // Join compares a continued copy with the stream, and takes the messages up to a snapshot with which the node begins;
 // from is nil: the node begins with the first message. A copy that is not one of the stream is put aside.
@@ -149,8 +147,9 @@ func (c *Copy) proven(ctx context.Context, log jet.Log) error {
 	return nil
 }
 
-// readPatiently reads a message that a server which is behind may lack for a while. A request that the end of the
-// patience cuts short says nothing: the error is the one of the request before.
+// readPatiently reads a message that a server which is behind may lack for a while. After such an answer, one that
+// does not come does not end the patience. A request that the end of the patience cuts short says nothing: the error is
+// the one of the request before.
 func readPatiently(ctx context.Context, log jet.Log, seq uint64) (data []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, missingFor)
 	defer cancel()
@@ -159,7 +158,7 @@ func readPatiently(ctx context.Context, log jet.Log, seq uint64) (data []byte, e
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, cmp.Or(last, err)
-		case !errors.Is(err, jet.ErrMissing):
+		case !errors.Is(err, jet.ErrMissing) && (last == nil || !errors.Is(err, jet.ErrUnavailable)):
 			return data, err
 		}
 		select {
@@ -193,11 +192,8 @@ func (c *Copy) reach(ctx context.Context, log jet.Log, to *Head) error {
 	case r.State() != to.At:
 		return fmt.Errorf("%w: the snapshot of message %d has another history", ErrOffChain, to.At.Seq)
 	}
-	for i, end := range c.ends {
-		if end.Seq != to.At.Pos[i] || end.Chain != to.Chains[i] {
-			return fmt.Errorf("%w: the log %s has other records than the snapshot of message %d", ErrOffChain,
-				c.layout[i].Name, to.At.Seq)
-		}
+	if c.end != to.End() {
+		return fmt.Errorf("%w: it has other records than the snapshot of message %d", ErrOffChain, to.At.Seq)
 	}
 	return nil
 }

@@ -35,14 +35,14 @@ type CopyState struct {
 	Identity wal.Identity `json:"identity"`
 	Genesis  Genesis      `json:"genesis"`
 	At       stream.State `json:"at"` // behind a message that counts; At.Seq is 0: the copy is empty
-	Ends     Chains       `json:"ends"`
+	End      wal.Position `json:"end"`
 }
 
 // CopyOptions describe the copy of a node.
 type CopyOptions struct {
-	Layout  [stream.Logs]CopyLog
-	Genesis Genesis  // of the stream
-	Other   []string // files of the directory that are not the copy's
+	Log     wal.Options // of the copy's log
+	Genesis Genesis     // of the stream
+	Other   []string    // files of the directory that are not the copy's
 	// Aside hears where a copy was put that the node cannot continue, and why.
 	Aside func(to string, why error)
 }
@@ -65,11 +65,9 @@ func OpenCopy(dir string, o CopyOptions) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := NewCopy(dir, o.Layout)
-	c.lock, c.o = lock, o
+	c := &Copy{dir: dir, lock: lock, o: o}
 	if err := c.open(); err != nil {
-		_, closing := c.close()
-		return nil, errors.Join(err, closing, c.unlock())
+		return nil, errors.Join(err, c.close(), c.unlock())
 	}
 	return c, nil
 }
@@ -84,7 +82,7 @@ func (c *Copy) open() error {
 		state, err := readCopyState(c.dir)
 		if err == nil && state.At.Seq > 0 {
 			if err = c.resume(&state); err == nil {
-				c.keeper.note(state.At, state.Ends)
+				c.keeper.note(state.At, state.End)
 				c.keeper.begin(c)
 				return nil
 			}
@@ -102,11 +100,8 @@ func (c *Copy) onlyMine() (marked bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	known := append([]string{"LOCK", copyMark, copyMark + temporaryExt}, c.o.Other...)
+	known := append([]string{"LOCK", copyMark, copyMark + temporaryExt, logName}, c.o.Other...)
 	mine := func(name string) bool { return name == "LOCK" || slices.Contains(c.o.Other, name) }
-	for _, l := range c.layout {
-		known = append(known, l.Name)
-	}
 	marked = IsCopy(c.dir)
 	for _, e := range entries {
 		if !mine(e.Name()) && !marked || !slices.Contains(known, e.Name()) {
@@ -116,52 +111,34 @@ func (c *Copy) onlyMine() (marked bool, err error) {
 	return marked, nil
 }
 
-// empty removes the logs of a copy that was not begun, and marks the directory.
+// empty removes the log of a copy that was not begun, and marks the directory.
 func (c *Copy) empty() error {
-	for _, l := range c.layout {
-		if err := os.RemoveAll(filepath.Join(c.dir, l.Name)); err != nil {
-			return err
-		}
+	if err := os.RemoveAll(filepath.Join(c.dir, logName)); err != nil {
+		return err
 	}
 	return c.writeState(&CopyState{Genesis: c.o.Genesis})
 }
 
-// resume opens the logs. They reach the state at least, with its chains.
+// resume opens the log. It reaches the state at least, with its chain.
 func (c *Copy) resume(s *CopyState) (err error) {
 	if s.Genesis != c.o.Genesis {
 		return fmt.Errorf("%w: it is of the epoch %s, or of another exchange", ErrOffChain, s.Genesis.Epoch)
 	}
-	if err = c.openLogs(s); err != nil {
-		_, closing := c.close()
-		return errors.Join(err, closing)
-	}
-	return nil
+	c.Identity, c.end = s.Identity, s.End
+	c.log, err = wal.Open(vfs.OS{}, filepath.Join(c.dir, logName), s.LogOptions(c.o.Log))
+	return err
 }
 
-func (c *Copy) openLogs(s *CopyState) (err error) {
-	c.Identity, c.ends = s.Identity, s.Ends
-	for i, l := range c.layout {
-		o := s.LogOptions(&l, i)
-		if c.logs[i], err = wal.Open(vfs.OS{}, filepath.Join(c.dir, l.Name), o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// LogOptions returns the options of the log i of a copy with the state.
-func (s *CopyState) LogOptions(l *CopyLog, i int) wal.Options {
-	o := l.Options
-	o.NoLock, o.Name, o.Identity, o.MaxRecord = true, l.Name, s.Identity, stream.MaxRecord
-	o.Known = &wal.Known{Position: s.Ends[i]}
+// LogOptions adds to the options of a log what the log of a copy with the state has.
+func (s *CopyState) LogOptions(o wal.Options) wal.Options {
+	o = copyLogOptions(o, s.Identity)
+	o.Known = &wal.Known{Position: s.End}
 	return o
 }
 
 // SetAside moves the copy to a directory beside its own, and begins an empty one. why is reported.
 func (c *Copy) SetAside(why error) error {
-	err := c.keeper.end(c)
-	_, closing := c.close()
-	if err = errors.Join(err, closing); err != nil {
+	if err := errors.Join(c.keeper.finish(c), c.close()); err != nil {
 		return err
 	}
 	parent, name := filepath.Split(filepath.Clean(c.dir))
@@ -184,25 +161,18 @@ func (c *Copy) SetAside(why error) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
 	}
-	for _, part := range append([]string{copyMark}, c.folders()...) {
+	for _, part := range []string{copyMark, logName} {
 		err := os.Rename(filepath.Join(c.dir, part), filepath.Join(to, part))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	c.o.Aside(to, why)
-	c.Identity, c.ends, c.keeper = wal.Identity{}, Chains{}, keeper{}
+	c.Identity, c.end, c.keeper = wal.Identity{}, wal.Position{}, keeper{}
 	return c.empty()
 }
 
 const asideMiddle = ".aside-"
-
-func (c *Copy) folders() (names []string) {
-	for _, l := range c.layout {
-		names = append(names, l.Name)
-	}
-	return names
-}
 
 // readCopyState reads the state of the copy in a directory.
 func readCopyState(dir string) (s CopyState, err error) {

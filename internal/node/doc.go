@@ -1,5 +1,5 @@
 // Package node holds what a node of a cluster does besides executing records: it takes and keeps a term, notices that
-// the writer is silent, keeps a copy of the logs, and archives snapshots with which other nodes begin.
+// the writer is silent, keeps a copy of the log, and archives snapshots with which other nodes begin.
 //
 // Owner: any goroutine may call a Term. A Copy belongs to one goroutine.
 //

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"tickhive/internal/node"
-	"tickhive/internal/stream"
 )
 
 // giver serves snapshots by the ranges of net/http, and breaks answers off.
@@ -74,11 +73,11 @@ func (g *giver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // small returns a snapshot of few bytes behind a message.
 func (a *archived) small(text string) []byte {
 	a.t.Helper()
-	return snapshot(a.t, a.states[4], map[stream.Log]string{stream.Engine: text, stream.Accounts: "a"})
+	return snapshot(a.t, a.states[4], text)
 }
 
-// fetch fetches from the giver, and returns the market of the snapshot.
-func (a *archived) fetch(g *giver) (market string, err error) {
+// fetch fetches from the giver, and returns the body of the snapshot.
+func (a *archived) fetch(g *giver) (state string, err error) {
 	a.t.Helper()
 	server := httptest.NewServer(g)
 	defer server.Close()
@@ -87,12 +86,12 @@ func (a *archived) fetch(g *giver) (market string, err error) {
 		return "", err
 	}
 	defer s.Close()
-	err = s.Market(func(body io.Reader) error {
+	err = s.Body(func(body io.Reader) error {
 		text, err := io.ReadAll(body)
-		market = string(text)
+		state = string(text)
 		return err
 	})
-	return market, err
+	return state, err
 }
 
 // A transfer that breaks off goes on at the byte that it has reached, wherever that is, and no byte comes twice.
@@ -123,7 +122,7 @@ func TestATransferGoesOnWhereItBrokeOff(t *testing.T) {
 // A large one is cut at the boundaries of its chunks, and one byte before and behind.
 func TestATransferGoesOnAtTheBoundariesOfChunks(t *testing.T) {
 	a := newArchived(t)
-	data := snapshot(t, a.states[4], map[stream.Log]string{stream.Engine: strings.Repeat("0123456789", 120_000)})
+	data := snapshot(t, a.states[4], strings.Repeat("0123456789", 120_000))
 	for at := int64(256 << 10); at < int64(len(data)); at += 256 << 10 {
 		for _, at := range []int64{at - 1, at, at + 1} {
 			g := &giver{now: data, tag: `"1-a"`, cuts: []int64{at}}

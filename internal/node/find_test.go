@@ -106,7 +106,7 @@ func TestANodeBeginsWithTheBestSnapshot(t *testing.T) {
 		}
 		defer s.Close()
 		var market []byte
-		if err := s.Market(func(body io.Reader) (err error) {
+		if err := s.Body(func(body io.Reader) (err error) {
 			market, err = io.ReadAll(body)
 			return err
 		}); err != nil {

@@ -14,14 +14,14 @@ import (
 // Founding is the snapshot with which the readers of a new stream begin, when the writer does not have the first
 // records any more. One goroutine uses it.
 type Founding struct {
-	Start stream.Positions // of the last records that the snapshot reflects
+	Start uint64 // position of the last record that the snapshot reflects
 
 	file *os.File
 }
 
 // NewFounding keeps a snapshot of a state that no message reflects yet. body is as in WriteSnapshot. The caller closes
 // it.
-func NewFounding(h *Head, body func(log stream.Log, w io.Writer) error) (*Founding, error) {
+func NewFounding(h *Head, body func(w io.Writer) error) (*Founding, error) {
 	file, err := temporary()
 	if err != nil {
 		return nil, err
@@ -56,16 +56,7 @@ func (f *Founding) archive(ctx context.Context, log jet.Log, at stream.State) er
 	defer func() { _ = to.Close() }() // it has no name
 	h := s.Head
 	h.At = at
-	err = WriteSnapshot(to, &h, func(log stream.Log, w io.Writer) error {
-		if log == stream.Engine {
-			return s.Market(func(body io.Reader) error {
-				_, err := io.Copy(w, body)
-				return err
-			})
-		}
-		_, err := w.Write(s.Store(log))
-		return err
-	})
+	err = WriteSnapshot(to, &h, s.copyBody)
 	if err == nil {
 		_, err = to.Seek(0, io.SeekStart)
 	}
@@ -101,8 +92,8 @@ func needsSnapshot(ctx context.Context, log jet.Log) (why, err error) {
 		return nil, err
 	}
 	m, err := stream.Decode(data)
-	if err == nil && m.Kind == stream.Base && m.Start != (stream.Positions{}) {
-		return fmt.Errorf("%w: it begins behind the records %d of its writer", jet.ErrTrimmed, m.Start), nil
+	if err == nil && m.Kind == stream.Base && m.Start != 0 {
+		return fmt.Errorf("%w: it begins behind record %d of its writer", jet.ErrTrimmed, m.Start), nil
 	}
-	return nil, nil //nolint:nilerr // the reader will notice the damage
+	return nil, nil // the reader will notice the damage
 }

@@ -18,8 +18,7 @@ type Genesis struct {
 	Version  string `json:"version"`  // of the program that began the stream
 	Seed     uint64 `json:"seed"`     // of the ledger
 	LedgerNs int64  `json:"ledgerNs"` // genesis of the ledger
-	Settings string `json:"settings"`
-	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
+	// SealedWith is the id of the key that sealed the secrets when the stream began; empty: they were plain.
 	SealedWith string `json:"sealedWith,omitempty"`
 }
 

@@ -4,20 +4,16 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/hive"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
-	"tickhive/launchpad"
 )
 
 // Rules is the version of the rules by which this program executes records, and which its term records carry. It is the
-// sum of the versions of the four logs, which only rise, so the sum rises with each of them; the market's are the
-// version of its rules and the version of its records.
-const Rules = uint16(engine.RulesVersion) + engine.CommandVersion + accounts.RulesVersion + launchpad.RecordVersion +
-	hive.RecordVersion
+// sum of the versions of the rules and of the records, which only rise.
+const Rules = uint16(engine.RulesVersion) + engine.CommandVersion
 
 // Newer reports whether an error of a reader means that the stream needs a later program.
 func Newer(err error) bool {
@@ -40,6 +36,13 @@ func Explain(err error) error {
 	case errors.Is(err, jet.ErrTrimmed), errors.Is(err, jet.ErrLost), errors.Is(err, jet.ErrMissing):
 		return fmt.Errorf("the stream cannot be read any more: %w", err)
 	}
-	return cmdline.DamageError{Err: fmt.Errorf("the replica stops, because what it would show may differ from the "+
-		"writer: %w", err)}
+	return damage(fmt.Errorf("the replica stops, because what it would show may differ from the writer: %w", err))
+}
+
+// damage marks the error of a record or snapshot as damage, unless the key is missing that opens it.
+func damage(err error) error {
+	if errors.As(err, new(*seal.MissingKeyError)) {
+		return err
+	}
+	return cmdline.DamageError{Err: err}
 }

@@ -17,30 +17,23 @@ import (
 // The format of a snapshot, which internal/stream/FORMAT.md shows.
 const (
 	snapshotMagic  = "THN1"
-	snapshotFormat = 3
+	snapshotFormat = 4
 	maxHead        = 1 << 20
 	chunkBytes     = 256 << 10
-	maxStore       = 8 << 30 // bytes of the snapshot of a store in memory
 )
 
 // ErrSnapshot reports a snapshot that is damaged, or that this program cannot read. It is wrapped: use errors.Is.
 var ErrSnapshot = errors.New("node: a snapshot that cannot be used")
 
-// inOrder has the logs in the order of their snapshots: the market, which is the largest, comes last and is never
-// whole in memory.
-var inOrder = [stream.Logs]stream.Log{stream.Accounts, stream.Engine}
-
-// Head describes a snapshot of a node: the state of all logs behind one message of the stream.
+// Head describes a snapshot of a node: the state of the machine behind one message of the stream.
 type Head struct {
-	Format  int                 `json:"format"`
-	Version string              `json:"version"` // of the program
-	TakenMs int64               `json:"takenMs"`
-	At      stream.State        `json:"at"` // At.Seq is a message that counts
-	Chains  [stream.Logs]uint64 `json:"chains"`
-	// Reflects has, for each log, the record of another log that its state reflects (wal.SnapshotMeta).
-	Reflects [stream.Logs]uint64 `json:"reflects"`
-	Genesis  Genesis             `json:"genesis"`
-	Writer   json.RawMessage     `json:"writer"` // information of the newest term record
+	Format  int             `json:"format"`
+	Version string          `json:"version"` // of the program
+	TakenMs int64           `json:"takenMs"`
+	At      stream.State    `json:"at"`    // At.Seq is a message that counts
+	Chain   uint64          `json:"chain"` // the log's checksum chain behind its last record
+	Genesis Genesis         `json:"genesis"`
+	Writer  json.RawMessage `json:"writer"` // information of the newest term record
 	// Bare reports that the writer has a simulated market and the snapshot does not: no standby begins with it.
 	Bare bool `json:"bare,omitempty"`
 }
@@ -79,8 +72,8 @@ func writeBlock(w io.Writer, block []byte) error {
 	return err
 }
 
-// WriteSnapshot writes a snapshot. body writes the snapshot of a log's state.
-func WriteSnapshot(to io.Writer, h *Head, body func(log stream.Log, w io.Writer) error) error {
+// WriteSnapshot writes a snapshot. body writes the machine's state.
+func WriteSnapshot(to io.Writer, h *Head, body func(w io.Writer) error) error {
 	h.Format = snapshotFormat
 	head, err := json.Marshal(h)
 	if err != nil {
@@ -92,13 +85,11 @@ func WriteSnapshot(to io.Writer, h *Head, body func(log stream.Log, w io.Writer)
 	if err == nil {
 		err = writeBlock(w, head)
 	}
-	for _, log := range inOrder {
-		if err == nil {
-			err = body(log, chunks{w})
-		}
-		if err == nil {
-			err = writeBlock(w, nil)
-		}
+	if err == nil {
+		err = body(chunks{w})
+	}
+	if err == nil {
+		err = writeBlock(w, nil)
 	}
 	if err == nil {
 		_, err = out.Write(binary.LittleEndian.AppendUint64(nil, w.sum.Sum64()))
@@ -116,9 +107,8 @@ func WriteSnapshot(to io.Writer, h *Head, body func(log stream.Log, w io.Writer)
 type Snapshot struct {
 	Head
 
-	stores [stream.Logs][]byte
-	from   io.Closer
-	r      *summing
+	from io.Closer
+	r    *summing
 }
 
 // summing reads from r and adds the bytes that it has read to sum.
@@ -133,8 +123,8 @@ func (s *summing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadSnapshot reads the parts of a node's snapshot before the market's snapshot; Market reads that one. ReadSnapshot
-// closes from when it fails, Close when it does not.
+// ReadSnapshot reads the head of a node's snapshot; Body reads the rest. ReadSnapshot closes from when it fails, Close
+// when it does not.
 //
 // Errors: ErrSnapshot.
 func ReadSnapshot(from io.ReadCloser) (s *Snapshot, err error) {
@@ -152,25 +142,17 @@ func ReadSnapshot(from io.ReadCloser) (s *Snapshot, err error) {
 	if err != nil {
 		return s, err
 	}
+	var is struct{ Format int } // the other members may have other types in another format
+	if err := json.Unmarshal(head, &is); err != nil {
+		return s, err
+	}
+	if is.Format != snapshotFormat {
+		return s, fmt.Errorf("it has format %d, and this program reads %d", is.Format, snapshotFormat)
+	}
 	if err := json.Unmarshal(head, &s.Head); err != nil {
 		return s, err
 	}
-	if s.Format != snapshotFormat {
-		return s, fmt.Errorf("it has format %d, and this program reads %d", s.Format, snapshotFormat)
-	}
-	if err := s.mayRead(); err != nil {
-		return s, err
-	}
-	for _, log := range inOrder[:len(inOrder)-1] {
-		body := &body{r: s.r}
-		if s.stores[log-1], err = io.ReadAll(io.LimitReader(body, maxStore)); err != nil {
-			return s, err
-		}
-		if !body.ended {
-			return s, fmt.Errorf("log %d has more than %d bytes", log, int64(maxStore))
-		}
-	}
-	return s, nil
+	return s, s.mayRead()
 }
 
 // readBlock reads a length and then a block of that length, into buf if it has room.
@@ -213,13 +195,10 @@ func (b *body) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Store returns the snapshot of a store: every log but the engine's.
-func (s *Snapshot) Store(log stream.Log) []byte { return s.stores[log-1] }
-
-// Market calls read with the snapshot of the market, once, and compares the sum of the whole.
+// Body calls read with the state of the machine, once, and compares the sum of the whole.
 //
 // Errors: read's, ErrSnapshot.
-func (s *Snapshot) Market(read func(body io.Reader) error) error {
+func (s *Snapshot) Body(read func(body io.Reader) error) error {
 	b := &body{r: s.r}
 	if err := read(b); err != nil {
 		return err
@@ -239,6 +218,14 @@ func (s *Snapshot) Market(read func(body io.Reader) error) error {
 		return fmt.Errorf("%w: bytes behind its end: %w", ErrSnapshot, err)
 	}
 	return nil
+}
+
+// copyBody copies the state of the machine to w, once. Errors: as of Body.
+func (s *Snapshot) copyBody(w io.Writer) error {
+	return s.Body(func(body io.Reader) error {
+		_, err := io.Copy(w, body)
+		return err
+	})
 }
 
 // Close ends the reading. A nil Snapshot may be closed.

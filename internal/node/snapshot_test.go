@@ -10,28 +10,26 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/internal/cmdline"
 	"tickhive/internal/node"
+	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/stream/jet/jettest"
+	"tickhive/internal/wal"
 )
 
-// bodies are the snapshots of the logs of a test.
-func bodies(seed string) map[stream.Log]string {
-	return map[stream.Log]string{
-		stream.Engine:   strings.Repeat("market "+seed, 60_000),
-		stream.Accounts: strings.Repeat("accounts "+seed, 30_000),
-	}
-}
+// large is the body of a snapshot.
+func large(seed string) string { return strings.Repeat("machine "+seed, 60_000) }
 
 // snapshot returns the bytes of a snapshot behind a message.
-func snapshot(t *testing.T, at stream.State, of map[stream.Log]string) []byte {
+func snapshot(t *testing.T, at stream.State, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	h := node.Head{Version: "v", At: at, Writer: []byte(`{"address":"h:1"}`), Genesis: node.Genesis{Epoch: "e1"}}
-	h.Chains[1] = 1<<64 - 1
-	err := node.WriteSnapshot(&out, &h, func(log stream.Log, w io.Writer) error {
-		for text := of[log]; len(text) > 0; { // in pieces, as encoders write
+	h.Chain = 1<<64 - 1
+	err := node.WriteSnapshot(&out, &h, func(w io.Writer) error {
+		for len(text) > 0 { // in pieces, as encoders write
 			n := min(len(text), 100_000)
 			if _, err := io.WriteString(w, text[:n]); err != nil {
 				return err
@@ -47,39 +45,33 @@ func snapshot(t *testing.T, at stream.State, of map[stream.Log]string) []byte {
 }
 
 // read reads a snapshot whole.
-func read(data []byte) (s *node.Snapshot, market []byte, err error) {
+func read(data []byte) (s *node.Snapshot, text string, err error) {
 	if s, err = node.ReadSnapshot(io.NopCloser(bytes.NewReader(data))); err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	err = s.Market(func(body io.Reader) error {
-		market, err = io.ReadAll(body)
+	err = s.Body(func(body io.Reader) error {
+		all, err := io.ReadAll(body)
+		text = string(all)
 		return err
 	})
-	return s, market, err
+	return s, text, err
 }
 
 // What is written is read again, and no byte of it can be missing or different without an error.
 func TestSnapshotsAreWhole(t *testing.T) {
-	at := stream.State{Seq: 7, Prev: 1<<64 - 2, Term: 3, Node: 1<<64 - 1, SentNs: 5, Pos: stream.Positions{1, 2}}
+	at := stream.State{Seq: 7, Prev: 1<<64 - 2, Term: 3, Node: 1<<64 - 1, SentNs: 5, Pos: 2}
 	at.History[15] = 9
-	of := bodies("a")
-	data := snapshot(t, at, of)
-	s, market, err := read(data)
-	if err != nil || s.At != at || s.Chains[1] != 1<<64-1 || string(s.Writer) != `{"address":"h:1"}` ||
-		s.Genesis.Epoch != "e1" {
+	body := large("a")
+	s, got, err := read(snapshot(t, at, body))
+	if err != nil || s.At != at || s.End() != (wal.Position{Seq: 2, Chain: 1<<64 - 1}) ||
+		string(s.Writer) != `{"address":"h:1"}` || s.Genesis.Epoch != "e1" {
 		t.Fatalf("%v, %+v", err, s)
 	}
-	of[stream.Engine], market = string(market), []byte(of[stream.Engine])
-	for _, log := range []stream.Log{stream.Accounts} {
-		if got := string(s.Store(log)); got != of[log] {
-			t.Errorf("log %d has %d bytes, %d were written", log, len(got), len(of[log]))
-		}
-	}
-	if of[stream.Engine] != string(market) {
-		t.Errorf("the market has %d bytes, %d were written", len(of[stream.Engine]), len(market))
+	if got != body {
+		t.Errorf("the body has %d bytes, %d were written", len(got), len(body))
 	}
 
-	small := snapshot(t, at, map[stream.Log]string{stream.Engine: "m", stream.Accounts: "a"})
+	small := snapshot(t, at, "m")
 	for n := range small {
 		bad := bytes.Clone(small)
 		bad[n] ^= 1
@@ -97,12 +89,13 @@ func TestSnapshotsAreWhole(t *testing.T) {
 
 // A snapshot of an earlier or a later format is refused by name.
 func TestSnapshotsOfOtherFormatsAreRefused(t *testing.T) {
-	small := snapshot(t, stream.State{Seq: 1}, map[stream.Log]string{stream.Engine: "m"})
-	for _, format := range []string{"2", "4"} {
-		other := bytes.Replace(small, []byte(`"format":3`), []byte(`"format":`+format), 1)
+	small := snapshot(t, stream.State{Seq: 1, Pos: 10_000}, "m")
+	for _, format := range []string{"3", "5"} { // a position had another type in format 3
+		other := bytes.Replace(small, []byte(`"format":4`), []byte(`"format":`+format), 1)
+		other = bytes.Replace(other, []byte(`"Pos":10000`), []byte(`"Pos":[0,0]`), 1)
 		_, _, err := read(other)
 		if !errors.Is(err, node.ErrSnapshot) ||
-			!strings.Contains(err.Error(), "format "+format+", and this program reads 3") {
+			!strings.Contains(err.Error(), "format "+format+", and this program reads 4") {
 			t.Errorf("format %s: %v", format, err)
 		}
 	}
@@ -156,7 +149,7 @@ func (a *archived) put(seq uint64, change func(at *stream.State, data []byte) []
 	a.t.Helper()
 	at := a.states[seq]
 	change(&at, nil)
-	data := change(&at, snapshot(a.t, at, bodies(fmt.Sprint(seq))))
+	data := change(&at, snapshot(a.t, at, large(fmt.Sprint(seq))))
 	if err := a.archive.Put(a.t.Context(), seq, bytes.NewReader(data), 10); err != nil {
 		a.t.Fatal(err)
 	}
@@ -188,7 +181,7 @@ func TestTheNewestUsableSnapshotIsChosen(t *testing.T) {
 		return data[:len(data)/4]
 	})
 	a.put(5, same)
-	a.put(5, func(_ *stream.State, data []byte) []byte { // damaged in the market, which is read last
+	a.put(5, func(_ *stream.State, data []byte) []byte { // damaged in the body
 		if data != nil {
 			data[len(data)-100] ^= 1
 		}
@@ -249,7 +242,7 @@ func TestAnArchivistTrimsBehindTwoSnapshots(t *testing.T) {
 			if len(seqs) > 1 {
 				seqs = seqs[1:]
 			}
-			_, err := w.Write(snapshot(t, a.states[seq], bodies("x")))
+			_, err := w.Write(snapshot(t, a.states[seq], large("x")))
 			return seq, err
 		},
 		Report: func(seq uint64, bytes int64, err error) {
@@ -296,5 +289,21 @@ func TestASurveyBehindTheLastMessageEnds(t *testing.T) {
 	}, func(m *stream.Message) error { return fmt.Errorf("a message of kind %d", m.Kind) })
 	if err != nil || began != 6 || s.From != 7 || s.Messages != 6 || s.Term != 1 {
 		t.Errorf("%v, begun behind %d: %+v", err, began, s)
+	}
+}
+
+// A record that no configured key opens is not damage: its error says which key to put back.
+func TestAMissingKeyIsNoDamage(t *testing.T) {
+	a := newArchived(t)
+	none := func(context.Context, jet.Log) (*node.Snapshot, error) { return nil, nil }
+	missing, other := &seal.MissingKeyError{ID: "1", Have: new(seal.Key)}, errors.New("other")
+	for err, code := range map[error]bool{missing: false, other: true} {
+		var s node.Survey
+		got := s.Read(t.Context(), a.log, none, func(int64, int64) {}, nil, func(*stream.Message) error { return err })
+		for _, got := range []error{got, node.Explain(err)} {
+			if is := errors.As(got, new(cmdline.DamageError)); is != code || !errors.Is(got, err) {
+				t.Errorf("%v: %v, damage %t", err, got, is)
+			}
+		}
 	}
 }

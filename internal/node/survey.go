@@ -22,12 +22,13 @@ type Survey struct {
 	From     uint64            `json:"from,omitempty"` // the first message that was read, behind a snapshot
 	Void     uint64            `json:"void"`           // messages that do not count
 	Term     uint64            `json:"term"`
-	Writer   string            `json:"writer"` // address, empty: not known
-	Logs     map[string]uint64 `json:"logs"`   // number of the last record
+	Writer   string            `json:"writer"`   // address, empty: not known
+	Position uint64            `json:"position"` // of the last record
 	SentMs   int64             `json:"lastMessageAt"`
 	Digests  int               `json:"digests"` // that were compared
 	Seq      uint64            `json:"seq,omitempty"`
-	Hash     string            `json:"hash,omitempty"` // of all parts; empty: one is sealed with a key that is not there
+	Hash     string            `json:"hash,omitempty"`   // of all parts; empty: the accounts have none
+	Sealed   string            `json:"sealed,omitempty"` // the key with which accounts without a hash are sealed
 	Parts    map[string]string `json:"parts,omitempty"`
 }
 
@@ -54,7 +55,7 @@ func (s *Survey) Read(
 		s.From, s.Messages = at.Seq+1, at.Seq
 		s.noteTerm(from.Writer)
 		if err := begin(from); err != nil {
-			return cmdline.DamageError{Err: fmt.Errorf("the snapshot of message %d: %w", at.Seq, err)}
+			return damage(fmt.Errorf("the snapshot of message %d: %w", at.Seq, err))
 		}
 	}
 	r := stream.NewReader(at, Rules)
@@ -63,9 +64,7 @@ func (s *Survey) Read(
 	}
 	at = r.State()
 	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
-	s.Logs = map[string]uint64{
-		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
-	}
+	s.Position = at.Pos
 	if !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -93,7 +92,7 @@ func (s *Survey) message(r *stream.Reader, last uint64, progress func(done, tota
 				s.noteTerm(m.Info)
 			}
 			if err := each(&m); err != nil {
-				return cmdline.DamageError{Err: fmt.Errorf("message %d: %w", seq, err)}
+				return damage(fmt.Errorf("message %d: %w", seq, err))
 			}
 		}
 		progress(int64(seq), int64(last))
@@ -125,15 +124,16 @@ func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
 	if s.From > 0 {
 		fmt.Fprintf(out, "trimmed    read from message %d on, behind an archived snapshot\n", s.From)
 	}
-	for _, name := range []string{"engine", "accounts"} {
-		fmt.Fprintf(out, "%-10s record %d\n", name, s.Logs[name])
-	}
-	fmt.Fprintf(out, "last       %s ago\n", time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)
+	fmt.Fprintf(out, "position   record %d\nlast       %s ago\n", s.Position,
+		time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)
 	if s.Parts != nil {
 		fmt.Fprintf(out, "verified   %d digests equal\nseq %d\n", s.Digests, s.Seq)
 		for _, name := range slices.Sorted(maps.Keys(s.Parts)) {
 			fmt.Fprintf(out, "%-10s %s\n", name, s.Parts[name])
 		}
+	}
+	if s.Sealed != "" {
+		fmt.Fprintf(out, "accounts   have no hash: they are sealed with the key %s (auth.secret_key_file)\n", s.Sealed)
 	}
 	if s.Hash != "" {
 		fmt.Fprintf(out, "hash %s\n", s.Hash)

@@ -34,13 +34,17 @@ const (
 	Snapshot = "snapshot"
 )
 
-// Key seals and opens messages. The zero Key has no secret: it leaves messages plain, and refuses sealed ones.
+// Key is a ring of secrets: the first one seals messages, all of them open what they have sealed. The zero Key has no
+// secret: it leaves messages plain, and refuses sealed ones.
+//
+// Another key seals from now on when it comes first and the former one stays behind it. The former one may be taken out
+// once no message that it has sealed is read any more: an attempt without it names it (MissingKeyError).
 //
 // A sealed message (all integers are single bytes):
 //
 //	+------+---------+--------------+-----------+-----------------------------------+
 //	| 0x00 | version | key id       | salt      | ciphertext and tag                |
-//	| 1    | 1 (= 1) | 8 bytes      | 24 bytes  | length of the plain text + 16     |
+//	| 1    | 1 (= 2) | 8 bytes      | 24 bytes  | length of the plain text + 16     |
 //	+------+---------+--------------+-----------+-----------------------------------+
 //	 `------ header, authenticated -------------'
 //
@@ -56,41 +60,86 @@ const (
 // never begin a plain message with a zero byte. Records of the accounts begin with their kind, their snapshots with a
 // version; neither is 0.
 type Key struct {
-	secret []byte // empty: none
+	ring []one // the first one seals
+}
+
+// one is one secret.
+type one struct {
+	secret []byte
 	prefix [prefixBytes]byte
 }
 
-// New returns the key with a secret.
-func New(secret [SecretBytes]byte) *Key {
-	k := &Key{secret: secret[:], prefix: [prefixBytes]byte{mark, version}}
-	copy(k.prefix[2:], derive(k.secret, nil, "tickhive key id", idBytes))
+func (o *one) id() string { return hex.EncodeToString(o.prefix[2:]) }
+
+// maxRing is the number of secrets of a Key: more former ones than any operator keeps.
+const maxRing = 64
+
+// New returns the key with these secrets.
+func New(secrets ...[SecretBytes]byte) *Key {
+	k := new(Key)
+	for _, secret := range secrets {
+		o := one{secret: secret[:], prefix: [prefixBytes]byte{mark, version}}
+		copy(o.prefix[2:], derive(o.secret, nil, "tickhive key id", idBytes))
+		k.ring = append(k.ring, o)
+	}
 	return k
 }
 
-// ParseKey returns the key of a text of 64 hexadecimal digits; white space around it does not count.
+// ParseKey returns the key of a text with a secret on each line, as 64 hexadecimal digits; white space around them and
+// empty lines do not count.
 func ParseKey(text string) (*Key, error) {
-	raw, err := hex.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(raw) != SecretBytes { // the error of hex would show a part of the text
-		return nil, fmt.Errorf("seal: a key has %d hexadecimal digits", 2*SecretBytes)
+	var secrets [][SecretBytes]byte
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		raw, err := hex.DecodeString(line)
+		if err != nil || len(raw) != SecretBytes { // the error of hex would show a part of the text
+			return nil, fmt.Errorf("seal: line %d: a key has %d hexadecimal digits", number, 2*SecretBytes)
+		}
+		secrets = append(secrets, [SecretBytes]byte(raw))
 	}
-	return New([SecretBytes]byte(raw)), nil
+	if len(secrets) == 0 || len(secrets) > maxRing {
+		return nil, fmt.Errorf("seal: %d keys, one a line: at least 1, at most %d", len(secrets), maxRing)
+	}
+	return New(secrets...), nil
 }
 
 // Empty reports whether the key has no secret.
-func (k *Key) Empty() bool { return len(k.secret) == 0 }
+func (k *Key) Empty() bool { return len(k.ring) == 0 }
 
-// ID returns the name of the key, which is no secret: 16 hexadecimal digits; empty without a secret.
+// ID returns the name of the secret that seals, which is no secret: 16 hexadecimal digits; empty without one.
 func (k *Key) ID() string {
 	if k.Empty() {
 		return ""
 	}
-	return hex.EncodeToString(k.prefix[2:])
+	return k.ring[0].id()
 }
 
-// String returns a text without the secret.
-func (k *Key) String() string { return "key " + k.ID() }
+// Has reports whether the key opens what the secret with a name has sealed.
+func (k *Key) Has(id string) bool { return k.find(id) != nil }
 
-// GoString returns a text without the secret.
+func (k *Key) find(id string) *one {
+	for i := range k.ring {
+		if k.ring[i].id() == id {
+			return &k.ring[i]
+		}
+	}
+	return nil
+}
+
+// String returns a text without the secrets: the names.
+func (k *Key) String() string {
+	var ids []string
+	for i := range k.ring {
+		ids = append(ids, k.ring[i].id())
+	}
+	return "key " + strings.Join(ids, ", ")
+}
+
+// GoString returns a text without the secrets.
 func (k *Key) GoString() string { return k.String() }
 
 // Seal appends the sealed form of plain to dst, or plain itself if the key has no secret.
@@ -99,15 +148,18 @@ func (k *Key) Seal(dst, plain []byte, purpose string) []byte {
 		return append(dst, plain...)
 	}
 	at := len(dst)
-	dst = append(append(dst, k.prefix[:]...), make([]byte, saltBytes)...)
+	o := &k.ring[0]
+	dst = append(append(dst, o.prefix[:]...), make([]byte, saltBytes)...)
 	salt := dst[at+prefixBytes:]
 	_, _ = rand.Read(salt) // never fails: it ends the program instead
 	header := bytes.Clone(dst[at:])
-	aead := k.cipher(header[prefixBytes:], purpose)
+	aead := o.cipher(header[prefixBytes:], purpose)
 	return aead.Seal(dst, make([]byte, aead.NonceSize()), plain, header)
 }
 
 // Open returns the plain text of a message for a purpose. A message that is not sealed is returned unchanged.
+//
+// Errors: *MissingKeyError.
 func (k *Key) Open(message []byte, purpose string) ([]byte, error) {
 	id, sealed := KeyOf(message)
 	switch {
@@ -117,18 +169,34 @@ func (k *Key) Open(message []byte, purpose string) ([]byte, error) {
 		return nil, fmt.Errorf("seal: a sealed message of %d bytes, at least %d", len(message), headerBytes+tagBytes)
 	case message[1] != version:
 		return nil, fmt.Errorf("seal: version %d of a sealed message, this program reads %d", message[1], version)
-	case k.Empty():
-		return nil, fmt.Errorf("seal: sealed with the key %s, and no key is configured", id)
-	case id != k.ID():
-		return nil, fmt.Errorf("seal: sealed with the key %s, the configured one is %s", id, k.ID())
+	}
+	o := k.find(id)
+	if o == nil {
+		return nil, &MissingKeyError{ID: id, Have: k}
 	}
 	header := message[:headerBytes]
-	aead := k.cipher(header[prefixBytes:], purpose)
+	aead := o.cipher(header[prefixBytes:], purpose)
 	plain, err := aead.Open(nil, make([]byte, aead.NonceSize()), message[headerBytes:], header)
 	if err != nil {
 		return nil, fmt.Errorf("seal: this is no %s that the key %s sealed, or it is damaged", purpose, id)
 	}
 	return plain, nil
+}
+
+// MissingKeyError reports a message that no secret of a Key opens.
+type MissingKeyError struct {
+	ID   string // of the secret that has sealed it
+	Have *Key
+}
+
+// Error returns the names and the remedy.
+func (e *MissingKeyError) Error() string {
+	if e.Have.Empty() {
+		return fmt.Sprintf("seal: sealed with the key %s, and no key is configured: set auth.secret_key_file to the file "+
+			"that has it", e.ID)
+	}
+	return fmt.Sprintf("seal: sealed with the key %s, and auth.secret_key_file has the %s: put the key %s back into the "+
+		"file as a further line", e.ID, e.Have, e.ID)
 }
 
 // KeyOf reports whether a message is sealed, and with which key.
@@ -140,8 +208,8 @@ func KeyOf(message []byte) (id string, sealed bool) {
 }
 
 // cipher returns the cipher of one message.
-func (k *Key) cipher(salt []byte, purpose string) cipher.AEAD {
-	block, err := aes.NewCipher(derive(k.secret, salt, "tickhive seal 1 "+purpose, SecretBytes))
+func (o *one) cipher(salt []byte, purpose string) cipher.AEAD {
+	block, err := aes.NewCipher(derive(o.secret, salt, "tickhive seal 1 "+purpose, SecretBytes))
 	if err == nil {
 		var aead cipher.AEAD
 		if aead, err = cipher.NewGCM(block); err == nil {

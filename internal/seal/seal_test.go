@@ -8,7 +8,15 @@ import (
 	"testing"
 )
 
-func key(b byte) *Key { return New([SecretBytes]byte{0: b, 31: 7}) }
+func key(b byte) *Key { return ring(b) }
+
+func ring(bytes ...byte) *Key {
+	var secrets [][SecretBytes]byte
+	for _, b := range bytes {
+		secrets = append(secrets, [SecretBytes]byte{0: b, 31: 7})
+	}
+	return New(secrets...)
+}
 
 // A message opens to what was sealed, by the same secret and for the same purpose, and shows nothing of it.
 func TestWhatIsSealedOpens(t *testing.T) {
@@ -62,8 +70,12 @@ func TestWhatIsNotSealedByThisKeyIsRefused(t *testing.T) {
 		want    string
 	}{
 		"another purpose": {k, Snapshot, "no snapshot that the key " + k.ID() + " sealed"},
-		"another key":     {key(2), Record, "sealed with the key " + k.ID() + ", the configured one is " + key(2).ID()},
-		"no key":          {&Key{}, Record, "sealed with the key " + k.ID() + ", and no key is configured"},
+		"another key": {
+			key(2), Record, "sealed with the key " + k.ID() + ", and auth.secret_key_file has the key " + key(2).ID() +
+				": put the key " + k.ID() + " back into the file as a further line",
+		},
+		"other keys": {ring(2, 3), Record, "has the key " + key(2).ID() + ", " + key(3).ID() + ": put"},
+		"no key":     {&Key{}, Record, "sealed with the key " + k.ID() + ", and no key is configured"},
 	} {
 		if plain, err := c.key.Open(sealed, c.purpose); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, plain, err, c.want)
@@ -71,6 +83,27 @@ func TestWhatIsNotSealedByThisKeyIsRefused(t *testing.T) {
 	}
 	if plain, err := k.Open(sealed, Record); err != nil || string(plain) != "secret" {
 		t.Errorf("in the end: %q, %v", plain, err)
+	}
+}
+
+// The first key of a ring seals, and all of them open what they have sealed.
+func TestEveryKeyOfARingOpens(t *testing.T) {
+	t.Parallel()
+	k := ring(3, 1, 2)
+	if k.ID() != key(3).ID() || !k.Has(key(2).ID()) || k.Has(key(4).ID()) || k.Has("") {
+		t.Errorf("%v", k)
+	}
+	if got, err := key(3).Open(k.Seal(nil, []byte("secret"), Record), Record); err != nil || string(got) != "secret" {
+		t.Errorf("sealed by the ring: %q, %v", got, err)
+	}
+	for _, b := range []byte{1, 2, 3} {
+		sealed := key(b).Seal(nil, []byte("secret"), Record)
+		if got, err := k.Open(sealed, Record); err != nil || string(got) != "secret" {
+			t.Errorf("sealed by key %d: %q, %v", b, got, err)
+		}
+		if _, err := k.Open(sealed, Snapshot); err == nil {
+			t.Errorf("sealed by key %d: opened for another purpose", b)
+		}
 	}
 }
 
@@ -113,7 +146,7 @@ func TestTheFormatIsFixed(t *testing.T) {
 	}
 }
 
-// A key is 64 hexadecimal digits. No error and no text shows it.
+// A key is 64 hexadecimal digits, and a ring one a line. No error and no text shows it.
 func TestKeysAreParsedAndNotShown(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("0badc0de", 8)
@@ -121,8 +154,16 @@ func TestKeysAreParsedAndNotShown(t *testing.T) {
 	if err != nil || len(k.ID()) != 16 || k.Empty() {
 		t.Fatalf("%v, %v", k, err)
 	}
-	for _, bad := range []string{"", text[1:], text + "00", "x" + text[1:], text[:32] + "\n" + text[32:]} {
-		if _, err := ParseKey(bad); err == nil || bad != "" && strings.Contains(err.Error(), bad[:8]) {
+	other := strings.Repeat("0badf00d", 8)
+	both, err := ParseKey("\n" + text + "\r\n\n  " + other)
+	if err != nil || both.ID() != k.ID() || len(both.ring) != 2 {
+		t.Errorf("two keys: %v, %v", both, err)
+	}
+	for _, bad := range []string{
+		"", "\n \n", text[1:], text + "00", "x" + text[1:], text[:32] + "\n" + text[32:], text + " " + other,
+		text + "\n" + other[1:], strings.Repeat(text+"\n", maxRing+1),
+	} {
+		if _, err := ParseKey(bad); err == nil || len(bad) > 8 && strings.Contains(err.Error(), bad[:8]) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

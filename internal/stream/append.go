@@ -15,12 +15,12 @@ func appendHead(dst []byte, m *Message) []byte {
 	dst = le.AppendUint64(dst, m.Prev)
 	dst = le.AppendUint64(dst, m.DigestPos)
 	dst = le.AppendUint64(dst, m.Digest)
-	return le.AppendUint64(dst, 0) // number of parts, checksum
+	return le.AppendUint64(dst, 0) // number of records, checksum
 }
 
-// seal sets the number of parts and the checksum of a message whose head is at b[0].
-func seal(b []byte, parts uint32) {
-	le.PutUint32(b[56:], parts)
+// seal sets the number of records and the checksum of a message whose head is at b[0].
+func seal(b []byte, count uint32) {
+	le.PutUint32(b[56:], count)
 	le.PutUint32(b[60:], sum(b))
 }
 
@@ -29,9 +29,7 @@ func encode(m *Message) []byte {
 	b := appendHead(make([]byte, 0, headBytes+baseBytes+len(m.Info)), m)
 	if m.Kind == Base {
 		b = append(b, m.History[:]...)
-		for _, pos := range m.Start {
-			b = le.AppendUint64(b, pos)
-		}
+		b = le.AppendUint64(b, m.Start)
 	}
 	b = append(b, m.Info...)
 	seal(b, 0)
@@ -41,28 +39,21 @@ func encode(m *Message) []byte {
 // builder collects the records of the next message behind the place of its head.
 type builder struct {
 	buf   []byte
-	parts uint32
-	log   Log // of the last part
-	part  int // where the last part begins
+	count uint32
 }
 
 // fits reports whether a record fits into the message.
 func (b *builder) fits(record []byte) bool {
-	return max(len(b.buf), headBytes)+partBytes+maxLength+len(record) <= MaxMessage
+	return max(len(b.buf), headBytes)+firstBytes+maxLength+len(record) <= MaxMessage
 }
 
 // add appends a record, which fits, of the position pos. size is the expected size of the message.
-func (b *builder) add(log Log, pos uint64, record []byte, size int) {
-	if b.parts == 0 {
-		b.buf = make([]byte, headBytes, max(size, headBytes+partBytes+maxLength+len(record)))
-	}
-	if b.parts == 0 || b.log != log {
-		b.parts, b.log, b.part = b.parts+1, log, len(b.buf)
-		b.buf = append(b.buf, byte(log), 0, 0, 0, 0, 0, 0, 0)
+func (b *builder) add(pos uint64, record []byte, size int) {
+	if b.count == 0 {
+		b.buf = make([]byte, headBytes, max(size, headBytes+firstBytes+maxLength+len(record)))
 		b.buf = le.AppendUint64(b.buf, pos)
 	}
-	count := b.buf[b.part+4:]
-	le.PutUint32(count, le.Uint32(count)+1)
+	b.count++
 	b.buf = append(binary.AppendUvarint(b.buf, uint64(len(record))), record...)
 }
 
@@ -70,7 +61,7 @@ func (b *builder) add(log Log, pos uint64, record []byte, size int) {
 func (b *builder) take(m *Message) []byte {
 	data := b.buf
 	appendHead(data[:0], m)
-	seal(data, b.parts)
+	seal(data, b.count)
 	*b = builder{}
 	return data
 }

@@ -4,7 +4,7 @@ import "fmt"
 
 // Candidate holds what a node needs to become the writer.
 type Candidate struct {
-	// At is the state behind the last message that the node has read. A log that is empty needs History.
+	// At is the state behind the last message that the node has read. A log that is empty needs Found.
 	At    State
 	Node  uint64 // a random number that was never used before, not 0
 	Rules uint16 // the latest rules that the program can execute; its records are written by them
@@ -17,9 +17,9 @@ type Candidate struct {
 
 // Founding is the content of a base message.
 type Founding struct {
-	History [16]byte  // not zero
-	Start   Positions // of the last records that are not in the stream
-	Info    []byte    // for the readers: what the meaning of the records depends on; at most MaxInfo bytes
+	History [16]byte // not zero
+	Start   uint64   // position of the last record that is not in the stream
+	Info    []byte   // for the readers: what the meaning of the records depends on; at most MaxInfo bytes
 }
 
 // Campaign returns a Writer whose first message is a term record behind the candidate's state.
@@ -42,10 +42,8 @@ func Campaign(c *Candidate, nowNs int64) (*Writer, error) {
 		prev: c.At.Prev, last: c.At.Pos, sentNs: c.At.SentNs,
 	}
 	if c.At.History == ([16]byte{}) {
-		for _, pos := range c.Found.Start {
-			if pos > MaxPosition/2 {
-				return nil, fmt.Errorf("stream: position %d is out of range", pos)
-			}
+		if c.Found.Start > MaxPosition/2 {
+			return nil, fmt.Errorf("stream: position %d is out of range", c.Found.Start)
 		}
 		w.last = c.Found.Start
 		m := w.head(Base, nowNs)

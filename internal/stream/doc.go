@@ -14,7 +14,7 @@
 //     function (Reader.Next). It does not depend on a comparison that the log made when it accepted the message.
 //  2. A valid message has the checksum of the valid message before it, so it counts at most once, however often and
 //     late it is delivered.
-//  3. Positions of each log go 1, 2, 3 ... without a gap over all writers.
+//  3. The positions of records go 1, 2, 3 ... without a gap over all writers.
 //  4. A Writer reports a record as confirmed only when it is in the log and counts. After Fenced, exactly the confirmed
 //     records count, no later one ever will.
 //  5. A writer that does not know whether its term record is in the log never abandons it: it reads until it knows.

@@ -8,7 +8,7 @@ import (
 func forged(t *testing.T, w *Writer, record string) []byte {
 	t.Helper()
 	twin := *w
-	add(t, &twin, Accounts, record)
+	add(t, &twin, record)
 	p, ok := twin.Publish(0)
 	if !ok {
 		t.Fatal("nothing to publish")
@@ -30,7 +30,7 @@ func TestAWriterMeetsMessagesThatItHasNotSent(t *testing.T) {
 		"a late record of a former place": {func(w *Writer, l *log) []byte {
 			data := forged(t, w, "late")
 			send(w, l)
-			add(t, w, Engine, "between")
+			add(t, w, "between")
 			send(w, l)
 			return data
 		}, Leading},
@@ -41,11 +41,11 @@ func TestAWriterMeetsMessagesThatItHasNotSent(t *testing.T) {
 		}, Fenced},
 	} {
 		w, l := leader(t)
-		add(t, w, Engine, "a")
+		add(t, w, "a")
 		send(w, l)
 		*l = append(*l, c.strange(w, l)) // the log accepts everything
 		before := w.State()
-		add(t, w, Engine, "b")
+		add(t, w, "b")
 		send(w, l) // refused: the number is taken
 		resolve(t, w, *l)
 		if w.Status() != c.want {
@@ -53,7 +53,7 @@ func TestAWriterMeetsMessagesThatItHasNotSent(t *testing.T) {
 			continue
 		}
 		send(w, l)
-		if _, err := w.Add(Engine, 0, []byte("c")); (err == nil) != (c.want == Leading) {
+		if _, err := w.Add(0, []byte("c")); (err == nil) != (c.want == Leading) {
 			t.Errorf("%s: the writer takes a further record: %v", name, err)
 		}
 		send(w, l)
@@ -71,14 +71,14 @@ func TestAWriterMeetsMessagesThatItHasNotSent(t *testing.T) {
 func TestAWriterOutlastsManyMessagesOfNobody(t *testing.T) {
 	w, l := leader(t)
 	for range 10 * maxStrays {
-		add(t, w, Engine, "a")
+		add(t, w, "a")
 		p, _ := w.Publish(0)
 		*l = append(*l, []byte("hello"), p.Data, p.Data) // counts, and its repetition does not
 		w.Failed(p.Number)
 		resolve(t, w, *l)
 		send(w, l)
 	}
-	if w.Status() != Leading || w.Unconfirmed() != 0 || w.State().Pos.Of(Engine) != 10*maxStrays {
+	if w.Status() != Leading || w.Unconfirmed() != 0 || w.State().Pos != 10*maxStrays {
 		t.Errorf("status %d, %d open, %+v", w.Status(), w.Unconfirmed(), w.State())
 	}
 	valid(t, *l)

@@ -13,46 +13,28 @@ type Kind uint8
 
 // The kinds of messages.
 const (
-	Records Kind = 1 + iota // records of one or several logs
+	Records Kind = 1 + iota // records of the log
 	Beat                    // the writer has nothing to send, and is alive
 	Term                    // a node becomes the writer
-	Base                    // the first message: the history and the positions at which it begins
+	Base                    // the first message: the history and the position at which it begins
 )
-
-// Log names one of the logs whose records travel in the stream.
-type Log uint8
-
-// The logs of an exchange.
-const (
-	Engine Log = 1 + iota
-	Accounts
-)
-
-// Logs is the number of logs.
-const Logs = 2
-
-// Positions has the position of the last record of each log, Engine first.
-type Positions [Logs]uint64
-
-// Of returns the position of a log.
-func (p Positions) Of(l Log) uint64 { return p[l-1] }
 
 // Limits of the format.
 const (
 	MaxMessage = 512 << 10 // bytes; the default limit of a NATS server is 1 MiB
-	MaxRecord  = MaxMessage - headBytes - partBytes - maxLength
+	MaxRecord  = MaxMessage - headBytes - firstBytes - maxLength
 	MaxInfo    = 64 << 10 // bytes that a term or base message carries for its readers
 	// MaxPosition is the largest position that a message may name, so that no sum overflows. No log grows that long.
 	MaxPosition = 1<<62 - 1
 )
 
 const (
-	magic     = "THM1"
-	version   = 3
-	headBytes = 64
-	partBytes = 16
-	maxLength = 3 // bytes of the length of a record: MaxMessage is below 1<<21
-	baseBytes = 16 + 8*Logs
+	magic      = "THM1"
+	version    = 4
+	headBytes  = 64
+	firstBytes = 8
+	maxLength  = 3 // bytes of the length of a record: MaxMessage is below 1<<21
+	baseBytes  = 16 + 8
 )
 
 // Errors of a message that does not count as one. They are wrapped: use errors.Is.
@@ -78,15 +60,17 @@ type Message struct {
 	SentNs int64
 	// Prev is the sum of the valid message before, 0 in the first one.
 	Prev uint64
-	// Digest is the owner's digest of its state after the record DigestPos of the engine's log, 0 and 0 for none.
+	// Digest is the owner's digest of its state after the record DigestPos, 0 and 0 for none.
 	DigestPos, Digest uint64
 	// Info holds what a term or base message carries for its readers.
 	Info []byte
-	// History and Start are set in Base: the identity of the exchange, and the positions before its first record.
+	// History and Start are set in Base: the identity of the exchange, and the position before its first record.
 	History [16]byte
-	Start   Positions
+	Start   uint64
 
-	parts []byte
+	first   uint64 // position of the first record
+	count   uint32
+	records []byte
 }
 
 // Decode decodes and verifies a message.
@@ -119,14 +103,17 @@ func sum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, b[headBytes:])
 }
 
-func (m *Message) decodeBody(parts uint32, body []byte) error {
+func (m *Message) decodeBody(count uint32, body []byte) error {
 	if m.Node == 0 || m.SentNs < 0 || m.DigestPos > MaxPosition || (m.Term == 0) != (m.Kind == Base) {
 		return fmt.Errorf("%w: a field of the head is out of range", ErrDamaged)
 	}
 	switch m.Kind {
 	case Records:
-		m.parts = body
-		return checkParts(parts, body)
+		if err := checkRecords(count, body); err != nil {
+			return err
+		}
+		m.first, m.count, m.records = le.Uint64(body), count, body[firstBytes:]
+		return nil
 	case Beat:
 	case Term:
 		m.Info, body = body, nil
@@ -135,97 +122,53 @@ func (m *Message) decodeBody(parts uint32, body []byte) error {
 			return fmt.Errorf("%w: a base message of %d bytes", ErrDamaged, len(body))
 		}
 		copy(m.History[:], body)
-		for i := range m.Start {
-			if m.Start[i] = le.Uint64(body[16+8*i:]); m.Start[i] > MaxPosition {
-				return fmt.Errorf("%w: position %d", ErrDamaged, m.Start[i])
-			}
-		}
-		if m.History == [16]byte{} {
-			return fmt.Errorf("%w: a base message without a history", ErrDamaged)
+		if m.Start = le.Uint64(body[16:]); m.Start > MaxPosition || m.History == [16]byte{} {
+			return fmt.Errorf("%w: a base message at position %d of the history %x", ErrDamaged, m.Start, m.History)
 		}
 		m.Info, body = body[baseBytes:], nil
 	default:
 		return fmt.Errorf("%w: kind %d", ErrDamaged, m.Kind)
 	}
-	if parts != 0 || len(body) != 0 || len(m.Info) > MaxInfo {
-		return fmt.Errorf("%w: %d bytes and %d parts do not belong to kind %d", ErrDamaged, len(body), parts, m.Kind)
+	if count != 0 || len(body) != 0 || len(m.Info) > MaxInfo {
+		return fmt.Errorf("%w: %d bytes and %d records do not belong to kind %d", ErrDamaged, len(body), count, m.Kind)
 	}
 	return nil
 }
 
-// checkParts verifies that a body has exactly so many parts, each well formed, and that neighbours differ in their
-// log, so that equal records have equal bytes.
-func checkParts(parts uint32, b []byte) error {
-	if parts == 0 {
-		return fmt.Errorf("%w: no part", ErrDamaged)
+// checkRecords verifies that a body has exactly so many records, each well formed.
+func checkRecords(count uint32, b []byte) error {
+	if len(b) < firstBytes {
+		return fmt.Errorf("%w: %d bytes without the position of the first record", ErrDamaged, len(b))
 	}
-	var before Log
-	for ; parts > 0; parts-- {
-		if len(b) < partBytes {
-			return fmt.Errorf("%w: the body ends before a part", ErrDamaged)
+	first := le.Uint64(b)
+	if count == 0 || uint64(count) > uint64(len(b)) || first == 0 || first > MaxPosition-uint64(count) {
+		return fmt.Errorf("%w: %d records from %d", ErrDamaged, count, first)
+	}
+	for b = b[firstBytes:]; count > 0; count-- {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n == 0 || n > uint64(len(b)-size) || size > 1 && b[size-1] == 0 {
+			return fmt.Errorf("%w: a record of %d bytes", ErrDamaged, n)
 		}
-		log, count, first := Log(b[0]), le.Uint32(b[4:]), le.Uint64(b[8:])
-		switch {
-		case log < Engine || log > Accounts || log == before || b[1] != 0 || b[2] != 0 || b[3] != 0:
-			return fmt.Errorf("%w: a part of log %d behind one of log %d", ErrDamaged, log, before)
-		case count == 0 || uint64(count) > uint64(len(b)) || first == 0 || first > MaxPosition-uint64(count):
-			return fmt.Errorf("%w: a part of %d records from %d", ErrDamaged, count, first)
-		}
-		b, before = b[partBytes:], log
-		for ; count > 0; count-- {
-			n, size := binary.Uvarint(b)
-			if size <= 0 || n == 0 || n > uint64(len(b)-size) || size > 1 && b[size-1] == 0 {
-				return fmt.Errorf("%w: a record of %d bytes", ErrDamaged, n)
-			}
-			b = b[size+int(n):]
-		}
+		b = b[size+int(n):]
 	}
 	if len(b) != 0 {
-		return fmt.Errorf("%w: %d bytes behind the last part", ErrDamaged, len(b))
+		return fmt.Errorf("%w: %d bytes behind the last record", ErrDamaged, len(b))
 	}
 	return nil
 }
 
-// Place names a record by its log and its position there.
-type Place struct {
-	Log Log
-	Pos uint64
-}
-
-// All iterates over the records in their order.
+// All iterates over the records, with their positions, in their order.
 //
 // Retains: a record refers to the bytes of the message.
-func (m *Message) All() iter.Seq2[Place, []byte] {
-	return func(yield func(Place, []byte) bool) {
-		for b := m.parts; len(b) > 0; {
-			at := Place{Log(b[0]), le.Uint64(b[8:])}
-			count := le.Uint32(b[4:])
-			b = b[partBytes:]
-			for range count {
-				n, size := binary.Uvarint(b)
-				if !yield(at, b[size:size+int(n)]) {
-					return
-				}
-				b = b[size+int(n):]
-				at.Pos++
-			}
-		}
-	}
-}
-
-// follow adds the records of m to p. It reports false, and the change of p is of no use, unless each part
-// begins directly behind the last position of its log.
-func (p *Positions) follow(m *Message) bool {
-	for b := m.parts; len(b) > 0; {
-		log, count := Log(b[0]), le.Uint32(b[4:])
-		if le.Uint64(b[8:]) != p[log-1]+1 {
-			return false
-		}
-		p[log-1] += uint64(count)
-		for b = b[partBytes:]; count > 0; count-- {
+func (m *Message) All() iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		pos := m.first
+		for b := m.records; len(b) > 0; pos++ {
 			n, size := binary.Uvarint(b)
+			if !yield(pos, b[size:size+int(n)]) {
+				return
+			}
 			b = b[size+int(n):]
 		}
 	}
-	return true
 }

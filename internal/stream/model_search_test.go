@@ -89,7 +89,7 @@ func (s *search) tryNodes(c *cluster, b bounds, try func(action, bounds, func(*c
 			left.commands--
 			try(action{"adds a command", n, 0}, left, func(d *cluster) { d.add(n) })
 		}
-		if !w.doubt && w.flying < w.limits.InFlight && (w.flying < len(w.window) || w.open.parts > 0) {
+		if !w.doubt && w.flying < w.limits.InFlight && (w.flying < len(w.window) || w.open.count > 0) {
 			try(action{"publishes", n, w.number + 1}, b, func(d *cluster) { d.publish(n) })
 		}
 		if left := b; w.flying > 0 && b.timeouts > 0 {

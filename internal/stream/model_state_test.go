@@ -63,7 +63,7 @@ func (c *cluster) fingerprint(key []byte) []byte {
 				doubt = 1
 			}
 			s := w.read.at
-			put(s.Seq, s.Prev, s.Term, s.Node, s.Pos[0])
+			put(s.Seq, s.Prev, s.Term, s.Node, s.Pos)
 			put(uint64(w.status), doubt, uint64(w.flying), w.prev, uint64(len(w.window)))
 			for _, m := range w.window {
 				put(m.prev, m.acked)

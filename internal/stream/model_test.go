@@ -36,7 +36,7 @@ func (c command) bytes() []byte { return fmt.Appendf(nil, "%d", c.id) }
 
 // execution is a command that a reader has executed.
 type execution struct {
-	at   Place
+	at   uint64
 	text string
 }
 
@@ -71,7 +71,7 @@ func force(s *State, data []byte, bug planted) {
 		case Records, Beat:
 			s.Term, s.Node = m.Term, m.Node
 			for at := range m.All() {
-				s.Pos[at.Log-1] = at.Pos - 1
+				s.Pos = at - 1
 				break
 			}
 		case Term:
@@ -97,7 +97,7 @@ type node struct {
 	w        *Writer
 	life     int
 	added    []command // of this life, in the order of their positions in its log
-	start    uint64    // positions before them
+	start    uint64    // position before them
 	reported int       // so many were acknowledged
 }
 
@@ -143,7 +143,7 @@ func (c *cluster) campaign(n int, seq uint64, inFlight int) {
 	if err != nil {
 		panic(err)
 	}
-	c.nodes[n] = node{w: w, life: c.lives, start: at.Pos.Of(Engine)}
+	c.nodes[n] = node{w: w, life: c.lives, start: at.Pos}
 }
 
 // add adds a command at a writer.
@@ -152,9 +152,9 @@ func (c *cluster) add(n int) {
 	nd := &c.nodes[n]
 	cmd := command{c.ids}
 	if len(nd.added) == 0 {
-		nd.start = nd.w.Last().Of(Engine)
+		nd.start = nd.w.Last()
 	}
-	if _, err := nd.w.Add(Engine, 0, cmd.bytes()); err != nil {
+	if _, err := nd.w.Add(0, cmd.bytes()); err != nil {
 		panic(err)
 	}
 	nd.added = append(slices.Clip(nd.added), cmd)
@@ -203,14 +203,14 @@ func (c *cluster) append(data []byte) {
 		e := c.truth.executed[i]
 		for _, o := range c.truth.executed[:i] {
 			if o.text == e.text {
-				c.fail(twice, "command %s at %d and %d", e.text, o.at.Pos, e.at.Pos)
+				c.fail(twice, "command %s at %d and %d", e.text, o.at, e.at)
 			}
 		}
 		if c.denied[idOf(e.text)] {
-			c.fail(refused, "command %s at %d", e.text, e.at.Pos)
+			c.fail(refused, "command %s at %d", e.text, e.at)
 		}
-		if c.bug == sound && i > 0 && e.at.Pos != c.truth.executed[i-1].at.Pos+1 {
-			c.fail(falling, "position %d after %d", e.at.Pos, c.truth.executed[i-1].at.Pos)
+		if c.bug == sound && i > 0 && e.at != c.truth.executed[i-1].at+1 {
+			c.fail(falling, "position %d after %d", e.at, c.truth.executed[i-1].at)
 		}
 	}
 }
@@ -287,12 +287,12 @@ func (c *cluster) resolve(n int, stale bool) {
 func (c *cluster) settle(n int) {
 	nd := &c.nodes[n]
 	s := nd.w.State()
-	for nd.reported < len(nd.added) && nd.start+uint64(nd.reported) < s.Pos.Of(Engine) {
+	for nd.reported < len(nd.added) && nd.start+uint64(nd.reported) < s.Pos {
 		cmd := nd.added[nd.reported]
 		pos := nd.start + uint64(nd.reported) + 1
 		nd.reported++
 		c.acked = append(slices.Clip(c.acked), cmd)
-		want := execution{Place{Engine, pos}, string(cmd.bytes())}
+		want := execution{pos, string(cmd.bytes())}
 		if !slices.Contains(c.truth.executed, want) {
 			c.fail(lost, "command %d, position %d", cmd.id, pos)
 		}

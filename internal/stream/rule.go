@@ -24,8 +24,8 @@ type State struct {
 	Term    uint64   // 0 before the first term
 	Node    uint64   // the writer
 	Rules   uint16
-	SentNs  int64 // of the last valid message
-	Pos     Positions
+	SentNs  int64  // of the last valid message
+	Pos     uint64 // of the last record
 }
 
 // sumOf returns the sum of a message, which the next valid one has as Prev. It contains the Prev of the message
@@ -54,9 +54,10 @@ func (s *State) allows(m *Message, data []byte) bool {
 		}
 		next.Term, next.Node = m.Term, m.Node
 	case Records, Beat:
-		if s.Term == 0 || m.Term != s.Term || m.Node != s.Node || !next.Pos.follow(m) {
+		if s.Term == 0 || m.Term != s.Term || m.Node != s.Node || m.Kind == Records && m.first != s.Pos+1 {
 			return false
 		}
+		next.Pos += uint64(m.count)
 	}
 	next.Prev, next.Rules, next.SentNs = sumOf(data), m.Rules, m.SentNs
 	*s = next

@@ -69,10 +69,10 @@ func resolve(t *testing.T, w *Writer, l log) {
 	}
 }
 
-func add(t *testing.T, w *Writer, l Log, records ...string) {
+func add(t *testing.T, w *Writer, records ...string) {
 	t.Helper()
 	for _, r := range records {
-		if _, err := w.Add(l, 0, []byte(r)); err != nil {
+		if _, err := w.Add(0, []byte(r)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRuleOfValidity(t *testing.T) {
 	history := [16]byte{7}
 	base := State{Seq: 1, Prev: 11, History: history, Rules: 2, SentNs: 50}
 	led := base
-	led.Term, led.Node, led.Pos = 3, 42, Positions{9}
+	led.Term, led.Node, led.Pos = 3, 42, 9
 	message := func(kind Kind, term, node uint64, change ...func(*Message)) Message {
 		m := Message{Kind: kind, Rules: 2, Term: term, Node: node, SentNs: 50, Prev: 11, History: history}
 		for _, c := range change {
@@ -156,31 +156,18 @@ func TestRuleOfValidity(t *testing.T) {
 	}
 }
 
-// Parts count only directly behind the last positions of their logs, all or none.
-func TestPartsBeginBehindTheLastPosition(t *testing.T) {
-	at := State{Prev: 1, History: [16]byte{7}, Term: 1, Node: 1, Rules: 1, Pos: Positions{9, 3}}
-	for _, c := range []struct {
-		places []Place
-		want   bool
-	}{
-		{[]Place{{Engine, 10}, {Engine, 11}, {Accounts, 4}, {Engine, 12}}, true},
-		{[]Place{{Engine, 10}, {Accounts, 4}, {Engine, 12}}, false},
-		{[]Place{{Engine, 11}}, false},
-		{[]Place{{Engine, 9}}, false},
-		{[]Place{{Accounts, 4}, {Engine, 9}}, false},
-		{[]Place{{Accounts, 4}}, true},
-	} {
+// Records count only directly behind the last position.
+func TestRecordsBeginBehindTheLastPosition(t *testing.T) {
+	at := State{Prev: 1, History: [16]byte{7}, Term: 1, Node: 1, Rules: 1, Pos: 9}
+	for first, want := range map[uint64]uint64{1: 9, 9: 9, 10: 12, 11: 9} {
 		var b builder
-		for _, p := range c.places {
-			b.add(p.Log, p.Pos, []byte("r"), 0)
+		for i := range uint64(3) {
+			b.add(first+i, []byte("r"), 0)
 		}
 		r := NewReader(at, 1)
-		_, got, err := r.Next(1, b.take(&Message{Kind: Records, Rules: 1, Term: 1, Node: 1, Prev: 1}))
-		if err != nil || got != c.want {
-			t.Errorf("%v: valid %v, %v; want %v", c.places, got, err, c.want)
-		}
-		if now := r.State().Pos; (now != at.Pos) != c.want {
-			t.Errorf("%v: positions %v, before %v", c.places, now, at.Pos)
+		_, _, err := r.Next(1, b.take(&Message{Kind: Records, Rules: 1, Term: 1, Node: 1, Prev: 1}))
+		if now := r.State().Pos; err != nil || now != want {
+			t.Errorf("from %d: position %d, %v; want %d", first, now, err, want)
 		}
 	}
 }
@@ -212,7 +199,7 @@ func TestAReaderStopsAtWhatItCannotJudge(t *testing.T) {
 func TestAMessageThatDoesNotVerify(t *testing.T) {
 	w, l := leader(t)
 	for range 2 * maxStrays {
-		add(t, w, Engine, "a")
+		add(t, w, "a")
 		send(w, l)
 	}
 	read := func(l log) (r *Reader, counted int, err error) {
@@ -259,13 +246,13 @@ func TestExpectedNumberDoesNotFence(t *testing.T) {
 	var l log
 	old := campaign(t, State{}, 1)
 	send(old, &l)
-	add(t, old, Engine, "m0")
+	add(t, old, "m0")
 	send(old, &l)
 	at := old.State()
 
 	var late []Publication // in flight while another node takes over
 	for _, r := range []string{"m1", "m2", "m3"} {
-		add(t, old, Engine, r)
+		add(t, old, r)
 		p, _ := old.Publish(0)
 		late = append(late, p)
 	}
@@ -289,15 +276,15 @@ func TestExpectedNumberDoesNotFence(t *testing.T) {
 		}
 	}
 	resolve(t, old, l)
-	if old.Status() != Fenced || old.State().Pos.Of(Engine) != 1 {
-		t.Errorf("old writer: status %d, %d records confirmed", old.Status(), old.State().Pos.Of(Engine))
+	if old.Status() != Fenced || old.State().Pos != 1 {
+		t.Errorf("old writer: status %d, %d records confirmed", old.Status(), old.State().Pos)
 	}
-	add(t, next, Engine, "n1") // the new writer sends with a number that a void message has taken
+	add(t, next, "n1") // the new writer sends with a number that a void message has taken
 	send(next, &l)
 	resolve(t, next, l)
 	send(next, &l)
-	if next.Status() != Leading || next.State().Pos.Of(Engine) != 2 {
-		t.Errorf("new writer: status %d, %d records confirmed", next.Status(), next.State().Pos.Of(Engine))
+	if next.Status() != Leading || next.State().Pos != 2 {
+		t.Errorf("new writer: status %d, %d records confirmed", next.Status(), next.State().Pos)
 	}
 	verdicts, records := valid(t, l)
 	if len(records) != 2 || records[0] != "m0" || records[1] != "n1" {

@@ -48,7 +48,7 @@ type Publication struct {
 type pending struct {
 	data    []byte
 	prev    uint64 // its sum
-	last    Positions
+	last    uint64 // position of its last record, or of the one before
 	sentNs  int64
 	number  uint64 // of its last publication
 	acked   uint64 // number in the log by its acknowledgement; 0: none yet
@@ -76,7 +76,7 @@ type Writer struct {
 
 	// behind the window and the open message
 	prev   uint64
-	last   Positions
+	last   uint64
 	sentNs int64
 	open   builder
 	size   int // of the last message with records
@@ -87,7 +87,7 @@ type Writer struct {
 // Status returns the status.
 func (w *Writer) Status() Status { return w.status }
 
-// State returns the state of the log as far as the writer knows it. Its positions are the confirmed ones. After
+// State returns the state of the log as far as the writer knows it. Its position is the confirmed one. After
 // Fenced and Forged, it ends before the message of the other sender, and a Reader continues there.
 func (w *Writer) State() State { return w.read.at }
 
@@ -106,17 +106,17 @@ func (w *Writer) Founded() (at State, ok bool) {
 // Unconfirmed returns the number of messages that are not confirmed, without the one that still collects records.
 func (w *Writer) Unconfirmed() int { return len(w.window) }
 
-// Last returns the positions of the last records that were added.
-func (w *Writer) Last() Positions { return w.last }
+// Last returns the position of the last record that was added.
+func (w *Writer) Last() uint64 { return w.last }
 
 // SetDigest sets the digest that the next messages carry.
 func (w *Writer) SetDigest(pos, digest uint64) { w.digestPos, w.digest = pos, digest }
 
-// Add adds records of one of the four logs, all or none, and returns the position of the last one. A message takes
-// what was added when Publish completes it; records of several calls, and of several logs in their order, share it.
+// Add adds records, all or none, and returns the position of the last one. A message takes what was added when Publish
+// completes it; records of several calls share it.
 //
 // Errors: ErrNotLeading, ErrBusy, ErrTooLarge.
-func (w *Writer) Add(log Log, nowNs int64, records ...[]byte) (pos uint64, err error) {
+func (w *Writer) Add(nowNs int64, records ...[]byte) (pos uint64, err error) {
 	if w.status != Leading {
 		return 0, ErrNotLeading
 	}
@@ -134,15 +134,15 @@ func (w *Writer) Add(log Log, nowNs int64, records ...[]byte) (pos uint64, err e
 		if !w.open.fits(r) {
 			w.complete(nowNs)
 		}
-		w.last[log-1]++
-		w.open.add(log, w.last[log-1], r, w.size)
+		w.last++
+		w.open.add(w.last, r, w.size)
 	}
-	return w.last[log-1], nil
+	return w.last, nil
 }
 
 // Beat adds a message without records, if nothing is open that has the same effect.
 func (w *Writer) Beat(nowNs int64) {
-	if w.status == Leading && len(w.window) == 0 && w.open.parts == 0 {
+	if w.status == Leading && len(w.window) == 0 && w.open.count == 0 {
 		m := w.head(Beat, nowNs)
 		w.push(encode(&m), Leading)
 	}
@@ -178,7 +178,7 @@ func (w *Writer) Publish(nowNs int64) (p Publication, ok bool) {
 		return p, false
 	}
 	if w.flying == len(w.window) {
-		if w.open.parts == 0 {
+		if w.open.count == 0 {
 			return p, false
 		}
 		w.complete(nowNs)

@@ -11,7 +11,7 @@ func leader(t *testing.T) (*Writer, *log) {
 	t.Helper()
 	var l log
 	w := campaign(t, State{}, 1)
-	if _, err := w.Add(Engine, 0, []byte("early")); !errors.Is(err, ErrNotLeading) {
+	if _, err := w.Add(0, []byte("early")); !errors.Is(err, ErrNotLeading) {
 		t.Fatalf("add before the term record counts: %v", err)
 	}
 	if send(w, &l); w.Status() != Leading || len(l) != 2 {
@@ -26,7 +26,7 @@ func TestRecordsShareAMessageWhileOthersAreInFlight(t *testing.T) {
 	w.limits.InFlight = 2
 	var flights []Publication
 	for i, r := range []string{"a", "b", "c", "d", "e"} {
-		add(t, w, Engine, r)
+		add(t, w, r)
 		if p, ok := w.Publish(0); ok {
 			flights = append(flights, p)
 		} else if i < 2 {
@@ -37,9 +37,9 @@ func TestRecordsShareAMessageWhileOthersAreInFlight(t *testing.T) {
 		w.Acked(p.Number, l.append(p.Expect, p.Data))
 	}
 	send(w, l)
-	if len(flights) != 2 || len(*l) != 5 || w.State().Pos.Of(Engine) != 5 || w.Unconfirmed() != 0 {
+	if len(flights) != 2 || len(*l) != 5 || w.State().Pos != 5 || w.Unconfirmed() != 0 {
 		t.Errorf("%d at once, %d messages, %d confirmed, %d open",
-			len(flights), len(*l), w.State().Pos.Of(Engine), w.Unconfirmed())
+			len(flights), len(*l), w.State().Pos, w.Unconfirmed())
 	}
 	r := NewReader(State{}, 1)
 	for i, data := range *l {
@@ -56,7 +56,7 @@ func TestAcknowledgementsInAnyOrderAreTakenInOrder(t *testing.T) {
 	w, l := leader(t)
 	var flights []Publication
 	for _, r := range []string{"a", "b", "c"} {
-		add(t, w, Engine, r)
+		add(t, w, r)
 		p, _ := w.Publish(0)
 		flights = append(flights, p)
 	}
@@ -65,7 +65,7 @@ func TestAcknowledgementsInAnyOrderAreTakenInOrder(t *testing.T) {
 	}
 	for i, want := range []uint64{0, 0, 3} {
 		w.Acked(flights[2-i].Number, uint64(5-i))
-		if got := w.State().Pos.Of(Engine); got != want {
+		if got := w.State().Pos; got != want {
 			t.Errorf("after the acknowledgement of message %d: %d confirmed, want %d", 2-i, got, want)
 		}
 	}
@@ -93,10 +93,10 @@ func TestADoubtReadsTheLog(t *testing.T) {
 		},
 	} {
 		w, l := leader(t)
-		add(t, w, Engine, "a")
+		add(t, w, "a")
 		p, _ := w.Publish(0)
 		answer(w, l, p)
-		if w.State().Pos.Of(Engine) != 0 {
+		if w.State().Pos != 0 {
 			t.Errorf("%s: confirmed without reading", name)
 		}
 		if _, ok := w.Wants(); !ok {
@@ -108,13 +108,13 @@ func TestADoubtReadsTheLog(t *testing.T) {
 		w.Acked(p.Number, uint64(len(*l))) // late
 		resolve(t, w, *l)
 		send(w, l)
-		add(t, w, Engine, "b")
+		add(t, w, "b")
 		send(w, l)
 		if _, records := valid(t, *l); len(records) != 2 || records[0] != "a" || records[1] != "b" {
 			t.Errorf("%s: records %v", name, records)
 		}
-		if w.State().Pos.Of(Engine) != 2 || w.Unconfirmed() != 0 {
-			t.Errorf("%s: %d confirmed, %d open", name, w.State().Pos.Of(Engine), w.Unconfirmed())
+		if w.State().Pos != 2 || w.Unconfirmed() != 0 {
+			t.Errorf("%s: %d confirmed, %d open", name, w.State().Pos, w.Unconfirmed())
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestACampaignWithoutAnAnswer(t *testing.T) {
 func TestALostCampaignReadsOn(t *testing.T) {
 	old, l := leader(t)
 	w := campaign(t, old.State(), 2)
-	add(t, old, Engine, "a")
+	add(t, old, "a")
 	send(old, l)
 	send(w, l)
 	resolve(t, w, *l)
@@ -160,7 +160,7 @@ func TestALostCampaignReadsOn(t *testing.T) {
 		t.Fatalf("%v, %v, %+v", ok, err, r.State())
 	}
 	for at, record := range m.All() {
-		if at != (Place{Engine, 1}) || string(record) != "a" {
+		if at != 1 || string(record) != "a" {
 			t.Errorf("record %v %q", at, record)
 		}
 	}
@@ -182,7 +182,7 @@ func TestALaterProgramFences(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(next, l)
-	add(t, old, Engine, "a")
+	add(t, old, "a")
 	send(old, l)
 	resolve(t, old, *l)
 	if old.Status() != Fenced {
@@ -196,7 +196,7 @@ func TestALaterProgramFences(t *testing.T) {
 
 func TestALogThatEndsTooEarlyIsReported(t *testing.T) {
 	w, l := leader(t)
-	add(t, w, Engine, "a")
+	add(t, w, "a")
 	p, _ := w.Publish(0)
 	w.Failed(p.Number)
 	if err := w.End(1); !errors.Is(err, ErrShrunk) {
@@ -214,24 +214,24 @@ func TestBoundsOfTheQueue(t *testing.T) {
 	w, l := leader(t)
 	large := bytes.Repeat([]byte("x"), MaxRecord)
 	for _, r := range [][]byte{nil, append(large, 'x')} {
-		if _, err := w.Add(Engine, 0, []byte("a"), r); !errors.Is(err, ErrTooLarge) {
+		if _, err := w.Add(0, []byte("a"), r); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%d bytes: %v", len(r), err)
 		}
 	}
-	if last := w.Last(); last.Of(Engine) != 0 {
-		t.Errorf("a refused call added %d records", last.Of(Engine))
+	if last := w.Last(); last != 0 {
+		t.Errorf("a refused call added %d records", last)
 	}
-	if pos, err := w.Add(Engine, 0, large); err != nil || pos != 1 {
+	if pos, err := w.Add(0, large); err != nil || pos != 1 {
 		t.Fatal(pos, err)
 	}
-	if pos, err := w.Add(Accounts, 0, []byte("small")); err != nil || pos != 1 {
+	if pos, err := w.Add(0, []byte("small")); err != nil || pos != 2 {
 		t.Fatal(pos, err)
 	}
-	if _, err := w.Add(Engine, 0, large); !errors.Is(err, ErrBusy) {
+	if _, err := w.Add(0, large); !errors.Is(err, ErrBusy) {
 		t.Errorf("beyond the queue: %v", err)
 	}
 	send(w, l)
-	if _, err := w.Add(Engine, 0, large); err != nil {
+	if _, err := w.Add(0, large); err != nil {
 		t.Errorf("after the queue is empty: %v", err)
 	}
 	send(w, l)
@@ -251,7 +251,7 @@ func TestABeatOnlyWhenNothingElseIsOpen(t *testing.T) {
 	w.Beat(10)
 	w.Beat(11)
 	send(w, l)
-	add(t, w, Engine, "a")
+	add(t, w, "a")
 	w.Beat(12)
 	send(w, l)
 	if len(*l) != 4 {
@@ -284,7 +284,7 @@ func TestCandidatesOutOfRange(t *testing.T) {
 		"nothing flies":   func(c *Candidate) { c.Limits.InFlight = 0 },
 		"queue too small": func(c *Candidate) { c.Limits.Queue = MaxMessage - 1 },
 		"no history":      func(c *Candidate) { c.Found.History = [16]byte{} },
-		"start":           func(c *Candidate) { c.Found.Start[1] = MaxPosition },
+		"start":           func(c *Candidate) { c.Found.Start = MaxPosition },
 	} {
 		c := candidate(State{}, 1)
 		change(c)

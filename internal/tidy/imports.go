@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 
 	"internal/vopr": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "server/stream", "internal/exchange",
-		"internal/machine",
+		"internal/machine", "internal/machine/keeper",
 	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
@@ -84,17 +84,17 @@ var mayImport = map[string][]string{
 }
 
 // pure lists packages that a folder must not import because they do I/O, read a clock or draw random numbers, although
-// every folder may import internal packages. What a machine applies depends on its state and the record alone. The
-// store of the accounts brings its log along.
+// every folder may import internal packages. What a machine applies depends on its state and the record alone.
 var pure = map[string][]string{
 	// engine may import math/rand, for the secret of a hash table.
 	"engine":           {"internal/wal", "internal/vfs", "internal/clock", "os", "crypto/rand"},
 	"marketdata":       {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand"},
 	"internal/machine": {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
-	"accounts":         {"os", "math/rand", "crypto/rand"},
+	"accounts":         {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand"},
 	"launchpad":        {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
 	"hive":             {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
-	"accounts/auth":    {"internal/wal", "internal/vfs", "internal/clock"},
+	"accounts/auth":    {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand"},
+	"accounts/accrual": {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
 	"internal/stream":  {"internal/wal", "internal/vfs", "internal/clock"},
 }
 

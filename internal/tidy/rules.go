@@ -74,7 +74,7 @@ func calls(f *File, pkg, what string, names ...string) []string {
 
 // shell reports whether a file may start goroutines and wait: it is the shell around pure code.
 func shell(f *File) bool {
-	if under(f.Dir, "engine/sequencer", "internal/durable", "server/stream", "server/servertest", "internal/exchange",
+	if under(f.Dir, "engine/sequencer", "server/stream", "server/servertest", "internal/exchange",
 		"internal/stream/jet", "internal/node", "internal/listen", "internal/clusterdemo", "test/harness") {
 		return true // every file of these packages is a shell
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 )
 
 // setUp makes the first users, pairs and tokens. After a fault it makes again the ones that were lost. It runs in a
@@ -14,7 +15,7 @@ func (w clients) setUp() {
 	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_CC"} {
 		if !slices.Contains(w.model.pairs, code) {
 			w.must(internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
-			w.model.pairs = append(w.model.pairs, code)
+			w.model.pairs, w.model.paired[code] = append(w.model.pairs, code), w.answers
 		}
 	}
 	for len(w.model.users) < 3 {
@@ -40,7 +41,11 @@ func (w clients) setUp() {
 
 // must sends a POST of the set-up.
 func (w clients) must(target, body string, into any) {
+	sent := w.answers
 	a := w.call(nil, "POST", target, body)
+	if w.answers++; a.ok() && isSynced("POST", target) {
+		w.safe = max(w.safe, sent)
+	}
 	w.logf("POST %s %s -> %d %s", target, body, a.status, a.body)
 	if into == nil {
 		into = new(any)
@@ -112,20 +117,30 @@ func (w clients) moveMoney() {
 	u, n := pick(w, w.model.users), 1+w.rnd.Int64N(1<<40)
 	c := pick(w, []string{"USDT", "AA", "BB", "USDT", "AA", "CC", "NATIVE", "USBI"})
 	in := w.rnd.IntN(3) > 0
-	path := "/deposits"
 	if c == "CC" {
 		n = 1 + n%1000
 	}
 	if !in {
-		path, n = "/withdrawals", 1+w.rnd.Int64N(1000)
+		n = 1 + w.rnd.Int64N(1000)
 	}
 	w.mix.Accounts++
-	m := w.model.of(c)
+	w.pay(u, c, n, in, func(answer) {})
+}
+
+// pay deposits or withdraws whole units.
+func (w clients) pay(u *user, c string, n int64, in bool, done func(a answer)) {
+	path := "/deposits"
+	if !in {
+		path = "/withdrawals"
+	}
+	m, commission := w.model.of(c), w.commission()
 	w.ask("", nil, "POST", internal+"/users/"+u.ID+path, fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, c, n),
 		func(a answer) {
+			done(a)
 			known, maybe, change := &m.in, &m.maybeIn, n
 			if !in {
-				known, maybe, change = &m.out, &m.mayb, -n
+				known, maybe, change = &m.out, &m.mayb, -n-commission
+				w.charged(c, commission, a)
 			}
 			own := u.of(c)
 			switch {
@@ -139,7 +154,18 @@ func (w clients) moveMoney() {
 		})
 }
 
-// changeAccount makes or deletes a key, or changes a user.
+// charged verifies the commission in the answer to a withdrawal: it is the one of the settings in force.
+func (w clients) charged(currency string, commission int64, a answer) {
+	var got struct{ Commission jsonText }
+	if !a.ok() || !slices.Contains(traded, currency) {
+		return
+	}
+	if err := a.into(&got); err != nil || string(got.Commission) != strconv.FormatInt(commission, 10) {
+		w.fail("a withdrawal of %s costs %s, the settings say %d: %v", currency, got.Commission, commission, err)
+	}
+}
+
+// changeAccount makes or deletes a key, changes a user, halts it, or sets its dead man's switch.
 func (w clients) changeAccount() {
 	u := pick(w, w.model.users)
 	w.mix.Accounts++
@@ -148,7 +174,13 @@ func (w clients) changeAccount() {
 		return
 	}
 	target := internal + "/users/" + u.ID
-	switch n := w.rnd.IntN(4); {
+	switch n := w.rnd.IntN(6); {
+	case n == 5 && u.halt != halted && w.rnd.IntN(3) > 0: // more are lifted than halted
+		w.changeRates()
+	case n == 5:
+		w.haltOrLift(u)
+	case n == 4 && len(u.keys) > 0:
+		w.setSwitch(u)
 	case n == 0 || len(u.keys) == 0:
 		w.ask(class, nil, "POST", target+"/apikeys", `{"name":"k"}`, func(a answer) {
 			var k key

@@ -4,7 +4,7 @@
 //	         │
 //	world    life 1 ── fault ── life 2 ── fault ── ...      a life is one process, from Open to its end
 //	         │
-//	process  steps of loop, backlog, journal, stores, snapshots, hub   (step.Driver)
+//	process  steps of loop, backlog, journal, snapshots, hub   (step.Driver)
 //	         and requests to the handlers of both listeners, in an order that the seed chooses
 //	         readers of the streams, which take what the hub has queued for them
 //	         │
@@ -17,7 +17,8 @@
 //
 // Invariants:
 //
-//  1. The model reads requests and answers, never a structure of the exchange.
+//  1. The model reads requests and answers, never a structure of the exchange. Beside it, states are compared by their
+//     hashes: those of running processes with those that a replay of the log gives.
 //  2. An answer that arrives after the end of its process counts as none: its outcome is unknown.
 //  3. The same seed gives the same transcript (TestASeedRepeats).
 //

@@ -26,6 +26,8 @@ func (w *world) runLife(l *life, final bool) {
 	w.work(l.commands / 2)
 	w.await("compare the trades", checker{w}.checkTapes)
 	readers{w}.catchUp()
+	w.refuse()
+	w.strike(l)
 	if l.clockStepNs != 0 {
 		w.machine.wallNs += l.clockStepNs
 		w.stepped = true
@@ -38,25 +40,8 @@ func (w *world) runLife(l *life, final bool) {
 	w.finish(l)
 	w.machine.pass(l.pauseNs)
 	if final && w.failure == nil {
-		w.rise(&life{})
+		w.rise(&life{sync: w.plan.sync, settings: w.settings})
 	}
-}
-
-// killBetweenSnapshots starts a process that ends when the accounts have renamed a snapshot, or once it has recovered.
-func (w *world) killBetweenSnapshots() bool {
-	disk := w.disk
-	w.begin()
-	p := w.p
-	disk.After(func(op vfstest.Op) {
-		if op.Kind == vfstest.OpRename && strings.HasPrefix(op.Path, "d/accounts/") && !p.dead {
-			p.dead = true
-			w.disk = disk.Kill()
-			w.mix.Between++
-		}
-	})
-	w.run(w.risen)
-	w.die(func(uint64) *vfstest.Mem { return disk.Kill() }, false)
-	return w.failure == nil
 }
 
 // inject arms faults of operations and of cuts.
@@ -72,6 +57,11 @@ func (w *world) inject(faults []vfstest.Injection) {
 // rise starts processes until one has recovered, and verifies it. Each crash of a recovery is followed by
 // another start.
 func (w *world) rise(l *life) bool {
+	w.was, w.plan.sync = w.plan.sync, l.sync
+	if w.settings != l.settings {
+		w.mix.Settings++
+	}
+	w.settings, w.starting = l.settings, l.starting
 	if l.recoveryCut > 0 {
 		disk := w.disk
 		crash := func(seed uint64) *vfstest.Mem {
@@ -87,10 +77,8 @@ func (w *world) rise(l *life) bool {
 			return false
 		}
 		w.die(crash, true)
-		w.mayLose = w.mayLose || w.plan.sync != sequencer.SyncAlways || w.lied
-	}
-	if l.snapshotKill && !w.killBetweenSnapshots() {
-		return false
+		w.may.unsynced = w.may.unsynced || w.loose()
+		w.may.any = w.may.any || w.lied
 	}
 	w.inject(l.starting)
 	w.begin()
@@ -99,7 +87,7 @@ func (w *world) rise(l *life) bool {
 	if w.up != nil && len(l.starting) > 0 && w.failure == nil {
 		w.logf("refused: %v", w.up)
 		w.mix.Refusals++
-		w.mayLose = w.mayLose || has(l.starting, vfstest.SyncErrorOld) && w.plan.sync != sequencer.SyncAlways
+		w.may.unsynced = w.may.unsynced || has(l.starting, vfstest.SyncErrorOld) && w.loose()
 		w.again(w.disk.Kill())
 	}
 	if w.up != nil && w.failure == nil {
@@ -111,6 +99,11 @@ func (w *world) rise(l *life) bool {
 	w.await("verify", checker{w}.verify)
 	w.backup = nil
 	return w.failure == nil
+}
+
+// loose reports whether what was answered may not be synced: by this process, or by the one before.
+func (w *world) loose() bool {
+	return w.plan.sync != sequencer.SyncAlways || w.was != sequencer.SyncAlways
 }
 
 // risen reports whether the start has ended.
@@ -134,7 +127,7 @@ func (w *world) refused() {
 		return
 	}
 	offered := func() bool { return w.up != nil && strings.Contains(w.up.Error(), "--accept-data-loss") }
-	w.stale = ""
+	w.stale = false
 	accept := offered() && w.rnd.IntN(3) == 0
 	if accept {
 		w.acceptLoss()
@@ -142,7 +135,8 @@ func (w *world) refused() {
 	if w.up != nil && !(accept && offered()) && w.backup != nil {
 		w.logf("refused, and a copy put back: %v", w.up)
 		w.mix.Refusals++
-		w.mayLose = w.cutLoses || w.lied
+		w.may = w.cutMay
+		w.may.any = w.may.any || w.lied
 		accept = false // of another directory
 		w.again(w.backup)
 	}
@@ -152,9 +146,9 @@ func (w *world) refused() {
 	if w.up != nil && !offered() && w.lied {
 		w.logf("refused, and the directory from before the power cut put back: %v", w.up)
 		w.model.forgetEpoch() // an older copy of a whole directory: the program cannot know its age
-		w.stale = everyStore
+		w.stale = true
 		w.mix.Restored++
-		w.mayLose, w.lied = true, false
+		w.may.any, w.lied = true, false
 		w.again(w.intact)
 	}
 	if w.up != nil {
@@ -166,7 +160,7 @@ func (w *world) refused() {
 func (w *world) acceptLoss() {
 	w.logf("refused, and the loss accepted: %v", w.up)
 	w.mix.Accepted++
-	w.accept, w.mayLose = true, true
+	w.accept, w.may.any = true, true
 	w.again(w.disk.Kill())
 	w.accept = false
 	if w.up == nil {
@@ -189,16 +183,11 @@ func refusable(c vfstest.Class) bool {
 	return c.AtRest() || c == vfstest.TornSector || c == vfstest.GarbageSector
 }
 
-// staleStore names the store that lost records without a trace because an earlier content of a segment was put
-// back, empty for none. A log that was not closed is what its files say: an earlier content of its last file is an
-// earlier log, back to the latest start at most, whose end meta.json has. After a power cut the epoch is another one,
-// and after a stop the start is refused.
-func staleStore(file string) string {
-	if dir, name := path.Split(file); path.Ext(name) == ".wal" {
-		return path.Base(dir)
-	}
-	return ""
-}
+// earlierLog reports whether the log lost records without a trace because an earlier content of a file, a segment, was
+// put back. A log that was not closed is what its files say: an earlier content of its last file is an earlier log, back to
+// the latest start at most, whose end meta.json has. After a power cut the epoch is another one, and after a stop the
+// start is refused.
+func earlierLog(file string) bool { return path.Ext(file) == ".wal" }
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
 // It is the first one after them that right, unless it is nil, takes.
@@ -235,12 +224,14 @@ func (w *world) die(next func(seed uint64) *vfstest.Mem, power bool) {
 
 // hash notes the state at the end of a life.
 func (w *world) hash() {
-	w.last, w.sums = "", nil
-	if w.x == nil || w.x.Accounts().EnginePos() != w.x.Loop().Position() { // commands wait for the disk
+	if !w.compared { // this process may have other records at the positions of those before it
 		return
 	}
-	h := machine.HashMarket(w.x.Core(), w.x.Feed())
-	w.last, w.lastPos, w.lastSeq = h.Hash, w.x.Loop().Position(), h.Seq
+	w.last, w.sums = 0, nil
+	if !w.mark() {
+		return
+	}
+	w.last = w.x.Loop().Position()
 	w.machine.pass(int64(time.Second)) // the documents may be older than the views until then
 	if len(w.inflight) == 0 && w.mix.Unknown == w.unknown {
 		w.sums = w.totals()
@@ -282,38 +273,12 @@ func has(faults []vfstest.Injection, classes ...vfstest.Class) bool {
 // names of a temporary file and of the file are not durable then.
 func rightOp(l *life) func(op vfstest.Op) bool {
 	switch {
-	case l.ahead:
-		return aheadOfJournal()
+	case l.aim != machine.Market:
+		return func(op vfstest.Op) bool { return op.Kind == vfstest.OpWrite && path.Ext(op.Path) == ".wal" }
 	case has(l.ending, vfstest.ReorderedNames):
 		return func(op vfstest.Op) bool { return op.Kind == vfstest.OpRename }
 	default:
 		return nil
-	}
-}
-
-// aheadOfJournal takes a write of a record of the accounts while the journal has commands that are not synced.
-func aheadOfJournal() func(op vfstest.Op) bool {
-	unsynced := 0 // writes
-	return func(op vfstest.Op) bool {
-		switch dir, name := path.Split(op.Path); {
-		case path.Ext(name) != ".wal":
-		case dir == "d/engine/" && op.Kind == vfstest.OpSync:
-			unsynced = 0
-		case dir == "d/engine/" && op.Kind == vfstest.OpWrite:
-			unsynced++
-		case dir == "d/accounts/" && op.Kind == vfstest.OpWrite:
-			return unsynced >= 3 // a batch of commands, its slot, the slot after the latest sync
-		}
-		return false
-	}
-}
-
-// spoilNewest aims the damage of a life's end at the newest snapshot of the accounts.
-func (w *world) spoilNewest(l *life) {
-	for _, name := range w.disk.Paths() { // in order
-		if strings.HasPrefix(name, "d/accounts/") && path.Ext(name) == ".snap" {
-			l.ending[0].Path = name
-		}
 	}
 }
 
@@ -336,7 +301,7 @@ func (w *world) end(l *life) func(seed uint64) *vfstest.Mem {
 		were := disk.Injected(vfstest.StaleFile)
 		after := next(seed)
 		if disk.Injected(vfstest.StaleFile) > were && !l.end.power() {
-			w.stale = staleStore(disk.Spoiled(vfstest.StaleFile))
+			w.stale = earlierLog(disk.Spoiled(vfstest.StaleFile))
 		}
 		if slices.ContainsFunc(l.ending, func(in vfstest.Injection) bool { return refusable(in.Class) }) {
 			disk.Disarm()
@@ -350,26 +315,28 @@ func (w *world) end(l *life) func(seed uint64) *vfstest.Mem {
 func (w *world) finish(l *life) {
 	w.mix.Ends[l.end]++
 	w.logf("end: %s", l.end)
-	w.cutLoses = (has(l.working, vfstest.LyingSync) || w.disk.Injected(vfstest.LyingSync) > w.lies) && l.end.power() ||
-		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfstest.SyncErrorOld))
-	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfstest.GarbageSector) && l.end.power()
+	w.cutMay = losses{
+		unsynced: w.loose() && (l.end.power() || has(l.working, vfstest.SyncErrorOld) || l.strike == vfstest.SyncErrorOld),
+		any:      (has(l.working, vfstest.LyingSync) || w.disk.Injected(vfstest.LyingSync) > w.lies) && l.end.power(),
+	}
+	w.may = w.cutMay
+	w.may.any = w.may.any || has(l.ending, restClasses...) || has(l.ending, vfstest.GarbageSector) && l.end.power()
 	switch l.end {
 	case kill, powerCut:
-		if l.spoilNewest {
-			w.quiet()
-			w.spoilNewest(l)
-		}
 		w.die(w.end(l), l.end.power())
 	case killInOp, cutInOp:
+		if l.aim != machine.Market && w.quiet() {
+			w.only = l.aim
+			w.mix.Aimed[l.aim]++
+		}
 		right := rightOp(l)
 		w.cutAfter(l.after, right, w.end(l))
-		w.rates = l.ahead
 		w.work(50)
 		if right != nil {
 			w.work(100)
 		}
-		w.rates = false
-		w.last = ""
+		w.only = machine.Market
+		w.last = 0
 		w.die(w.end(l), l.end.power())
 	case stop, cutInStop:
 		stopped := false
@@ -378,7 +345,7 @@ func (w *world) finish(l *life) {
 			w.cutAfter(l.after, rightOp(l), w.end(l))
 		}
 		w.run(func() bool { return stopped })
-		w.last = ""
+		w.last = 0
 		w.die(w.end(l), l.end.power())
 	}
 }

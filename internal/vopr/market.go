@@ -112,12 +112,18 @@ func (w clients) confirm(o *order, got *orderAnswer) {
 	if string(got.Price) != o.price || string(got.Amount) != o.amount || got.ClientOrderID != o.client {
 		w.fail("the answer %+v to the order %+v", *got, *o)
 	}
-	if err := w.model.acknowledged(o); err != nil {
+	if err := w.acknowledged(o); err != nil {
 		w.fail("%v", err)
 	}
 	if err := w.model.answered(got); err != nil {
 		w.fail("%v", err)
 	}
+}
+
+// acknowledged notes an order that an answer confirmed.
+func (w *world) acknowledged(o *order) error {
+	o.tick = w.answers
+	return w.model.acknowledged(o)
 }
 
 // batch sends several commands.
@@ -181,7 +187,7 @@ func (w clients) signed() {
 	if w.busy[class] {
 		return
 	}
-	k := pick(w, u.keys)
+	k, halts := pick(w, u.keys), u.halts
 	w.mix.Market++
 	w.ask(class, &k, "POST", "/api/orders", body, func(a answer) {
 		if a.unknown() {
@@ -189,6 +195,9 @@ func (w clients) signed() {
 			return
 		}
 		if !a.ok() {
+			if a.code() == "ACCOUNT_HALTED" && u.halt == trading && u.halts == halts {
+				w.fail("user %s is not halted: %s", u.ID, a.body)
+			}
 			if a.status == 401 && a.code() == "UNAUTHORIZED" && u.has(k) && !w.stepped {
 				w.fail("the key %s of user %s does not verify: %s", k.PublicKey, u.ID, a.body)
 			}
@@ -199,8 +208,11 @@ func (w clients) signed() {
 			w.fail("a signed order's answer: %s", a.body)
 			return
 		}
+		if u.halt == halted && u.halts == halts {
+			w.fail("order %d of the halted user %s", id, u.ID)
+		}
 		o.id = id
-		if err := w.model.acknowledged(o); err != nil {
+		if err := w.acknowledged(o); err != nil {
 			w.fail("%v", err)
 		}
 	})

@@ -12,6 +12,7 @@ type model struct {
 	incidents map[string]bool // those that an answer has shown
 
 	pairs  []string
+	paired map[string]int // tick at which a pair was made
 	users  []*user
 	orders map[uint64]*order
 	ids    []uint64 // keys of orders, in the order of their answers
@@ -41,20 +42,10 @@ type model struct {
 func newModel() *model {
 	m := &model{
 		money: map[string]*money{}, orders: map[uint64]*order{}, actions: map[uint64]string{},
-		incidents: map[string]bool{},
+		incidents: map[string]bool{}, paired: map[string]int{},
 	}
 	m.forgetEpoch()
 	return m
-}
-
-// told reports whether an answer has shown an incident of a kind.
-func (m *model) told(kind string) bool {
-	for in := range m.incidents {
-		if strings.Contains(in, `"kind":"`+kind+`"`) {
-			return true
-		}
-	}
-	return false
 }
 
 // forgetEpoch drops what holds within one epoch only.
@@ -77,6 +68,11 @@ type user struct {
 	dealsTo string            // time of the newest deal in purses
 	latest  map[string]bool   // deals of this time
 	lost    bool              // deals or records may be lost: purses begin at the next totals
+
+	halt     halt
+	halts    int   // changes of halt
+	firesMs  int64 // of the dead man's switch, 0: none
+	switched bool  // a change of the switch has an unknown outcome, or may be lost
 }
 
 // order holds the members of an order that never change, but for price and amount, which a replace changes.
@@ -87,6 +83,7 @@ type order struct {
 	price, amount      string // empty: none, or changed by a replace
 	stop               bool   // waits for a price at first
 	found              bool   // after a restart, so that its client order id is not known
+	tick               int    // when it was answered (world.answers)
 }
 
 // money holds whole units of a currency, modulo 2^64.

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
 )
 
 // plan holds the choices of a seed, apart from the requests and their order.
 type plan struct {
-	sync              sequencer.SyncPolicy
-	segment, snapshot int64 // bytes
+	sync              sequencer.SyncPolicy // of the present life
+	segment, snapshot int64                // bytes
 	keepAll           bool
 	virtual           bool // clock
 	lives             []life
@@ -48,12 +49,12 @@ type life struct {
 	after    int // file operations until the end, for the ends that count them
 	// recoveryCut is the file operation of the start after which the power is cut, 0: none.
 	recoveryCut int
-	// ahead cuts the power right after a write of a record of the accounts, so that it may be ahead of the journal.
-	ahead bool
-	// snapshotKill ends the start by kill -9 when the accounts have their first snapshot of it.
-	snapshotKill bool
-	// spoilNewest aims the damage of the end at the newest snapshot of the accounts.
-	spoilNewest bool
+	sync        sequencer.SyncPolicy
+	settings    int           // see world.configure
+	aim         machine.Part  // the end comes right after a write of records of this part; Market: of any operation
+	strike      vfstest.Class // of operations, in a record of the part struck; 0: none
+	struck      machine.Part
+	strikeAfter int
 	starting    []vfstest.Injection // faults of operations during the start
 	working     []vfstest.Injection // faults of operations during the work
 	ending      []vfstest.Injection // faults of the cut, and of files at rest after it
@@ -61,12 +62,12 @@ type life struct {
 	clockStepNs int64               // step of the machine's clock during the work
 }
 
-// commandsPerSeed is the least number of commands of a seed, over all logs.
+// commandsPerSeed is the least number of commands of a seed, of all parts.
 const commandsPerSeed = 2000
 
 // places are the paths that faults aim at.
 var places = []string{
-	"d/engine/*", "d/accounts/*", "d/*", "d/engine/*.snap", "d/accounts/*.snap", "d/*/*.wal", "d/*/*", "",
+	"d/engine/*", "d/engine/*.wal", "d/engine/*.wal", "d/engine/*.snap", "d/engine/*.snap", "d/*", "d/meta.json", "",
 }
 
 // The classes that a seed draws from.
@@ -85,6 +86,9 @@ var (
 		vfstest.ReadError, vfstest.WriteError, vfstest.SyncError, vfstest.SyncErrorOld, vfstest.LyingSync,
 		vfstest.FullDisk,
 	}
+	strikeClasses = []vfstest.Class{
+		vfstest.FullDisk, vfstest.FullDisk, vfstest.WriteError, vfstest.WriteError, vfstest.SyncError, vfstest.SyncErrorOld,
+	}
 )
 
 func newPlan(rnd *rand.Rand) plan {
@@ -99,35 +103,18 @@ func newPlan(rnd *rand.Rand) plan {
 	for range n {
 		p.lives = append(p.lives, newLife(rnd, commandsPerSeed/n+1))
 	}
-	if rnd.IntN(8) == 0 {
-		p.leaveAhead(rnd)
+	sync, settings := p.sync, 0
+	for i := range p.lives {
+		l := &p.lives[i]
+		if rnd.IntN(6) == 0 {
+			sync = sequencer.SyncPolicy(rnd.IntN(3))
+		}
+		if i > 0 && len(l.starting) == 0 && rnd.IntN(3) == 0 { // a start without room keeps the settings before
+			settings = rnd.IntN(4)
+		}
+		l.sync, l.settings = sync, settings
 	}
 	return p
-}
-
-// leaveAhead plans what chance hardly combines: a power cut that leaves records of the accounts ahead of the journal, a
-// kill of the next start between the two snapshots that it then takes, mostly, and a damaged newest snapshot at the
-// start after it.
-func (p *plan) leaveAhead(rnd *rand.Rand) {
-	if p.sync == sequencer.SyncAlways {
-		p.sync = sequencer.SyncInterval
-	}
-	p.snapshot = 1 << 20 // no other snapshot comes between
-	at := rnd.IntN(len(p.lives) - 1)
-	first, second := &p.lives[at], &p.lives[at+1]
-	first.ahead, first.end, first.after, first.working = true, cutInOp, 1+rnd.IntN(100), nil
-	first.ending = []vfstest.Injection{
-		{Class: vfstest.SkewedDirs, Path: "d/accounts", Count: 1, Keep: 1, AtCut: true},
-		{Class: vfstest.SkewedDirs, Path: "d/engine", Count: 1, Keep: -1, AtCut: true},
-	}
-	*second = life{
-		commands: 20 + rnd.IntN(60), end: kill, snapshotKill: rnd.IntN(4) > 0, spoilNewest: true,
-		pauseNs: second.pauseNs,
-		ending: []vfstest.Injection{{
-			Class: vfstest.BitRot, Count: 1, Seed: rnd.Uint64(), AtCut: true,
-		}},
-	}
-	p.lives[len(p.lives)-1].commands += first.commands // as many as without it
 }
 
 func newLife(rnd *rand.Rand, commands int) life {
@@ -171,6 +158,13 @@ func newLife(rnd *rand.Rand, commands int) life {
 	}
 	for range rnd.IntN(6) / 4 {
 		l.working = append(l.working, draw(workClasses, 150))
+	}
+	if rnd.IntN(4) == 0 && !has(l.ending, vfstest.ReorderedNames) {
+		l.end, l.aim, l.after = []end{killInOp, cutInOp}[rnd.IntN(2)], machine.Part(1+rnd.IntN(3)), 1+rnd.IntN(60)
+	}
+	if rnd.IntN(4) == 0 {
+		l.strike, l.strikeAfter = strikeClasses[rnd.IntN(len(strikeClasses))], rnd.IntN(4)
+		l.struck = machine.Part(rnd.IntN(int(machine.Parts)))
 	}
 	if rnd.IntN(6) == 0 {
 		l.clockStepNs = int64(time.Millisecond) << rnd.IntN(28) * (rnd.Int64N(2)*2 - 1)

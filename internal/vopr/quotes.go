@@ -107,7 +107,7 @@ func (w clients) quoted(q *quote, o *order, a answer) {
 		return
 	}
 	o.id = got.OrderID
-	if err := w.model.acknowledged(o); err != nil {
+	if err := w.acknowledged(o); err != nil {
 		w.fail("%v", err)
 	}
 	before := q.id
@@ -142,7 +142,7 @@ func (w clients) unquoted(q *quote, a answer) {
 func (w checker) checkQuotes() {
 	w.machine.pass(int64(1100 * time.Millisecond)) // a start refuses what an earlier process may have accepted
 	for _, q := range w.model.quotes {
-		if w.gone("engine") {
+		if w.gone() {
 			q.id, q.unsure = 0, true
 		}
 		u := w.userOf(q.user)
@@ -157,16 +157,25 @@ func (w checker) checkQuotes() {
 		}
 	}
 	for _, u := range w.model.users {
+		u.switched = u.switched || w.stale || w.epochs && w.may.any || len(w.starting) > 0
 		if w.stepped || len(u.keys) == 0 {
 			continue
 		}
-		var open []struct{ Symbol, ClientOrderID string }
+		var open []struct {
+			Symbol, ClientOrderID string
+			OrderID               uint64
+			Time                  int64
+		}
 		a := w.call(&u.keys[0], "GET", facade+"openOrders", "")
 		if err := a.into(&open); err != nil {
 			w.fail("the open orders of user %s: %v", u.ID, err)
 		}
+		if len(open) > 0 && u.halt == halted && len(w.starting) == 0 {
+			w.fail("the halted user %s has open orders after a start: %+v", u.ID, open)
+		}
 		seen := map[string]bool{}
 		for _, o := range open {
+			w.checkSwitch(u, o.Time, o.OrderID)
 			if id := o.Symbol + " " + o.ClientOrderID; seen[id] || o.ClientOrderID == "" {
 				w.fail("two open orders of user %s have the id %q, or one has none", u.ID, id)
 			} else {

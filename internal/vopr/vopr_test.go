@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
 )
 
@@ -44,19 +46,20 @@ func TestASeedRepeats(t *testing.T) {
 	}
 }
 
-// The market goes on while the accounts accept no changes, and its snapshots leave what the next start needs.
-func TestTheMarketOutlivesFailedAccounts(t *testing.T) {
-	for seed := range uint64(6) {
+// A failed sync in a record of any part stops every part, and nothing that was answered is lost.
+func TestAFailedSyncStopsEverything(t *testing.T) {
+	for seed := range uint64(8) {
 		w := newWorld(seed, nil)
 		w.plan.segment, w.plan.snapshot, w.plan.keepAll = 8192, 6000, false
-		w.plan.lives = []life{{commands: 200, end: kill}, {commands: 600, end: kill, working: []vfstest.Injection{
-			{Class: vfstest.SyncErrorOld, Path: "d/accounts/*", After: int(seed), Count: 1},
-		}}}
+		policy := sequencer.SyncPolicy(seed % 3)
+		w.plan.lives = []life{{commands: 200, end: kill, sync: policy}, {
+			commands: 600, end: kill, sync: policy, strike: vfstest.SyncError, struck: machine.Part(seed % 4),
+		}}
 		r, err := w.simulate()
 		if err != nil {
 			t.Error(err)
 		}
-		if r.Mix.Faults[vfstest.SyncErrorOld] != 1 {
+		if r.Mix.Faults[vfstest.SyncError] != 1 || r.Mix.Stopped != 1 {
 			t.Errorf("seed %d: no sync failed", seed)
 		}
 	}

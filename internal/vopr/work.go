@@ -2,18 +2,22 @@ package vopr
 
 import (
 	"slices"
+	"strings"
+
+	"tickhive/internal/machine"
 )
 
 // request is a request under way. done receives its answer, or the zero answer when the process ended
 // before.
 type request struct {
 	class string // at most one request of a class is under way
+	sent  int    // world.answers then
 	done  func(a answer)
 }
 
 // ask sends a request in a coroutine.
 func (w *world) ask(class string, k *key, method, target, body string, done func(a answer)) {
-	r := &request{class, done}
+	r := &request{class, w.answers, done}
 	w.inflight = append(w.inflight, r)
 	if class != "" {
 		w.busy[class] = true
@@ -26,6 +30,10 @@ func (w *world) ask(class string, k *key, method, target, body string, done func
 		}
 		w.inflight = slices.DeleteFunc(w.inflight, func(other *request) bool { return other == r })
 		delete(w.busy, class)
+		w.answers++
+		if a.ok() && isSynced(method, target) {
+			w.safe = max(w.safe, r.sent)
+		}
 		w.logf("%s %s %s -> %d %s", method, target, body, a.status, a.body)
 		switch {
 		case a.ok():
@@ -42,13 +50,24 @@ func (w *world) ask(class string, k *key, method, target, body string, done func
 	})
 }
 
+// isSynced reports whether the answer to a request says that its record is synced, and so is every record before it:
+// records of the parts beside the order books wait for that, whatever the policy.
+func isSynced(method, target string) bool {
+	if method == "GET" || strings.Contains(target, "/halt") { // which may change nothing
+		return false
+	}
+	return strings.Contains(target, "/users") || strings.Contains(target, "/apikeys") ||
+		strings.Contains(target, "/launchpad/") || strings.Contains(target, "/hive/") ||
+		strings.Contains(target, "/agents/")
+}
+
 // maxInFlight bounds the requests under way.
 const maxInFlight = 6
 
-// work sends requests until there were n commands more.
-func (w *world) work(n int) {
+// work sends requests until there were n commands more. It reports whether there were.
+func (w *world) work(n int) bool {
 	limit := w.mix.Commands() + n
-	w.run(func() bool {
+	return w.run(func() bool {
 		if w.mix.Commands() >= limit {
 			return true
 		}
@@ -64,10 +83,16 @@ type clients struct{ *world }
 
 // next sends a request that the seed chooses.
 func (w clients) next() {
-	switch n := w.rnd.IntN(100); {
-	case w.rates && n >= 67 && n < 82:
-		w.mix.Accounts++
-		w.changeRates()
+	n := w.rnd.IntN(100)
+	switch w.only { // ranges of the cases below
+	case machine.Accounts:
+		n = 67 + n%15
+	case machine.Launchpad:
+		n = 82 + n%9
+	case machine.Hive:
+		n = 91 + n%9
+	}
+	switch {
 	case n < 20:
 		w.batch()
 	case n < 40:

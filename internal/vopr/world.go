@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/exchange"
+	"tickhive/internal/fixed"
+	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/launchpad"
 	"tickhive/server/stream"
@@ -62,17 +65,27 @@ type Mix struct {
 	Requests, Acknowledged, Refused, Unknown  int
 	Market, Accounts, Launchpad, Hive         int // commands
 	Lives, Refusals, Epochs, Incidents, Steps int
-	Accepted                                  int // starts with --accept-data-loss
-	Restored                                  int // directories from before a power cut that took what lying syncs left
-	Messages, Slow, SlowCloses                int // of streams; snapshots and closes of slow readers
-	Between                                   int // kills between two snapshots of the accounts in a start
-	Candles, CaughtUp                         int // candles told as closed; comparisons of the readers with answers
-	Balances                                  int // users whose balances were compared with their deals
-	Quotes                                    int // orders and cancels under client order ids that are used again
-	Sums                                      int // restarts whose totals were compared with those before it
-	Limits                                    int // losses that no start can notice, see staleStore
-	Ends                                      [ends]int
-	Faults                                    [vfstest.Classes]int
+
+	Accepted int // starts with --accept-data-loss
+	Restored int // directories from before a power cut that took what lying syncs left
+	Settings int // starts with other settings
+	Replays  int // replays of the log after a start
+	Marks    int // states of before that they met
+	Sums     int // restarts whose totals were compared with those before it
+	Limits   int // losses that no start can notice, see earlierLog
+
+	Messages, Slow, SlowCloses int // of streams; snapshots and closes of slow readers
+	Candles, CaughtUp          int // candles told as closed; comparisons of the readers with answers
+
+	Balances int // users whose balances were compared with their deals
+	Quotes   int // orders and cancels under client order ids that are used again
+	Fired    int // open orders of users whose switch had fired while no process ran
+	Still    int // records of refused commands that changed nothing
+	Stopped  int // exchanges that a failed sync has stopped
+
+	Aimed  [machine.Parts]int // faults in a record of each part
+	Ends   [ends]int
+	Faults [vfstest.Classes]int
 }
 
 // Add adds the counts of another run.
@@ -94,7 +107,15 @@ func (m *Mix) Add(o *Mix) {
 	m.Restored += o.Restored
 	m.Messages += o.Messages
 	m.Quotes += o.Quotes
-	m.Between += o.Between
+	m.Replays += o.Replays
+	m.Marks += o.Marks
+	m.Settings += o.Settings
+	m.Fired += o.Fired
+	m.Still += o.Still
+	m.Stopped += o.Stopped
+	for i := range m.Aimed {
+		m.Aimed[i] += o.Aimed[i]
+	}
 	m.Slow += o.Slow
 	m.SlowCloses += o.SlowCloses
 	m.Candles += o.Candles
@@ -110,7 +131,7 @@ func (m *Mix) Add(o *Mix) {
 	}
 }
 
-// Commands returns the number of commands over all logs.
+// Commands returns the number of commands of all parts.
 func (m *Mix) Commands() int { return m.Market + m.Accounts + m.Launchpad + m.Hive }
 
 // world is one run: the machine, the exchange on it, and the model.
@@ -137,21 +158,30 @@ type world struct {
 	busy     map[string]bool
 	streams  []*reader
 
-	backup   *vfstest.Mem // the disk without faults that explain a refusal; nil: there is no such fault
-	cutLoses bool         // mayLose of the backup
-	mayLose  bool         // the end of the last life permits the loss of acknowledged changes
-	lied     bool         // a sync lied before a power cut, and no start has said what is lost: one may refuse the disk
-	lies     int          // syncs that had lied at the latest power cut
-	intact   *vfstest.Mem // the disk before the cut, as a copy of every file would have it
-	accept   bool         // the next start has --accept-data-loss
-	stale    string       // the store of which an earlier segment was put back, see staleStore
-	stepped  bool         // the clock of the machine was set: a signed request may be too old
-	rates    bool         // requests that change accounts change the fees of users
-	epochs   bool         // the present life has begun a new epoch
+	backup *vfstest.Mem // the disk without faults that explain a refusal; nil: there is no such fault
+	cutMay losses       // those of the backup
+	may    losses       // those that the end of the last life permits
+	// lied: a sync lied before a power cut, and no start has said what is lost. One may refuse the disk.
+	lied     bool
+	lies     int                  // syncs that had lied at the latest power cut
+	intact   *vfstest.Mem         // the disk before the cut, as a copy of every file would have it
+	accept   bool                 // the next start has --accept-data-loss
+	stale    bool                 // an earlier segment was put back, see earlierLog
+	stepped  bool                 // the clock of the machine was set: a signed request may be too old
+	starting []vfstest.Injection  // faults of the present start
+	compared bool                 // the present process is compared with those before: its states are noted
+	only     machine.Part         // requests are of this part; Market: of any
+	epochs   bool                 // the present life has begun a new epoch
+	settings int                  // of the present process, see options
+	was      sequencer.SyncPolicy // of the process before
 
-	last      string // state hash of the last life, empty: unknown
-	lastPos   uint64
-	lastSeq   uint64            // sum over the pairs: a start may write another record at the position of a lost one
+	answers   int   // a clock for the model: answers so far
+	safe      int   // what was answered up to this tick is synced
+	verified  int   // tick at which the present process was verified
+	startedNs int64 // time at which the present process began
+
+	marks     map[uint64]string // state hash by position of the log, of running processes
+	last      uint64            // position of the log at the end of the last life, 0: unknown
 	tickers   map[string]string // X-Seq of the tickers then, by pair
 	sums      map[string]string // totals then, by currency; nil: a change may be missing in them
 	unknown   int               // mix.Unknown at the start of the present process
@@ -188,7 +218,8 @@ func newWorld(seed uint64, trace io.Writer) *world {
 	w := &world{
 		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfstest.NewMem(),
 		machine: simMachine{wallNs: startNs},
-		model:   newModel(), busy: map[string]bool{}, streams: newReaders(), sum: sha256.New(), trace: trace,
+		model:   newModel(), marks: map[uint64]string{}, busy: map[string]bool{}, streams: newReaders(),
+		sum: sha256.New(), trace: trace,
 	}
 	w.plan = newPlan(w.rnd)
 	w.disk.KeepVersions(4)
@@ -222,7 +253,7 @@ func (w *world) fail(format string, args ...any) {
 
 func (w *world) options() exchange.Options {
 	random := rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(w.seed >> 16), byte(w.mix.Lives), 1})
-	return exchange.Options{
+	o := exchange.Options{
 		Log: slog.New(logs{w}), Dir: "d",
 		Public: exchange.PublicOptions{BinanceListen: "none: a driver has no sockets", Rate: exchange.RateOptions{
 			Allow: []string{"192.0.2.0/24"}, VotesPerMinute: 10_000,
@@ -230,22 +261,42 @@ func (w *world) options() exchange.Options {
 		Journal: exchange.JournalOptions{
 			Sync: w.plan.sync, SegmentBytes: w.plan.segment, SnapshotBytes: w.plan.snapshot, KeepAll: w.plan.keepAll,
 		},
-		Accounts: accounts.Options{Random: random}, Referral: accounts.DefaultConfig(),
-		Clock:     exchange.ClockOptions{Virtual: w.plan.virtual},
-		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+		Clock:          exchange.ClockOptions{Virtual: w.plan.virtual},
+		Sim:            exchange.SimOptions{Seed: 1},
 		AcceptDataLoss: w.accept,
 		Hooks:          exchange.Hooks{Streams: func(o *stream.Options) { o.QueueBytes = streamQueueBytes }},
 		Machine: exchange.Machine{
 			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
 		},
 	}
+	w.configure(&o)
+	return o
 }
+
+// configure sets the settings by which records are decided: a start with others writes a record of them.
+func (w *world) configure(o *exchange.Options) {
+	o.Accounts.Referral, o.Launchpad, o.Hive = accounts.DefaultConfig(), launchpad.DefaultOptions(), hive.DefaultOptions()
+	if w.settings == 0 {
+		return
+	}
+	n := int64(w.settings)
+	o.Accounts.Withdrawal.Minimum = fixed.FromI64(w.commission() * 1e18)
+	o.Accounts.Referral.Levels[0] -= uint32(n)
+	o.Launchpad.Fee = launchpad.AmountOf(uint64(100 - 30*n))
+	o.Launchpad.CooldownNs -= n * int64(time.Hour)
+	o.Launchpad.NativeUSD = launchpad.AmountOf(uint64(1 + n))
+	o.Hive.QuorumCents -= 10_00 * n
+	o.Engine.AccountStops = 200 - int(n)
+}
+
+// commission returns the whole units that a withdrawal costs.
+func (w *world) commission() int64 { return int64(w.settings) }
 
 // begin starts a process, which admits clients once it has recovered.
 func (w *world) begin() {
 	w.p = &process{rnd: w.rnd}
 	w.clock = clock.NewSteady(&w.machine)
-	w.x, w.up = nil, nil
+	w.x, w.up, w.startedNs, w.compared = nil, nil, w.clock.NowNs(), false
 	w.mix.Lives++
 	w.p.begin("main", func() {
 		opened, err := exchange.Open(w.options())
@@ -280,7 +331,9 @@ func (w *world) run(done func() bool) bool {
 			w.fail("the process hangs: %s", w.p.names())
 			return false
 		}
-		w.scheduled++
+		if w.scheduled++; w.scheduled%markEvery == 0 {
+			w.mark()
+		}
 		w.p.turn()
 		if w.p.bug != "" {
 			w.fail("%s", w.p.bug)

@@ -1,10 +1,8 @@
 // Package wal is a write-ahead log with snapshots.
 //
 // It holds Log (segments of checksummed records, drawn in FORMAT.md), Reader (recovery,
-// verification, dumps), Check (every file of a log), Copy (a log's files while it goes on), Rewrite (a closed
-// log once more, with other contents) and snapshot files.
-// The loop of engine/sequencer uses Log directly; the stores of accounts, launchpad and
-// hive use it through internal/durable.
+// verification, dumps), Check (every file of a log), Copy (a log's files while it goes on) and snapshot files.
+// The loop of engine/sequencer writes a Log.
 //
 // Owner: one goroutine appends to a Log; any goroutine may sync, drop old segments, read
 // and close.
@@ -17,9 +15,8 @@
 //  3. A start reads a prefix of the written records that includes every synced record, or
 //     it is refused with file, offset and sequence.
 //  4. After a failed sync the log accepts no writes until the next start.
-//  5. A snapshot is never ahead of its durable log, nor of another log that it reflects;
-//     the log reaches back to the older of the two retained snapshots, and to the records
-//     that other stores retain.
+//  5. A snapshot is never ahead of its durable log, and the log reaches back to the older of
+//     the two retained snapshots.
 //
 // It does not know the content of a record, does not compress, and does not retry.
 package wal

@@ -268,19 +268,6 @@ func TestEveryFailedCallOfACopyIsReported(t *testing.T) {
 	})
 }
 
-func TestEveryFailedCallOfARewriteIsReported(t *testing.T) {
-	disk, opts := usedDisk(t)
-	must(t, mustOpen(t, disk, opts).Close())
-	same := func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
-	eachCall(t, disk, func(fsys vfs.FS) (Position, error) {
-		return Rewrite(fsys, vfstest.NewMem(), testDir, opts, same, same)
-	})
-	large := func([]byte) ([]byte, error) { return make([]byte, 2*chunkBytes), nil }
-	eachCall(t, vfstest.NewMem(), func(to vfs.FS) (Position, error) {
-		return Rewrite(disk.Kill(), to, testDir, opts, same, large)
-	}, "close 000001.wal", "close 000002.wal", "close 000003.wal", "write 000004.wal") // synced; a slot after a sync
-}
-
 func TestEveryFailedCallOfASnapshotIsReported(t *testing.T) {
 	disk, opts := usedDisk(t)
 	opts.Identity = Identity{} // it reads the log for the identity and the chain

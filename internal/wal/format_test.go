@@ -41,7 +41,7 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 	_, err := l.Append([][]byte{[]byte("one"), []byte("and eight"), []byte("it's 8 B")})
 	must(t, err)
 	must(t, l.Sync())
-	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 3, Reflects: 9}, writeText("the body")))
+	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 3}, writeText("the body")))
 	must(t, l.Rotate())
 	must(t, l.Close())
 
@@ -129,7 +129,7 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 	slot(got[512:1024], 2, 3, 3, 3, 4)
 	slot(got[1024:], 2, 3, 3, 3, 4)
 
-	snap := header("TICKSNP\n", 3, 3, 9, 3, chain3)
+	snap := header("TICKSNP\n", 4, 3, 0, 3, chain3)
 	chunk := func(length uint32, body drawn) {
 		var d drawn
 		d.u32(length)

@@ -54,8 +54,7 @@ type Log struct {
 	unsynced []*openSegment // segments written since their last sync, oldest first
 	full     []*openSegment // full segments whose file is still open, oldest first
 	dirDirty bool           // names changed since the last SyncDir
-	retain   []func() uint64
-	copies   int // copies under way, for which every segment stays
+	copies   int            // copies under way, for which every segment stays
 
 	syncMu   sync.Mutex // held during a sync or a deletion of segments
 	filledAt int64      // bytes when fillAhead last ran; guarded by syncMu

@@ -65,7 +65,7 @@ func Create(fsys vfs.FS, dir string, opts Options, behind Position) (*Log, error
 	}
 	l.setLast(behind)
 	l.opts.Failed = nil // until it is made
-	if err := l.startFresh(1); err != nil {
+	if err := l.startFresh(); err != nil {
 		_ = l.Fail(err)
 		return nil, errors.Join(err, l.Close())
 	}
@@ -270,7 +270,7 @@ func (l *opening) resume() error {
 		}
 	}
 	if found.seg < 0 {
-		return l.startFresh(1)
+		return l.startFresh()
 	}
 	l.info.FirstSeq = segs[0].first
 	if err := l.makeDurable(); err != nil {
@@ -355,8 +355,8 @@ func (l *opening) lostSync(cause error) error {
 }
 
 // startFresh makes the first segment of the log, which begins behind its last record.
-func (l *Log) startFresh(num uint64) error {
-	seg, err := l.createSegment(num, l.lastSeq+1, l.chain)
+func (l *Log) startFresh() error {
+	seg, err := l.createSegment(1, l.lastSeq+1, l.chain)
 	if err != nil {
 		return err
 	}

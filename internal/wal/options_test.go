@@ -15,7 +15,6 @@ import (
 
 // Options out of range are refused by everything that takes options, before it touches a file.
 func TestOptionsOutOfRangeAreRefused(t *testing.T) {
-	same := func(b []byte) ([]byte, error) { return b, nil }
 	load := func(SnapshotMeta, io.Reader) error { return nil }
 	for what, do := range map[string]func(fsys vfs.FS, opts Options) error{
 		"Open": func(fsys vfs.FS, opts Options) error {
@@ -40,10 +39,6 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 		},
 		"WriteSnapshot": func(fsys vfs.FS, opts Options) error {
 			return WriteSnapshot(fsys, testDir, opts, SnapshotMeta{Chain: 1}, writeText(""))
-		},
-		"Rewrite": func(fsys vfs.FS, opts Options) error {
-			_, err := Rewrite(fsys, vfstest.NewMem(), testDir, opts, same, same)
-			return err
 		},
 	} {
 		for want, opts := range map[string]Options{

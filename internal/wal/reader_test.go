@@ -172,16 +172,3 @@ func TestAReaderDoesNotGoOnBehindAnError(t *testing.T) {
 	}
 	must(t, errors.Join(atEnd.Close(), damaged.Close(), l.Close()))
 }
-
-// A segment that no reader reaches is damage for Rewrite: the new log would do without it.
-func TestALogThatEndsBeforeASegmentIsNotRewritten(t *testing.T) {
-	fsys := threeSegments(t, "ours", 2)
-	name := path.Join(testDir, segmentName(4))
-	fsys.Put(name, []byte("no header"))
-	same := func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
-	_, err := Rewrite(fsys, vfstest.NewMem(), testDir, Options{}, same, same)
-	var damaged *CorruptError
-	if !errors.As(err, &damaged) || damaged.File != name {
-		t.Errorf("%v", err)
-	}
-}

@@ -115,23 +115,10 @@ func (l *Log) createSegment(num, first, chain uint64) (*openSegment, error) {
 	return seg, nil
 }
 
-// Retain retains the records from the sequence that from returns on: another store's snapshot
-// may still need them (see Store.RetainFrom). Any goroutine; DropBefore calls
-// from.
-func (l *Log) Retain(from func() uint64) {
-	l.listMu.Lock()
-	defer l.listMu.Unlock()
-	l.retain = append(l.retain, from)
-}
-
-// DropBefore deletes the segments that hold only records below seq and below every
-// retained sequence; the active one always stays. Any goroutine. It syncs the log first, so
-// that the remaining segment is durable and the others are closed before it deletes them.
+// DropBefore deletes the segments that hold only records below seq; the active one always stays. Any goroutine. It
+// syncs the log first, so that the remaining segment is durable and the others are closed before it deletes them.
 func (l *Log) DropBefore(seq uint64) error {
 	l.listMu.Lock()
-	for _, from := range l.retain {
-		seq = min(seq, from())
-	}
 	n := l.droppable(seq)
 	l.listMu.Unlock()
 	if n == 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // SnapshotVersion is the version of the snapshot format written and read here.
-const SnapshotVersion = 3
+const SnapshotVersion = 4
 
 // SnapshotsKept is the number of retained snapshots: the newest, and the one before as a
 // fallback.
@@ -37,8 +37,6 @@ const (
 type SnapshotMeta struct {
 	// Seq is the last record of the store's log that the snapshot includes.
 	Seq uint64
-	// Reflects is the last record of another log that the snapshot includes, 0 without one.
-	Reflects uint64
 	// Chain is the checksum chain of the store's log up to Seq. 0: WriteSnapshot reads the log for it.
 	Chain uint64
 }
@@ -154,7 +152,7 @@ func writeSnapshotFile(
 	}
 	defer f.Close()
 	h := header{
-		version: SnapshotVersion, record: opts.RecordVersion, segment: meta.Reflects, first: meta.Seq,
+		version: SnapshotVersion, record: opts.RecordVersion, first: meta.Seq,
 		createdNs: opts.Clock.NowNs(), writer: opts.Writer,
 		Identity: opts.Identity, chain: meta.Chain, name: opts.Name,
 	}
@@ -433,7 +431,7 @@ func loadSnapshotFile(
 		reason = "header has another sequence than the name"
 		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: reason}
 	}
-	meta = SnapshotMeta{Seq: h.first, Reflects: h.segment, Chain: h.chain}
+	meta = SnapshotMeta{Seq: h.first, Chain: h.chain}
 	if headOnly {
 		return meta, nil
 	}

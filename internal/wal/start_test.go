@@ -173,12 +173,6 @@ func TestAStartNamesTheFile(t *testing.T) {
 		damaged.Reason != "header is cut short" {
 		t.Errorf("a header that is cut short: %v", err)
 	}
-	same := func(b []byte) ([]byte, error) { return b, nil }
-	e.opts.Known = nil
-	if _, err := Rewrite(disk, vfstest.NewMem(), testDir, e.opts, same, same); !errors.As(err, &damaged) ||
-		damaged.File != first {
-		t.Errorf("rewritten: %v", err)
-	}
 	l := mustOpen(t, vfstest.NewMem(), small())
 	for l.active.num < 4 {
 		appendN(t, l, 1)
@@ -330,36 +324,6 @@ func TestAFileThatIsCutWhileItIsRead(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	must(t, r.Close())
-}
-
-// Rewrite writes about a megabyte at a time, and makes the records durable before a snapshot of them has its name.
-func TestTheWritesOfARewrite(t *testing.T) {
-	disk := vfstest.NewMem()
-	l := mustOpen(t, disk, Options{PreallocBytes: -1})
-	for range 50 {
-		_, err := l.Append([][]byte{make([]byte, 100_000)})
-		must(t, err)
-	}
-	must(t, l.Sync())
-	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 50}, writeText("x")))
-	must(t, l.Close())
-	to, writes, most := vfstest.NewMem(), 0, int64(0)
-	to.After(func(op vfstest.Op) {
-		switch {
-		case op.Kind == vfstest.OpWrite && op.Off >= firstFrame:
-			writes, most = writes+1, max(most, op.Len)
-		case op.Kind == vfstest.OpRename:
-			if seqs, _, _, err := readAll(to.Crash(1), Options{}); err != nil || len(seqs) != 50 {
-				t.Errorf("%d records are durable before the snapshot, %v", len(seqs), err)
-			}
-		}
-	})
-	same := func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
-	_, err := Rewrite(disk, to, testDir, Options{}, same, same)
-	must(t, err)
-	if writes != 5 || most > rewriteBytes+101_000 {
-		t.Errorf("%d writes of %d bytes at most", writes, most)
-	}
 }
 
 // After a start each full segment says that it is sealed, also one that was not when the process ended, and the

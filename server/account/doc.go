@@ -7,7 +7,7 @@
 // Invariants:
 //
 //  1. A signature is verified over the bytes of the request as the client sent them.
-//  2. A change is answered after its record is durable.
+//  2. A change is answered after its record is durable, or acknowledged by the stream.
 //  3. The private feed renders only accounts that have subscribers.
 //
 // It holds no balance and verifies no signature itself (accounts), and it submits no order

@@ -109,6 +109,11 @@ func (us users) patchUser(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
+	if id := u.AvatarID; id != nil {
+		if err := us.shown.Catalogue().Check(*id); err != nil {
+			return err
+		}
+	}
 	res, err := us.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
 	if err == nil {
 		c.Private(us.appendUser(nil, &res.User, false))
@@ -131,8 +136,8 @@ func (us users) createUserKey(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	return us.createKey(c, operatorKeyForm,
-		accounts.Command{Kind: accounts.CreateKey, User: user.Number, Key: operatorDefault})
+	return us.createKey(c, operatorKeyForm, operatorDefault,
+		accounts.Command{Kind: accounts.CreateKey, User: user.Number})
 }
 
 // totals sends the sums over all accounts, including the ledger's currencies.

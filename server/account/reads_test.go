@@ -1,21 +1,27 @@
 package account_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"tickhive/accounts"
 	"tickhive/client"
 	"tickhive/server/edge"
 	"tickhive/server/servertest"
 )
 
-// Reads wait for nobody who changes the accounts: every GET of both listeners answers while the accounts' lock is held.
-// The hash of the state alone is no read of what is shown: who owns the state encodes it.
+// Reads wait for nobody who changes the accounts: every GET of both listeners answers while a writer waits for the
+// accounts' lock, which no reader gets then. The hash of the state alone is no read of what is shown: who owns the
+// state encodes it.
 func TestReadsWaitForNoWriter(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	order := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`)
@@ -36,9 +42,19 @@ func TestReadsWaitForNoWriter(t *testing.T) {
 		}
 		reads++
 	}
+	a.OK("POST", "/api/orders/cancel-all-after", `{"timeoutMs":60000}`)
 	held := false
-	h.State.ReleaseUnknown(func(uint64) bool { // runs under the lock, once: there is one open order
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	h.State.Fired(math.MaxInt64, func(accounts.Deadline) bool { // runs under the lock, once: there is one switch
 		held = true
+		writer.Go(func() { h.State.FoldEvents(nil, 0) })
+		for stacks := make([]byte, 1<<20); ; runtime.Gosched() {
+			if bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("accounts.(*State).FoldEvents")) &&
+				bytes.Contains(stacks, []byte("sync.runtime_SemacquireRWMutex(")) {
+				break
+			}
+		}
 		for _, r := range h.Running.Public().Routes() {
 			ask(h.Public, r)
 		}

@@ -1,8 +1,10 @@
 package account
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -17,7 +19,6 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/server/body"
 	"tickhive/server/edge"
@@ -32,6 +33,7 @@ type Options struct {
 	History  *marketdata.History // read only inside Exchange.Query and Collect
 	Board    *marketdata.Board
 	Clock    clock.Clock // the process clock; timestamps of signed requests are compared with it
+	Random   io.Reader   // makes keys; nil: crypto/rand.Reader
 
 	// Legacy enables the signing scheme without replay protection (auth.legacy).
 	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
@@ -46,9 +48,8 @@ type Options struct {
 // Store is the recovered store behind a Service.
 type Store struct {
 	State *accounts.State
-	// Shown is what readers see, if it follows State later (journal.ack = quorum); nil: what State shows.
-	Shown *accounts.Shown
-	// Do submits a command to the store and waits until it is durable.
+	Shown *accounts.Shown // what readers see; it follows State
+	// Do carries out a command, and returns when it is durable and shown.
 	Do func(cmd accounts.Command) (accounts.Result, error)
 }
 
@@ -96,6 +97,9 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
 	d := &Service{opt: o, entry: e, canceler: entry.NewCanceler(e), search: search}
 	d.private = newPrivateFeed(d)
 	return d, nil
@@ -105,9 +109,6 @@ func New(o Options) (*Service, error) {
 // before the sequencer that folds into the state runs and before the server is ready.
 func (s *Service) Attach(from Store) {
 	s.state, s.change, s.shown = from.State, from.Do, from.Shown
-	if s.shown == nil {
-		s.shown = from.State.Shown()
-	}
 	s.entry.Attach(s.state, s.shown)
 	s.canceler.Attach(from.Do)
 	s.verifier = auth.NewVerifier(s.shown.Index(), auth.Options{Legacy: s.opt.Legacy})
@@ -134,25 +135,17 @@ func (s *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
 	return accounts.UserView{}, refuse.Missing("id", "There is no user %s.", text)
 }
 
-// do submits a command to the store and returns the store's refusals unchanged.
+// do carries out a command and returns its refusal unchanged.
 func (s *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
 	res, err := s.change(cmd)
 	if err == nil {
 		return res, nil
 	}
 	var reject *refuse.Refusal
-	switch {
-	case errors.As(err, &reject):
+	if errors.As(err, &reject) {
 		return res, reject
-	case errors.Is(err, wal.ErrBusy):
-		return res, refuse.Later(1, "Too many changes of accounts wait; nothing was changed.")
-	case errors.Is(err, wal.ErrClosed):
-		return res, refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
-	if errors.Is(err, wal.ErrOutcomeUnknown) {
-		return res, refuse.Unknown("The change", "look at "+whereToLook(cmd.Kind)+" before you repeat the request.")
-	}
-	return res, refuse.Unwritten("The store of the accounts", errors.Is(err, wal.ErrStopped))
+	return res, entry.Unconfirmed(err, "The change", "look at "+whereToLook(cmd.Kind)+" before you repeat the request.")
 }
 
 // whereToLook returns the route on which a user can check whether a command was carried out.
@@ -396,16 +389,22 @@ func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
-	return s.createKey(c, ownKeyForm, accounts.Command{
+	return s.createKey(c, ownKeyForm, auth.KeyRequest{}, accounts.Command{
 		Kind: accounts.CreateKey, User: uint32(c.Principal.Account), SignedBy: c.Principal.PublicKey,
 	})
 }
 
 // createKey creates a key and sends it. No other answer shows the private key. There is none when the
-// client has the private key of an Ed25519 key.
-func (s *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd accounts.Command) *refuse.Refusal {
-	if err := form.Decode(c.PostBody(), &cmd.Key); err != nil {
+// client has the private key of an Ed25519 key. request has the defaults of what the form does not name.
+func (s *Service) createKey(
+	c *edge.Ctx, form *body.Form[auth.KeyRequest], request auth.KeyRequest, cmd accounts.Command,
+) *refuse.Refusal {
+	if err := form.Decode(c.PostBody(), &request); err != nil {
 		return err
+	}
+	var drawn error
+	if cmd.Key, drawn = auth.Draw(s.opt.Random, request); drawn != nil {
+		panic("no random bytes: " + drawn.Error())
 	}
 	res, err := s.do(cmd)
 	if err != nil {

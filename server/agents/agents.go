@@ -79,24 +79,12 @@ func (s *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 	return launchpad.Result{}, sequencer.ErrUnavailable
 }
 
-// DoHive carries out a command of the hive. Before a proposal, the ledger makes the checkpoint whose holdings its votes
-// count. A checkpoint whose proposal is refused ends by itself.
+// DoHive carries out a command of the hive.
 func (s *Service) DoHive(cmd hive.Command) (hive.Result, error) {
-	x := s.exchange.Load()
-	if x == nil {
-		return hive.Result{}, sequencer.ErrUnavailable
+	if x := s.exchange.Load(); x != nil {
+		return (*x).DoHive(cmd)
 	}
-	p, ok := cmd.(hive.Propose)
-	ledger, _ := (*x).Views()
-	if t, known := ledger.ByNFT(p.TokenID); ok && known {
-		res, err := (*x).DoLaunchpad(launchpad.Checkpoint{Token: t.No})
-		if err != nil {
-			return hive.Result{}, err
-		}
-		p.Checkpoint, p.CheckpointEndSec = res.Checkpoint, res.EndSec
-		cmd = p
-	}
-	return (*x).DoHive(cmd)
+	return hive.Result{}, sequencer.ErrUnavailable
 }
 
 // storeViews holds the views of launchpad and hive and the time at which a request reads them.

@@ -24,26 +24,25 @@ const (
 // UserFeed hands the changes of watched accounts to the sockets that subscribe to them. It is a sink of the
 // sequencer's loop behind the market data, and the listener of the accounts.
 //
-// Owner: the sequencer's goroutine calls Observe, Fold, Withhold and Publish. Any goroutine may call the others.
+// Owner: the sequencer's goroutine calls Observe, Fold, Withhold and Publish, and the methods of the listener. Any
+// goroutine may call the others.
 type UserFeed struct {
 	users   Users
 	watched atomic.Pointer[map[engine.AccountID]bool]
 
-	reports  []*userMessage  // recorded since the last publication; the sequencer's
+	// What has changed since the last publication. Owner: the sequencer's goroutine.
+	reports   []*userMessage
+	transfers []*userMessage            // money from outside or to it
+	changed   map[engine.AccountID]bool // with other balances
+
 	withheld []engine.PairID // pairs with an unfinished command; the sequencer's
 	held     heldReports     // of these pairs; the sequencer's
 
-	// turn serializes the publications, so that the last position of an account has its newest balances. It is
-	// locked before mu.
-	turn sync.Mutex
-
-	mu        sync.Mutex
-	accounts  map[engine.AccountID]*watchedAccount
-	changed   map[engine.AccountID]bool // balances have changed since the last publication
-	transfers []*userMessage            // money from outside or to it, not published yet
+	mu       sync.Mutex
+	accounts map[engine.AccountID]*watchedAccount
 }
 
-// watchedAccount is an account with subscriptions. Owner: UserFeed.mu, sent also UserFeed.turn.
+// watchedAccount is an account with subscriptions. UserFeed.mu guards it.
 type watchedAccount struct {
 	subscriptions []*subscription
 	sent          map[string]accounts.BalanceView // the balances that the subscribers know, by currency
@@ -169,27 +168,32 @@ func (u *UserFeed) NextNs() int64 { return math.MaxInt64 }
 // Withhold implements sequencer.Withholder: the reports of these pairs wait for the end of their command.
 func (u *UserFeed) Withhold(pairs []engine.PairID) { u.withheld = slices.Clone(pairs) }
 
-// Publish queues the reports, then one position for each account whose balances have changed.
+// Publish queues the reports, then the transfers, each before the balance that it has changed, then one position for
+// each account with other balances.
 func (u *UserFeed) Publish(int64) {
 	if u.idle() {
-		u.reports, u.held = nil, heldReports{}
+		u.reports, u.transfers, u.held = nil, nil, heldReports{}
+		clear(u.changed)
 		return
 	}
-	u.turn.Lock()
-	defer u.turn.Unlock()
 	u.mu.Lock()
+	defer u.mu.Unlock()
 	u.held.release(u.withheld, func(account engine.AccountID, l *heldChunks) {
 		for _, chunk := range l.chunks {
 			u.queue(account, chunk)
 		}
 	})
 	u.publishReports()
-	changed := slices.Sorted(maps.Keys(u.changed))
-	clear(u.changed)
-	u.mu.Unlock()
-	for _, account := range changed {
+	for _, m := range u.transfers {
+		u.queue(m.account, []*userMessage{m})
+		u.position(m.account, m.currency)
+	}
+	clear(u.transfers)
+	u.transfers = u.transfers[:0]
+	for _, account := range slices.Sorted(maps.Keys(u.changed)) {
 		u.position(account, "")
 	}
+	clear(u.changed)
 }
 
 // publishReports queues the reports of this publication, or holds them back. The caller holds mu.
@@ -224,17 +228,14 @@ func (u *UserFeed) publishReports() {
 }
 
 // position queues the balances that differ from those which the subscribers know, or the one of a currency. The
-// caller holds turn.
+// caller holds mu.
 func (u *UserFeed) position(account engine.AccountID, currency string) {
-	rows := u.users.Rows(account)
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	a := u.accounts[account]
 	if a == nil {
 		return
 	}
 	m := &userMessage{account: account}
-	for _, row := range rows {
+	for _, row := range u.users.Rows(account) {
 		before, known := a.sent[row.CurrencyCode]
 		if currency != "" && row.CurrencyCode != currency || before == row ||
 			!known && row.Free.Sign() == 0 && row.Held.Sign() == 0 {
@@ -293,40 +294,14 @@ func (u *UserFeed) loseLocked(account engine.AccountID) {
 // BalanceChanged notes that another balance of an account is shown.
 func (u *UserFeed) BalanceChanged(account engine.AccountID) {
 	if u.watches(account) {
-		u.mu.Lock()
 		u.changed[account] = true
-		u.mu.Unlock()
 	}
 }
 
-// Transferred notes a deposit, a profit or a withdrawal. The writer of a subscribed socket publishes it.
+// Transferred notes a deposit, a profit or a withdrawal.
 func (u *UserFeed) Transferred(account engine.AccountID, currency string, amount fixed.I128) {
-	if !u.watches(account) {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.transfers = append(u.transfers, &userMessage{account: account, currency: currency, amount: amount})
-	if a := u.accounts[account]; a != nil {
-		for _, s := range a.subscriptions {
-			s.poke()
-		}
-	}
-}
-
-// flush queues the transfers, each before the balance that it has changed.
-func (u *UserFeed) flush() {
-	u.turn.Lock()
-	defer u.turn.Unlock()
-	u.mu.Lock()
-	list := u.transfers
-	u.transfers = nil
-	u.mu.Unlock()
-	for _, m := range list {
-		u.mu.Lock()
-		u.queue(m.account, []*userMessage{m})
-		u.mu.Unlock()
-		u.position(m.account, m.currency)
+	if u.watches(account) {
+		u.transfers = append(u.transfers, &userMessage{account: account, currency: currency, amount: amount})
 	}
 }
 
@@ -341,8 +316,6 @@ func (u *UserFeed) take(s *subscription) (list []*userMessage, lost bool) {
 
 // subscribe begins a subscription: it gets everything that is published from now on.
 func (u *UserFeed) subscribe(s *subscription) {
-	u.turn.Lock()
-	defer u.turn.Unlock()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	a := u.accounts[s.account]
@@ -369,7 +342,6 @@ func (u *UserFeed) unsubscribe(s *subscription) {
 	a.subscriptions = slices.DeleteFunc(a.subscriptions, func(one *subscription) bool { return one == s })
 	if len(a.subscriptions) == 0 {
 		delete(u.accounts, s.account)
-		delete(u.changed, s.account)
 		u.setWatched()
 	}
 }

@@ -22,7 +22,7 @@ func backlog(t *testing.T, messages int) (taken int, lost bool) {
 		u.Transferred(7, "BTC", fixed.FromI64(1))
 	}
 	u.Transferred(8, "BTC", fixed.FromI64(1)) // no subscription
-	u.flush()
+	u.Publish(0)
 	list, lost := u.take(s)
 	return len(list), lost
 }

@@ -224,7 +224,6 @@ func (s *socket) deliver() bool {
 	if !slices.ContainsFunc(s.streams, func(one *stream) bool { return one.user != nil }) {
 		return true
 	}
-	s.f.feed.flush()
 	for _, one := range slices.Clone(s.streams) {
 		if one.user == nil {
 			continue

@@ -260,6 +260,9 @@ func TestGoBinanceOverTheWebSocketAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { close(stop) })
+	for len(events) == 0 { // the client does not wait for the answer to its subscription
+		r.Call("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"BTC","amount":"1"}`)
+	}
 	key, err := b.NewStartUserStreamService().Do(t.Context())
 	if err != nil {
 		t.Fatal(err)

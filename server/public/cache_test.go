@@ -317,11 +317,13 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 
 // Deposit and withdrawal records come from the configuration, by adapter.
 func TestCommissions(t *testing.T) {
+	version, list := uint64(1), []public.AssetCommission{
+		{Type: encode.CommissionWithdrawal, Currency: "USDT", Adapter: "trc20", Percent: 100_000},
+		{Type: encode.CommissionWithdrawal, Currency: "USDT", Adapter: "erc20", Percent: 50_000_000},
+	}
 	m := servertest.NewMarket(t, func(o *servertest.Options) {
-		o.Market.Commissions = []public.AssetCommission{
-			{Type: encode.CommissionWithdrawal, Currency: "USDT", Adapter: "trc20", Percent: 100_000},
-			{Type: encode.CommissionWithdrawal, Currency: "USDT", Adapter: "erc20", Percent: 50_000_000},
-		}
+		o.Market.Commissions = func() []public.AssetCommission { return list }
+		o.Market.CommissionsVersion = func() uint64 { return version }
 	})
 	m.Asset("USDT", false)
 	m.Asset("BTC", false)
@@ -347,5 +349,9 @@ func TestCommissions(t *testing.T) {
 		`"commissionCurrencyCode":"USDT","commissionTypeCode":"2",`+
 		`"commissionType":{"code":"2","value":"Вывод","valueKey":"Withdrawal"},"hashCode":"2_USDT_erc20"`) {
 		t.Error(body)
+	}
+	list, version = list[:1], 2 // without any change of pairs and assets
+	if body = m.OK("/api/currencies/commissions", nil).Body; strings.Contains(body, "erc20") || !strings.Contains(body, "trc20") {
+		t.Errorf("after a change of the settings: %s", body)
 	}
 }

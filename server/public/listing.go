@@ -20,6 +20,11 @@ func listRoutes(m *Market) []*edge.Route {
 	m.docs.currencies.setConfig(appendCurrencies)
 	m.docs.pairs.setConfig(appendPairs)
 	m.docs.commissions.setConfig(m.appendCommissions)
+	if version := m.opt.CommissionsVersion; version != nil {
+		m.docs.commissions.version = func(r *marketdata.Root) docVersion {
+			return docVersion{r.PairsVersion, uint64(r.ControlSeq), version()}
+		}
+	}
 	list := func(path string, d *sharedDoc, params ...edge.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Public: true, Tagged: true, Params: params,

@@ -28,9 +28,11 @@ type Options struct {
 	// Market was made.
 	Status func() StatusInfo
 
-	// Commissions holds the configured deposit and withdrawal commissions
-	// (docs/contract/market-data.md#currencies-pairs-and-commissions).
-	Commissions []AssetCommission
+	// Commissions returns the deposit and withdrawal commissions in force
+	// (docs/contract/market-data.md#currencies-pairs-and-commissions); nil: there are none. CommissionsVersion returns a
+	// number that rises after each change of them.
+	Commissions        func() []AssetCommission
+	CommissionsVersion func() uint64
 }
 
 // Market serves the public routes: market data, the listing sites' documents, the datafeed of the

@@ -42,14 +42,15 @@ type rendering struct {
 // get returns the document as of root or newer. A large document may be older, by less than the floor.
 func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketdata.Doc {
 	made := d.cur.Load()
-	if made != nil && (made.root == root || made.version == d.version(root)) {
+	if made != nil && made.version == d.version(root) {
 		return made.doc
 	}
 	now := machineNs()
 	if made != nil && d.hasFloor && root.Len() > sharedFloorPairs && now-made.atNs < sharedFloorNs && now >= made.atNs {
 		return made.doc
 	}
-	fresh := &rendering{root: root, version: d.version(root), atNs: now, doc: d.render(root, now)}
+	fresh := &rendering{root: root, version: d.version(root), atNs: now} // the version first: what is rendered is no older
+	fresh.doc = d.render(root, now)
 	for {
 		made = d.cur.Load()
 		if made != nil && made.root.Gen > root.Gen {

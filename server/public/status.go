@@ -51,7 +51,11 @@ func (m *Market) Commissions(root *marketdata.Root) []encode.Commission {
 
 func (m *Market) assetCommissions(a *engine.Asset, kind int) []encode.Commission {
 	var of []encode.Commission
-	for _, set := range m.opt.Commissions {
+	var list []AssetCommission
+	if m.opt.Commissions != nil {
+		list = m.opt.Commissions()
+	}
+	for _, set := range list {
 		if set.Currency == a.Symbol && set.Type == kind {
 			of = append(of, encode.Commission{
 				Type: kind, Currency: a.Symbol, Adapter: set.Adapter,

@@ -12,7 +12,7 @@ import (
 // behind it have no gap. A client that reads so slowly that its next trade is evicted receives a
 // snapshot that starts over at the oldest retained trade.
 func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
-	x := newManualHub(t, marketdata.Options{TradesMin: 10, TradesMax: 6000}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{Retention: marketdata.Retention{TradesMin: 10, TradesMax: 6000}}, "AA_BB")
 	x.trade(6000)
 	c := x.connect()
 	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":1}`)

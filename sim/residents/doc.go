@@ -14,10 +14,10 @@
 //     genesis, and the two views. There is no state, so a restart restores nothing.
 //  2. A step has at most maxActions actions; an hour has 120 steps, 40 or fewer of them count
 //     in a history.
-//  3. Actions are commands that any client could submit: what the stores refuse to others they
+//  3. Actions are commands that any client could submit: what the state refuses to others they
 //     refuse to residents.
 //  4. Residents forget some tokens half a day after their spawn, so that idle workers exist.
 //
-// The package does not know users (residents are addresses with a level), goroutines, stores or
+// The package does not know users (residents are addresses with a level), goroutines, logs or
 // a clock.
 package residents

@@ -33,7 +33,7 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	t.Helper()
 	p := &place{
 		t: t, nowNs: genesisNs, lastNs: genesisNs, reasons: map[refuse.Code]int{},
-		state: machine.New(machine.Options{Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions()}),
+		state: machine.New(machine.Options{}),
 	}
 	if _, err := p.do(genesisNs, residents.Action{Ledger: launchpad.Begin{Seed: seed}}); err != nil {
 		t.Fatal(err)
@@ -52,33 +52,27 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	return p
 }
 
-// do plans and applies a command at a time.
-func (p *place) do(ns int64, cmd residents.Action) (out machine.Outcome, err error) {
-	rec := &engine.OtherRecord{}
+// do applies a command at a time.
+func (p *place) do(ns int64, cmd residents.Action) (*machine.Result, error) {
 	if cmd.Ledger != nil {
-		var r launchpad.Record
-		r, err = p.state.Ledger.Plan(ns, cmd.Ledger)
-		rec.Part, rec.Record = uint8(machine.Launchpad), launchpad.AppendRecord(nil, &r)
-	} else {
-		var r hive.Record
-		r, err = p.state.Hive.Plan(ns, cmd.Hive)
-		rec.Part, rec.Record = uint8(machine.Hive), hive.AppendRecord(nil, &r)
+		return p.apply(ns, machine.OfLaunchpad(cmd.Ledger))
 	}
+	return p.apply(ns, machine.OfHive(cmd.Hive))
+}
+
+func (p *place) apply(ns int64, rec *engine.OtherRecord) (*machine.Result, error) {
+	out, err := p.state.ApplyOther(&engine.Command{Kind: engine.Other, TimeNs: ns, Other: rec})
 	if err != nil {
-		return out, err
+		p.t.Fatal(err)
 	}
-	return p.state.ApplyOther(rec)
+	return out, out.Refused
 }
 
 // due carries out what is due up to a time.
 func (p *place) due(ns int64) {
 	p.t.Helper()
 	for next := p.state.NextNs(); next != 0 && next <= ns; next = p.state.NextNs() {
-		tick := residents.Action{Hive: hive.Tick{}}
-		if next == p.state.Ledger.NextNs() {
-			tick = residents.Action{Ledger: launchpad.Tick{}}
-		}
-		if _, err := p.do(next, tick); err != nil {
+		if _, err := p.apply(next, p.state.DueRecord()); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -110,8 +104,8 @@ func (p *place) carry(s residents.Action) {
 	p.t.Helper()
 	p.actions++
 	p.due(p.nowNs)
-	out, err := p.do(p.nowNs, p.counted(s))
-	if err == nil && out.Ledger != nil && out.Ledger.Refused != nil {
+	out, err := p.do(p.nowNs, s)
+	if err == nil && out.Ledger.Refused != nil {
 		err = out.Ledger.Refused
 	}
 	if err == nil {
@@ -126,20 +120,6 @@ func (p *place) carry(s residents.Action) {
 	if refused.Code == refuse.InvalidParam || refused.Code == refuse.InvalidSymbol {
 		p.t.Fatalf("an action that no client could take: %+v %+v: %v", s.Ledger, s.Hive, err)
 	}
-}
-
-// counted gives a proposal the ledger's checkpoint, as the exchange does.
-func (p *place) counted(cmd residents.Action) residents.Action {
-	prop, ok := cmd.Hive.(hive.Propose)
-	if token, known := p.state.Ledger.View().ByNFT(prop.TokenID); ok && known {
-		out, err := p.do(p.nowNs, residents.Action{Ledger: launchpad.Checkpoint{Token: token.No}})
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		prop.Checkpoint, prop.CheckpointEndSec = out.Ledger.Checkpoint, out.Ledger.EndSec
-		cmd.Hive = prop
-	}
-	return cmd
 }
 
 // text returns all observable state of launchpad and hive.

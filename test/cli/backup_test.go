@@ -32,7 +32,7 @@ func copyOf(a *harness.Acked) *harness.Acked {
 }
 
 // docs/contract/storage.md#backups: a backup of an exchange under load has everything that was acknowledged before it
-// began, is one point in time over the four logs, and starts with the state that the journal gives at that place, in
+// began, is one point in time, and starts with the state that the journal gives at that place, in
 // a new epoch.
 func TestABackupUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func backUpUnderLoad(t *testing.T, policy string) {
 		before := copyOf(a)
 		file := filepath.Join(files, fmt.Sprint(i))
 		code, out, errs := harness.Run(t, "backup", "--internal", internal, "--quiet", file)
-		if code != 0 || !strings.Contains(out, "verified: engine record ") {
+		if code != 0 || !strings.Contains(out, "verified: record ") {
 			t.Fatalf("backup: exit code %d, %s %s", code, out, errs)
 		}
 		backups = append(backups, taken{file, before})
@@ -115,7 +115,7 @@ func backUpUnderLoad(t *testing.T, policy string) {
 			t.Errorf("the restored directory has the epoch %q, the original %q", got, epoch)
 		}
 		if status := re.Do(http.MethodGet, re.Public+"/api/status", "").Body; !strings.Contains(status,
-			"restored from a backup: engine record ") {
+			"restored from a backup: record ") {
 			t.Errorf("no incident: %s", status)
 		}
 		verify(b.before, t, re, to, true)

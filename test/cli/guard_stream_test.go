@@ -13,11 +13,7 @@ import (
 // guarded opens a stream of a user; with guards, the user's orders are canceled when it is gone.
 func guarded(in *harness.Instance, u *harness.Voter, guards bool) *client.Stream {
 	in.T.Helper()
-	// A start accepts nothing signed in its first second. Send repeats its request until then; a stream may not,
-	// because it has a limit of messages.
-	if a := in.Send(u, "GET", "/api/apikeys", ""); a.Status != 200 {
-		in.T.Fatal(a.Status, a.Body)
-	}
+	in.AwaitSigned(u)
 	s, err := client.Dial(in.T.Context(), client.StreamURL(in.Public))
 	if err != nil {
 		in.T.Fatal(err)

@@ -33,7 +33,7 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 		other.Signal(syscall.SIGKILL)
 		<-other.Exited
 		code, dump, errs := harness.Run(t, "journal", "dump", dir)
-		key, value, _ := strings.Cut(strings.TrimPrefix(limit, "engine."), "=")
+		key, value, _ := strings.Cut(limit, "=")
 		if n := strings.Count(dump, `"kind":"set_settings"`); code != 0 || n != i+1 ||
 			!strings.Contains(dump, fmt.Sprintf("%q:%s", key, value)) {
 			t.Errorf("%s: exit code %d, %d records of settings: %s%s", limit, code, n, dump, errs)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,7 +107,7 @@ func TestSecretsAtRestAreSealed(t *testing.T) {
 	plain.Signal(syscall.SIGTERM)
 	plain.EndsClean(data)
 	if len(filesWith(t, data, old.PrivateKey)) == 0 {
-		t.Fatal("no file has the key without the setting: what is looked through are not the logs")
+		t.Fatal("no file has the key without the setting: what is looked through is not the log")
 	}
 
 	args := []string{"--data-dir", data, "--set", "auth.secret_key_file=" + file}
@@ -158,9 +157,9 @@ func TestSealedSecretsAskForTheirKey(t *testing.T) {
 	}
 	digits := strings.Repeat("0badc0de", 8)
 	for name, c := range map[string]struct{ file, want string }{
-		"none":    {"", "set auth.secret_key_file to the file that has this key"},
+		"none":    {"", "name the file that has this key"},
 		"missing": {filepath.Join(dir, "missing"), "put the file with this key back"},
-		"another": {write("another", digits+"\n", 0o600), "name the file that has that key"},
+		"another": {write("another", digits+"\n", 0o600), "put this one back into the file as a further line"},
 		"no key":  {write("short", digits[1:], 0o600), "a key has 64 hexadecimal digits"},
 		"inside":  {filepath.Join(data, "secret.key"), "is in the data directory"},
 		"open":    {write("open", digits, 0o604), "chmod 600"},
@@ -179,105 +178,145 @@ func TestSealedSecretsAskForTheirKey(t *testing.T) {
 	}
 }
 
-// tickhive reseal changes the key of a stopped exchange: the API keys go on, the former key opens nothing any more, and
-// no file holds what it sealed. A running exchange and wrong keys are refused before anything changes.
-func TestResealChangesTheKeyOfTheSecrets(t *testing.T) {
+// A new key in front of the former one seals from the next start on, and the API keys go on. While a record is sealed
+// with the former one, a start and journal verify ask for it.
+func TestTheKeyOfTheSecretsIsChanged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data := filepath.Join(dir, "data")
-	file := func(name string) string { return filepath.Join(dir, name) }
-	begin := func(key string) *harness.Instance {
-		return harness.StartEmpty(t, "--data-dir", data, "--set", "auth.secret_key_file="+key)
-	}
-	stop := func(in *harness.Instance) {
-		in.Signal(syscall.SIGTERM)
-		in.EndsClean(data)
-	}
-	plain := harness.StartEmpty(t, "--data-dir", data)
-	clients := []client.Client{withKey(plain, "plain")}
-	stop(plain)
-	in := begin(file("first"))
-	clients = append(clients, withKey(in, "sealed"))
-	refused := func(code int, want string, args ...string) {
+	data, file := filepath.Join(dir, "data"), filepath.Join(dir, "secret.key")
+	first, second := strings.Repeat("0badc0de", 8)+"\n", strings.Repeat("c0ffee00", 8)+"\n"
+	begin := func(keys string) *harness.Instance {
 		t.Helper()
-		before := files(t, data)
-		got, out, errs := harness.Run(t, append([]string{"reseal", data}, args...)...)
-		if got != code || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("reseal %v: exit code %d, %q and %q; want %d and %q", args, got, out, errs, code, want)
-		}
-		if diff := cmp.Diff(before, files(t, data)); diff != "" && in == nil {
-			t.Errorf("reseal %v was refused and changed the directory: %s", args, diff)
-		}
-	}
-	refused(1, "the directory is in use, stop its program first", "--old", file("first"), "--new", file("second"))
-	in.Signal(syscall.SIGKILL)
-	in.Wait()
-	in = nil
-	refused(1, "start the exchange once with the old key and stop it", "--old", file("first"), "--new", file("second"))
-	stop(begin(file("first")))
-	digits := strings.Repeat("0badc0de", 8)
-	if err := os.WriteFile(file("another"), []byte(digits+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file("short"), []byte(digits[1:]), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	refused(2, "--old: the secrets in "+data+" are sealed with the key", "--new", file("second"))
-	refused(2, "name the file that has that key, and there is none at", "--old", file("missing"), "--new",
-		file("second"))
-	refused(2, "--old: "+file("another")+" has the key", "--old", file("another"), "--new", file("second"))
-	refused(2, "are sealed already: name another file", "--old", file("first"), "--new", file("first"))
-	refused(2, "--new: "+data+"/inside is in the data directory", "--old", file("first"), "--new", data+"/inside")
-	refused(2, "--new: "+file("short")+": seal: a key has 64 hexadecimal digits", "--old", file("first"), "--new",
-		file("short"))
-	if _, err := os.Stat(file("second")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a refused change made the new key: %v", err)
-	}
-
-	meta := func() datadir.Meta {
-		t.Helper()
-		m, err := datadir.ReadMeta(data)
-		if err != nil {
+		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return m
+		return harness.StartEmpty(t, "--data-dir", data, "--set", "auth.secret_key_file="+file)
 	}
-	was := meta().SealedWith
-	oldID, err := hex.DecodeString(was)
-	if err != nil || len(filesWith(t, data, string(oldID))) == 0 {
-		t.Fatalf("nothing is sealed with the former key %q: %v", was, err)
+	sealedWith := func() string {
+		t.Helper()
+		m, err := datadir.ReadMeta(data)
+		if err != nil || m.SealedWith == "" {
+			t.Fatal(m.SealedWith, err)
+		}
+		return m.SealedWith
 	}
-	set := filepath.Join(data, "accounts", "00000000000000000001.snap.damaged")
-	if err := os.WriteFile(set, oldID, 0o600); err != nil {
+	in := begin(first)
+	clients := []client.Client{withKey(in, "first")}
+	in.Signal(syscall.SIGKILL)
+	in.Wait()
+	was := sealedWith()
+	in = begin(second + first)
+	clients = append(clients, withKey(in, "second"))
+	in.Signal(syscall.SIGKILL)
+	in.Wait()
+	if now := sealedWith(); now == was {
+		t.Errorf("the key %s seals again", now)
+	}
+	if err := os.WriteFile(file, []byte(second), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := harness.Run(t, "reseal", data, "--old", file("first"), "--new", file("second"))
-	for _, want := range []string{
-		"is sealed with the key " + meta().SealedWith + " and verified\n",
-		"start it with auth.secret_key_file = " + file("second") + "\n",
-		"backups and copies that were made before need the key " + was + "\n",
-		set + " is not sealed with the new key",
+	for _, args := range [][]string{
+		append(startOf(data, "--clock", "virtual", "--pairs", "none", "--sim", "off"), "--set",
+			"auth.secret_key_file="+file),
+		{"journal", "verify", "--quiet", data, "--secret-key-file", file},
 	} {
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("reseal: exit code %d, %q and %q; want %q", code, out, errs, want)
+		without := harness.Launch(t, nil, args...)
+		for range without.Lines {
+		}
+		if code := without.Wait(); code == 0 ||
+			!strings.Contains(without.Stderr.String(), "put the key "+was+" back into the file") {
+			t.Errorf("%s without the former key: exit code %d: %s", args[0], code, without.Stderr.String())
 		}
 	}
-	if found := filesWith(t, data, string(oldID)); len(found) != 1 || found[0] != set {
-		t.Errorf("the former key has sealed what is in %v", found)
-	}
-	for _, c := range clients {
+	in = begin(second + first)
+	for _, c := range append(clients, withKey(in, "third")) {
+		signsAt(in, c)
 		if found := filesWith(t, data, c.PrivateKey); len(found) > 0 {
 			t.Errorf("the private key of %s is in %v", c.PublicKey, found)
 		}
 	}
-	if code, out, errs := harness.Run(t, "journal", "verify", "--quiet", data); code != 0 {
-		t.Errorf("journal verify: exit code %d, %s %s", code, out, errs)
+	in.Signal(syscall.SIGTERM)
+	in.EndsClean(data)
+}
+
+// journal verify has the hash of everything with the key, which is the one of the running exchange. Without it it
+// verifies the rest, and says why the accounts have none. journal dump opens nothing.
+func TestVerifyOfSealedAccounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data, file := filepath.Join(dir, "data"), filepath.Join(dir, "secret.key")
+	in := harness.StartEmpty(t, "--data-dir", data, "--set", "auth.secret_key_file="+file)
+	withKey(in, "alice")
+	live := harness.Object(t, in.Do("GET", in.Internal+"/state-hash", "").Body)
+	in.Signal(syscall.SIGKILL)
+	in.Wait()
+	meta, err := datadir.ReadMeta(data)
+	if err != nil {
+		t.Fatal(err)
 	}
-	startRefused(t, append(startOf(data, "--clock", "virtual", "--pairs", "none", "--sim", "off"), "--set",
-		"auth.secret_key_file="+file("first")), "name the file that has that key")
-	in = begin(file("second"))
-	for _, c := range append(clients, withKey(in, "later")) {
-		signsAt(in, c)
+	for _, c := range []struct {
+		args []string
+		key  bool
+	}{{nil, false}, {[]string{"--secret-key-file", file}, true}} {
+		args := append([]string{"journal", "verify", "--quiet", data}, c.args...)
+		code, out, errs := harness.Run(t, args...)
+		said := "have no hash: they are sealed with the key " + meta.SealedWith
+		if code != 0 || strings.Contains(out, said) == c.key || strings.Contains(out, "\nhash ") != c.key {
+			t.Errorf("%v: exit code %d, %s%s", c.args, code, out, errs)
+		}
+		code, out, errs = harness.Run(t, append(args, "--json")...)
+		got := harness.Object(t, out)
+		if code != 0 || c.key != (got["hash"] == live["hash"]) || c.key != (got["sealed"] == nil) {
+			t.Errorf("%v: exit code %d, %s%s, the exchange has %v", c.args, code, out, errs, live)
+		}
+		for _, name := range []string{"market", "launchpad", "hive", "settings"} {
+			if part(got, name) == nil || part(got, name) != part(live, name) {
+				t.Errorf("%v: part %s of %s, the exchange has %v", c.args, name, out, live)
+			}
+		}
+		if (part(got, "accounts") == part(live, "accounts")) != c.key {
+			t.Errorf("%v: %s, the exchange has %v", c.args, out, live)
+		}
 	}
-	stop(in)
+	code, out, errs := harness.Run(t, "journal", "dump", data)
+	if code != 0 || strings.Count(out, fmt.Sprintf(`"sealed":%q`, meta.SealedWith)) != 2 ||
+		strings.Contains(out, "alice") {
+		t.Errorf("journal dump: exit code %d, %s%s", code, out, errs)
+	}
+}
+
+// journal dump prints the commands of every part, and neither private keys nor real names nor white lists.
+func TestADumpHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	in := harness.StartEmpty(t, "--data-dir", data, "--set", "referral.bonus_share=0.125")
+	in.Pair("BTC_USDT")
+	user := in.Call(200, "POST", "/users", `{"nickname":"alice","name":"Real","secondName":"Person"}`)["id"].(string)
+	in.Call(200, "PATCH", "/users/"+user, `{"name":"Other","secondName":null,"level":3}`)
+	key := in.Call(200, "POST", "/users/"+user+"/apikeys",
+		`{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":["10.1.2.0/24"]}`)
+	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"12.5"}`)
+	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"NATIVE","amount":"7"}`)
+	in.Signal(syscall.SIGKILL)
+	in.Wait()
+	code, out, errs := harness.Run(t, "journal", "dump", data)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	for _, want := range []string{
+		`"kind":"create_user","nickname":"alice"`, `"kind":"patch_user","level":3`,
+		fmt.Sprintf(`"publicKey":%q`, key["publicKey"]), `"canWithdraw":true`,
+		`"amount":"12.5","currency":"USDT","kind":"deposit"`, `"amount":"7.0","currency":"NATIVE","kind":"deposit"`,
+		`"referral.levels":["0.2","0.1","0.05","0.03","0.02"]`, `"referral.bonus_share":"0.125"`,
+		`"launchpad.fee":"100.0"`, `"orders.fills_kept":1000000`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in\n%s", want, out)
+		}
+	}
+	for _, secret := range []string{"Real", "Person", "Other", "10.1.2", key["privateKey"].(string)} {
+		if strings.Contains(out, secret) {
+			t.Errorf("%s is in\n%s", secret, out)
+		}
+	}
 }

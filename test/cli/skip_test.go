@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,7 +135,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 		}
 	}
 	if code, said := journalSays(t, "verify", dir, "--quiet"); code == 0 || strings.Contains(said, "verified") {
-		t.Errorf("verify: %d %s", code, said) // the accounts cannot apply it
+		t.Errorf("verify: %d %s", code, said)
 	}
 	code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos))
 	if code != 0 || !strings.Contains(said, "is skipped from") {
@@ -217,7 +219,6 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	if code := running.Wait(); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	refuse(pos-1, "accounts") // the last snapshot of the accounts has folded it
 	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 ||
 		!strings.Contains(said, "not a data directory") {
 		t.Errorf("%d %s", code, said)
@@ -229,27 +230,85 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	}
 }
 
-// If a record of the accounts has seen a position that is skipped later, it is still applied
-// at its place.
-func TestRecordsThatSawASkippedPositionAreApplied(t *testing.T) {
-	t.Parallel()
-	dir, user, _ := soldDir(t)
-	in := harness.StartEmpty(t, "--data-dir", dir)
-	in.Limit("BTC_USDT", "buy", "50", "1")
-	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"3"}`)
-	totals := in.Do("GET", in.Internal+"/totals", "").Body
-	in.Signal(syscall.SIGKILL)
-	<-in.Exited
+// lastOf returns the number of a part's last record.
+func lastOf(t *testing.T, dir, part string) (number uint64) {
+	t.Helper()
 	_, dump := journalSays(t, "dump", dir)
-	lines := strings.Split(strings.TrimSpace(dump), "\n")
-	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(len(lines))); code != 0 {
-		t.Fatalf("%d %s", code, said)
+	for line := range strings.Lines(dump) {
+		if strings.Contains(line, fmt.Sprintf(`"part":%q`, part)) {
+			n, err := harness.Object(t, line)["record"].(json.Number).Int64()
+			if err != nil {
+				t.Fatal(err)
+			}
+			number = uint64(n)
+		}
 	}
-	again := harness.StartEmpty(t, "--data-dir", dir)
-	if got := again.Do("GET", again.Internal+"/totals", "").Body; got != totals {
-		t.Errorf("%s, was %s", got, totals)
+	if number == 0 {
+		t.Fatalf("no record of %s: %s", part, dump)
 	}
-	if o := again.Do("GET", again.Internal+"/orders/3", ""); o.Status != 404 {
-		t.Errorf("the skipped order: %d %s", o.Status, o.Body)
+	return number
+}
+
+// The next start has not applied a skipped record of the accounts, the launchpad or the hive, and applies what comes
+// behind it. Clients have another epoch.
+func TestARecordOfEveryPartCanBeSkipped(t *testing.T) {
+	t.Parallel()
+	for part, change := range map[string]func(in *harness.Instance, user string){
+		"accounts": func(in *harness.Instance, user string) {
+			in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"77"}`)
+		},
+		"launchpad": func(in *harness.Instance, user string) {
+			in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USBI","amount":"77"}`)
+		},
+		"hive": func(in *harness.Instance, _ string) {
+			in.Call(200, "POST", "/hive/actions",
+				`{"sourceAgentId":"queen-1","targetTokenId":0,"actionType":"observation","reasonCode":"skipped"}`)
+		},
+	} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			dir, user, _ := soldDir(t)
+			in := harness.StartEmpty(t, "--data-dir", dir)
+			parts := func(in *harness.Instance) map[string]any {
+				state := harness.Object(t, in.Do("GET", in.Internal+"/state-hash", "").Body)
+				return state["parts"].(map[string]any)
+			}
+			epoch := func() string {
+				t.Helper()
+				meta, err := datadir.ReadMeta(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return meta.Epoch
+			}
+			before, was := parts(in), epoch()
+			change(in, user)
+			if parts(in)[part] == before[part] {
+				t.Fatal("the record has changed nothing")
+			}
+			in.Limit("BTC_USDT", "buy", "50", "1")
+			market := parts(in)["market"]
+			in.Signal(syscall.SIGKILL)
+			<-in.Exited
+			pos := lastOf(t, dir, part)
+			if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos)); code != 0 ||
+				!strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) {
+				t.Fatalf("%d %s", code, said)
+			}
+			again := harness.StartEmpty(t, "--data-dir", dir)
+			before["market"] = market
+			if got := parts(again); !maps.Equal(got, before) {
+				t.Errorf("%v\nwant %v", got, before)
+			}
+			if now := epoch(); now == was {
+				t.Errorf("the epoch %s is the same", now)
+			}
+			again.Signal(syscall.SIGTERM)
+			again.EndsClean(dir)
+			if code, said := journalSays(t, "verify", "--quiet", dir); code != 0 ||
+				!strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) {
+				t.Errorf("verify: %d %s", code, said)
+			}
+		})
 	}
 }

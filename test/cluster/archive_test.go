@@ -92,7 +92,7 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 	again.Wait()
 
 	harness.WaitFor(t, func() bool { return roleOf(f.nodes[1]) == "writer" })
-	f.start(0, f.standby(0, "--set", "sim.enabled=false")) // its logs begin behind the snapshot
+	f.start(0, f.standby(0, "--set", "sim.enabled=false")) // its log begins behind the snapshot
 	f.nodes[0].WaitLog("begins with an archived snapshot", 1)
 	f.nodes[1].Signal(syscall.SIGKILL)
 	f.nodes[1].Wait()
@@ -116,9 +116,9 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 	sound(t, f.dirs[0])
 }
 
-// A standby that began with an archived snapshot takes over, and a directory is restored from it, while the accounts
-// have no records: their snapshot says which record of the market it reflects.
-func TestASnapshotWithoutRecordsOfTheAccountsIsEnough(t *testing.T) {
+// A standby that began with an archived snapshot takes over, and a directory is restored from it, without a record
+// behind it.
+func TestASnapshotWithoutARecordBehindItIsEnough(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
 	f.start(0, f.serve("--pairs", "none", "--sim", "off"))

@@ -137,11 +137,12 @@ func (f *failover) restored(a *harness.Acked, from, epoch string) {
 	for line := range in.Lines {
 		out += line + "\n"
 	}
-	if code := in.Wait(); code != 0 || !strings.Contains(out, "engine record ") {
+	if code := in.Wait(); code != 0 || !strings.Contains(out, "restored: record ") {
 		t.Fatalf("restore from %s: exit code %d: %s%s", from, code, out, in.Stderr.String())
 	}
 	sound(t, dir)
-	if left, err := filepath.Glob(filepath.Join(from, "*")); err != nil || len(left) < 4 { // two logs, COPY, LOCK
+	// The log, COPY or meta.json, LOCK.
+	if left, err := filepath.Glob(filepath.Join(from, "*")); err != nil || len(left) < 3 {
 		t.Errorf("the node's directory has %v, %v", left, err)
 	}
 	f.dirs[0], f.dirs[1] = dir, filepath.Join(t.TempDir(), "follower")
@@ -210,7 +211,7 @@ func TestADirectoryThatCannotBeRestored(t *testing.T) {
 	harness.NewAcked().Begin(f.nodes[0])
 	f.start(1, f.standby(1, "--set", "sim.enabled=false"))
 	f.sameState(f.nodes[0], f.nodes[1])
-	harness.WaitFor(t, func() bool { return copyState(t, f.dirs[1]).Ends[1].Seq > 0 })
+	harness.WaitFor(t, func() bool { return copyState(t, f.dirs[1]).End.Seq > 0 })
 	refused := func(code int, want string, args ...string) {
 		t.Helper()
 		in := harness.Launch(t, nil, append([]string{"stream", "restore", filepath.Join(t.TempDir(), "new")},
@@ -228,7 +229,7 @@ func TestADirectoryThatCannotBeRestored(t *testing.T) {
 	for n, in := range f.nodes {
 		in.Signal(syscall.SIGKILL)
 		in.Wait()
-		blocks, err := filepath.Glob(filepath.Join(f.dirs[n], "accounts", "*.wal"))
+		blocks, err := filepath.Glob(filepath.Join(f.dirs[n], "engine", "*.wal"))
 		if err != nil || len(blocks) == 0 {
 			t.Fatalf("%v, %v", blocks, err)
 		}

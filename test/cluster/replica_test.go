@@ -356,7 +356,7 @@ func impostor(ctx context.Context, t *testing.T, log jet.Log) {
 		a := jet.NewAppender(log, w, jet.Timing{
 			NowNs: func() int64 { return state.SentNs }, BeatAfter: 10 * time.Millisecond, AckTimeout: time.Second,
 		})
-		a.SetDigest(state.Pos.Of(stream.Engine), 4711)
+		a.SetDigest(state.Pos, 4711)
 		run, stop := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() { done <- a.Run(run) }()

@@ -27,7 +27,7 @@ func streamCommand(t *testing.T, at string, args ...string) (code int, out, text
 	return in.Wait(), out, in.Stderr.String()
 }
 
-// The commands say what a stream holds: the ends of the writer's logs, its address, and its state hash. A message that
+// The commands say what a stream holds: the end of the writer's log, its address, and its state hash. A message that
 // no writer wrote is counted when the writer goes on behind it. At the end it may be a damaged one: exit code 3.
 func TestStreamCommandsReadTheWriter(t *testing.T) {
 	t.Parallel()
@@ -57,11 +57,11 @@ func TestStreamCommandsReadTheWriter(t *testing.T) {
 	if got.Term != 1 || got.Epoch != shownEpoch(t, writer) || "http://"+got.Writer != writer.Public || got.Void != 0 {
 		t.Errorf("%+v, the writer is at %s", got, writer.Public)
 	}
-	if _, pos := position(t, writer); fmt.Sprint(got.Logs["engine"]) != pos || got.Logs["accounts"] == 0 {
-		t.Errorf("ends of the logs %v, the writer's journal ends at %s", got.Logs, pos)
+	if _, pos := position(t, writer); fmt.Sprint(got.Position) != pos {
+		t.Errorf("the stream ends at record %d, the writer's journal at %s", got.Position, pos)
 	}
 	code, out, text := streamCommand(t, at, "status")
-	if want := "engine     record " + fmt.Sprint(got.Logs["engine"]); code != 0 || !strings.Contains(out, want) {
+	if want := "position   record " + fmt.Sprint(got.Position); code != 0 || !strings.Contains(out, want) {
 		t.Errorf("status: exit code %d, %s%s", code, out, text)
 	}
 
@@ -123,7 +123,7 @@ func TestStreamCommandsNeedServers(t *testing.T) {
 }
 
 // A directory that is restored from a stream has the state of the writer, in a new epoch, and passes journal verify.
-// Nothing of the writer's own logs is needed.
+// Nothing of the writer's own log is needed.
 func TestARestoredStreamIsTheWriters(t *testing.T) {
 	t.Parallel()
 	at, dir := harness.StreamAddress(t), t.TempDir()
@@ -161,7 +161,7 @@ func TestARestoredStreamIsTheWriters(t *testing.T) {
 
 	restored := filepath.Join(t.TempDir(), "restored")
 	code, out, text := streamCommand(t, at, "restore", restored)
-	if code != 0 || !strings.Contains(out, "engine record ") {
+	if code != 0 || !strings.Contains(out, "restored: record ") {
 		t.Fatalf("exit code %d: %s%s", code, out, text)
 	}
 	if code, _, text := streamCommand(t, at, "restore", restored); code != 2 || !strings.Contains(text, "not empty") {

@@ -10,32 +10,6 @@ import (
 	"tickhive/test/harness"
 )
 
-// A stream that an earlier program began lacks the settings that this one has added. They have their defaults: at the
-// writer, and at replicas, whose own configuration says nothing about the meaning of the records.
-func TestAStreamOfAnEarlierProgramLacksSettings(t *testing.T) {
-	t.Parallel()
-	at, dir := harness.StreamAddress(t), t.TempDir()
-	writer := []string{
-		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim", "off",
-		"--quiet", "--journal", "embedded", "--set", "stream.listen=" + at,
-	}
-	earlier := harness.Launch(t, []string{harness.AsFormer}, writer...)
-	earlier.WaitLine("ready ")
-	earlier.Signal(syscall.SIGTERM)
-	earlier.EndsClean(dir)
-	other := harness.Launch(t, nil, append(writer, "--set", "referral.bonus_share=0.5")...)
-	if code := other.Wait(); code != 1 || !strings.Contains(other.Stderr.String(), "bonus_share = '0.5'") {
-		t.Errorf("with another setting: exit code %d: %s", code, other.Stderr.String())
-	}
-	now := harness.Launch(t, nil, writer...)
-	now.TakeAddresses(now.WaitLine("ready "))
-	replica := harness.StartReplica(t, at, "--set", "referral.bonus_share=0.5")
-	replica.Signal(syscall.SIGTERM)
-	replica.Wait()
-	now.Signal(syscall.SIGTERM)
-	now.EndsClean(dir)
-}
-
 // nextVersion is the environment of a node of the next version, needsLater what the present one says to its records.
 var nextVersion = []string{harness.AsNext}
 
@@ -218,6 +192,6 @@ func TestNodesThatAreOlderThanTheWriterStopBeforeItsTerm(t *testing.T) {
 		t.Errorf("the new writer: %d %s", a.Status, a.Body)
 	}
 	f.nodes[0].Signal(syscall.SIGTERM)
-	f.nodes[0].EndsClean(f.dirs[0]) // without a record of the accounts, behind a snapshot of the market
+	f.nodes[0].EndsClean(f.dirs[0])
 	sound(t, f.dirs[0])
 }

@@ -63,6 +63,15 @@ func (in *Instance) Send(u *Voter, method, target, body string) Answer {
 	}
 }
 
+// AwaitSigned waits until the exchange accepts what a user signs, which a start does not in its first second. Send repeats
+// its request until then; a socket may not, because it has a limit of messages.
+func (in *Instance) AwaitSigned(u *Voter) {
+	in.T.Helper()
+	if a := in.Send(u, "GET", "/api/apikeys", ""); a.Status != 200 {
+		in.T.Fatal(a.Status, a.Body)
+	}
+}
+
 // Within returns a member of a JSON object as text; a path has dots.
 func Within(m map[string]any, path string) string {
 	var v any = m

@@ -22,27 +22,19 @@ var (
 	present = edition{name: "tickhive"}
 	// next is the next version of the program, whose records the present one does not know.
 	next = edition{"next", "internal/node/rules.go", "const Rules = uint16(", "const Rules = 1 + uint16("}
-	// former is a version that knows no referral settings.
-	former = edition{"former", "cmd/tickhive/stream.go", `"hive", "referral"}`, `"hive"}`}
 )
 
-// AsNext and asFormer in the environment of a started program select another edition of it.
-const (
-	AsNext   = "TEST_EDITION=next"
-	AsFormer = "TEST_EDITION=former"
-)
+// AsNext in the environment of a started program selects the next edition of it.
+const AsNext = "TEST_EDITION=next"
 
 // editionOf returns the edition that an environment selects, and the environment without the selection.
 func editionOf(env []string) (edition, []string) {
 	e := present
 	env = slices.DeleteFunc(slices.Clone(env), func(s string) bool {
-		switch s {
-		case AsNext:
+		if s == AsNext {
 			e = next
-		case AsFormer:
-			e = former
 		}
-		return s == AsNext || s == AsFormer
+		return s == AsNext
 	})
 	return e, env
 }

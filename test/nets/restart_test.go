@@ -14,7 +14,7 @@ import (
 var later = []time.Duration{time.Second, time.Minute, 8 * 24 * time.Hour}
 
 // Every GET of the documents has equal bytes before and after a restart in an unchanged state: after a kill, which
-// replays the logs, and after a stop in order, which restores snapshots. It still has when the same time has passed.
+// replays the log, and after a stop in order, which restores snapshots. It still has when the same time has passed.
 func TestEveryAnswerOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	o := options(t.TempDir())

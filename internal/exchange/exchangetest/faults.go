@@ -9,7 +9,7 @@ import (
 	"tickhive/server/admin"
 )
 
-// Faults is between the handlers and the loop and accounts' store. While Fail is set, calls return Fail and
+// Faults is between the handlers and the loop, also for changes of the accounts. While Fail is set, calls return Fail and
 // reach neither. It calls Before ahead of each Submit.
 type Faults struct {
 	admin.Exchange

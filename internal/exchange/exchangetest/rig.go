@@ -3,7 +3,6 @@ package exchangetest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,11 +48,11 @@ type Rig struct {
 // stored.
 func Options(dir string) exchange.Options {
 	return exchange.Options{
-		Dir:      dir,
-		Public:   exchange.PublicOptions{Listen: "127.0.0.1:0"},
-		Internal: exchange.InternalOptions{Listen: "127.0.0.1:0"},
-		Clock:    exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true},
-		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
+		Dir:       dir,
+		Public:    exchange.PublicOptions{Listen: "127.0.0.1:0"},
+		Internal:  exchange.InternalOptions{Listen: "127.0.0.1:0"},
+		Clock:     exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true},
+		Accounts:  accounts.Settings{Referral: accounts.DefaultConfig()},
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
 	}
 }
@@ -167,15 +166,15 @@ func (r *Rig) names() (paths []string) {
 	return paths
 }
 
-// SnapshotDirectory returns a data directory with users, orders and two snapshots of the market and of the accounts, as
-// the end of a process between two snapshots would leave it.
+// SnapshotDirectory returns a data directory with users, orders and two snapshots, as the end of a process between two
+// snapshots would leave it.
 func SnapshotDirectory(t testing.TB) (dir string) {
 	t.Helper()
 	o := Options(t.TempDir())
 	o.Journal.SnapshotBytes, o.Journal.KeepAll = 4096, true
 	r := Start(t, o)
 	r.Pair("BTC_USDT")
-	for i := 0; len(Files(t, o.Dir, "engine/*.snap")) < 2 || len(Files(t, o.Dir, "accounts/*.snap")) < 2; i++ {
+	for i := 0; len(Files(t, o.Dir, "engine/*.snap")) < 2; i++ {
 		r.Limit("BTC_USDT", "buy", "1", "1")
 		r.Call(http.MethodPost, "/users", fmt.Sprintf(`{"nickname":"user%d"}`, i))
 	}

@@ -69,18 +69,9 @@ type Options struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
-	// Ready reports whether every state to which a recovery of the other store may go back has reached the
-	// snapshot at left, which the next one makes the oldest that is left. Step begins and writes none before,
-	// because a recovery uses a snapshot only if the other store has reached it. nil: always.
-	Ready func(left uint64) bool
 	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
 	Events func() uint64
-	// Began is called when a snapshot's position is fixed, before it is written. A store that folds
-	// the market reflects that position by then: its own snapshot, taken now, lets a start use the
-	// market's as soon as that is written.
-	Began func()
-	// Taken and Failed receive the outcome of each snapshot that Step takes; nil: no receiver.
-	Taken  func()
+	// Failed receives the error of each snapshot that Step does not take; nil: no receiver.
 	Failed func(error)
 	// Damaged receives the reason why a retained snapshot cannot be used; nil: no receiver.
 	Damaged func(reason string)
@@ -151,72 +142,38 @@ type pendingSnapshot struct {
 }
 
 // Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into
-// the follower, or writes the snapshot. It reports the outcome of a snapshot to Taken or Failed. Any goroutine
-// may call it. Reading the older snapshot and writing the new one take one step each, whatever their size.
+// the follower, or writes the snapshot. Any goroutine may call it. Reading the older snapshot and writing the new one take one step each, whatever their size.
 func (k *Keeper) Step() step.Progress {
-	if !k.ready() {
-		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}
-	}
-	p, then, err := k.step()
+	p, err := k.step()
 	if err != nil && k.o.Failed != nil {
 		k.o.Failed(err)
-	}
-	if then != nil {
-		then()
 	}
 	return p
 }
 
-// waits reports whether the pending snapshot is replayed and Ready refuses that it replaces the older one. A
-// snapshot that the recovery did not use may be newer than the covered one.
-func (k *Keeper) waits() bool {
-	m, left := k.pending, max(k.covered.Load(), wal.NewestSnapshot(k.o.Log))
-	return k.o.Ready != nil && m.rd == nil && !k.o.Ready(left)
-}
-
-// ready reports whether a snapshot is under way, is not due, or may be begun.
-func (k *Keeper) ready() bool {
-	k.mu.Lock()
-	under, older := k.pending != nil, k.older
-	k.mu.Unlock()
-	return under || k.o.Ready == nil || !k.Due() || k.o.Ready(older)
-}
-
-// step returns the receiver that the caller calls without the lock.
-func (k *Keeper) step() (p step.Progress, then func(), err error) {
+// step does the work of Step.
+func (k *Keeper) step() (p step.Progress, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	taken := false
 	switch {
 	case k.pending != nil:
-		if k.waits() {
-			return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, nil, nil
-		}
-		if taken, err = k.continueSnapshot(k.pending); taken {
-			then = k.o.Taken
-		}
+		_, err = k.continueSnapshot(k.pending)
 	case k.Due():
 		if k.pending, err = k.startSnapshot(); k.pending == nil && err == nil {
-			return step.Idle(), nil, nil
+			return step.Idle(), nil
 		}
-		then = k.o.Began
 	default:
-		return step.Progress{NextNs: k.nextNs()}, nil, nil
+		return step.Progress{NextNs: k.nextNs()}, nil
 	}
 	if err != nil {
-		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, nil, err
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, err
 	}
-	return step.Worked(), then, nil
+	return step.Worked(), nil
 }
 
-// lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it, and drops it when it
-// waits for the other store.
+// lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it.
 func (k *Keeper) lock() {
 	for k.mu.Lock(); k.pending != nil; k.mu.Lock() {
-		if k.waits() {
-			k.pending = nil
-			return
-		}
 		k.mu.Unlock()
 		k.Step()
 	}
@@ -292,8 +249,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	return true, k.o.Log.DropBefore(k.older + 1)
 }
 
-// Hash returns the hash of all parts but the accounts at the current position. It first finishes a snapshot that
-// Step has begun.
+// Hash returns the hash of the state at the current position. It first finishes a snapshot that Step has begun.
 func (k *Keeper) Hash() (machine.StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
@@ -313,9 +269,7 @@ func (k *Keeper) Hash() (machine.StateHash, error) {
 
 // capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls
 // then at it, unless that is nil.
-func (k *Keeper) capture(then func(pos uint64)) (
-	pos uint64, extras map[string][]byte, live []machine.PairState, err error,
-) {
+func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][]byte, live []machine.PairState, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()

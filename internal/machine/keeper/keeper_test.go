@@ -16,11 +16,11 @@ import (
 func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	x := open(t, vfstest.NewMem(), 21)
 	defer x.stop()
-	taken, failed := 0, 0
+	failed := 0
 	clk := clock.NewManual(1_767_225_600_000_000_000)
 	k := keeper.New(keeper.Options{
 		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, SnapshotBytes: 20_000, Clock: clk,
-		Taken: func() { taken++ }, Failed: func(error) { failed++ },
+		Failed: func(error) { failed++ },
 	})
 	x.trade(10)
 	if p := k.Step(); p.Worked {
@@ -29,7 +29,7 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	x.trade(3000)
 	began := x.log.LastSeq()
 	steps := 0
-	for ; taken == 0 && steps < 100; steps++ {
+	for ; k.Covered() == 0 && steps < 100; steps++ {
 		if p := k.Step(); !p.Worked {
 			t.Fatalf("step %d of a snapshot: %+v", steps, p)
 		}
@@ -43,9 +43,8 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	began = x.log.LastSeq()
 	k.Step() // begins
 	h, err := k.Hash()
-	if want := x.direct(); err != nil || h.Market.Hash != want.Hash || taken != 2 || k.Covered() != began {
-		t.Errorf("a hash in the middle: %v, %s, want %s; %d taken, the last of %d", err, h.Hash, want.Hash, taken,
-			k.Covered())
+	if want := x.direct(); err != nil || h.Market.Hash != want.Hash || k.Covered() != began {
+		t.Errorf("a hash in the middle: %v, %s, want %s; the last snapshot of %d", err, h.Hash, want.Hash, k.Covered())
 	}
 
 	x.trade(3000)
@@ -67,48 +66,8 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	for range 100 {
 		k.Step()
 	}
-	if failed != 1 || taken != 3 || k.Covered() != x.log.LastSeq() {
-		t.Errorf("%d failed, %d taken, the last of %d", failed, taken, k.Covered())
-	}
-}
-
-// A snapshot replaces the older one only when the other store has reached the one between, which is then the oldest
-// that a recovery can begin with. A state hash does not wait for it.
-func TestAKeeperWaitsForTheOtherStore(t *testing.T) {
-	x := open(t, vfstest.NewMem(), 22)
-	defer x.stop()
-	taken, reached := 0, uint64(0) // reached: by the other store
-	k := keeper.New(keeper.Options{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, SnapshotBytes: 1, KeepAll: true,
-		Clock: clock.NewManual(1_767_225_600_000_000_000), Taken: func() { taken++ },
-		Ready: func(left uint64) bool { return left <= reached },
-	})
-	try := func() uint64 {
-		x.trade(10)
-		for range 100 {
-			k.Step()
-		}
-		return k.Covered()
-	}
-	first := try()
-	if taken != 1 || first == 0 {
-		t.Fatalf("%d snapshots, the last of %d", taken, first)
-	}
-	for range 2 {
-		if now := try(); now != first || taken != 1 {
-			t.Errorf("a snapshot of %d, and the other store has not reached %d", now, first)
-		}
-		if h, err := k.Hash(); err != nil || h.Hash == "" {
-			t.Errorf("a state hash while a snapshot waits: %+v, %v", h, err)
-		}
-	}
-	reached = first
-	second := try()
-	if taken != 2 || second == first {
-		t.Errorf("%d taken, the last of %d", taken, second)
-	}
-	if now := try(); now != second {
-		t.Errorf("a snapshot of %d replaced the one of %d", now, first)
+	if failed != 1 || k.Covered() != x.log.LastSeq() {
+		t.Errorf("%d failed, the last of %d", failed, k.Covered())
 	}
 }
 

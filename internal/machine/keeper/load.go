@@ -14,9 +14,9 @@ import (
 // ErrStop ends a Replay early without an error.
 var ErrStop = errors.New("keeper: stop")
 
-// Record returns a record of a log as the machine takes it.
-func Record(log machine.Log, rec *wal.Record) machine.Record {
-	return machine.Record{Log: log, Pos: rec.Seq, Payload: rec.Payload, File: rec.File, Offset: rec.Offset}
+// Record returns a record as the machine takes it.
+func Record(rec *wal.Record) machine.Record {
+	return machine.Record{Pos: rec.Seq, Payload: rec.Payload, File: rec.File, Offset: rec.Offset}
 }
 
 // Replay applies records of the journal until the reader ends, m.Pos reaches limit (0: no limit), or after returns
@@ -33,7 +33,7 @@ func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) 
 		if rec.Seq <= m.Pos {
 			continue
 		}
-		next := Record(machine.Journal, &rec)
+		next := Record(&rec)
 		if err := m.Apply(&next); err != nil {
 			return err
 		}
@@ -47,29 +47,6 @@ func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) 
 		}
 	}
 	return nil
-}
-
-// Merge applies the records of the accounts and of the journal in their one order: before each record of the accounts
-// those of the journal up to the position that the record names, at last those up to end. next returns io.EOF at the
-// end of the accounts' log.
-func Merge(next func() (pos uint64, apply func() error, err error), journal func(pos uint64) error,
-	end uint64,
-) error {
-	for {
-		pos, apply, err := next()
-		if errors.Is(err, io.EOF) {
-			return journal(end)
-		}
-		if err != nil {
-			return fmt.Errorf("accounts: %w", err)
-		}
-		if err := journal(pos); err != nil {
-			return err
-		}
-		if err := apply(); err != nil {
-			return err
-		}
-	}
 }
 
 // NoLimit makes Load take the newest intact snapshot.

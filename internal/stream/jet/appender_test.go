@@ -103,11 +103,11 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 				a, stop = appender(t, r.connect(), lastState(t, l), node)
 				first = await(t, a, campaigned)
 			}
-			begin := first.Pos.Of(stream.Engine)
+			begin := first.Pos
 			var added []string
 			for i := range 200 {
 				text := fmt.Sprintf("%d.%d", node, i)
-				pos, err := a.Add(stream.Engine, []byte(text))
+				pos, err := a.Add([]byte(text))
 				if err != nil || pos != begin+uint64(i)+1 {
 					t.Fatalf("added at %d, %v", pos, err)
 				}
@@ -116,7 +116,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 					r.start()
 				}
 			}
-			await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos.Of(stream.Engine) == begin+200 })
+			await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos == begin+200 })
 			confirmed = append(confirmed, added...)
 			if node == 3 {
 				break
@@ -134,7 +134,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 					if err := stop(); !errors.Is(err, jet.ErrFenced) {
 						t.Errorf("the old writer: %v", err)
 					}
-					if _, err := a.Add(stream.Engine, []byte("late")); !errors.Is(err, jet.ErrFenced) {
+					if _, err := a.Add([]byte("late")); !errors.Is(err, jet.ErrFenced) {
 						t.Errorf("an addition: %v", err)
 					}
 				}
@@ -144,7 +144,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 			at = lastState(t, l)
 		}
 		got, s := executed(t, l, end(t, l))
-		if len(got) != len(confirmed) || s.Pos.Of(stream.Engine) != uint64(len(confirmed)) {
+		if len(got) != len(confirmed) || s.Pos != uint64(len(confirmed)) {
 			t.Fatalf("%d records count, %d were confirmed", len(got), len(confirmed))
 		}
 		for i := range got {
@@ -186,11 +186,11 @@ func TestALostLogEndsTheAppender(t *testing.T) {
 	a, stop := appender(t, m.Connect(), stream.State{}, 1)
 	await(t, a, leads)
 	m.Cut(1)
-	if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
+	if _, err := a.Add([]byte("r")); err != nil {
 		t.Fatal(err)
 	}
 	for {
-		if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
+		if _, err := a.Add([]byte("r")); err != nil {
 			break
 		}
 		<-a.Wake()
@@ -241,10 +241,10 @@ func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
 	l.mu.Lock()
 	l.was, l.times = 1, 3
 	l.mu.Unlock()
-	if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
+	if _, err := a.Add([]byte("r")); err != nil {
 		t.Fatal(err)
 	}
-	await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos.Of(stream.Engine) == 1 })
+	await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos == 1 })
 	if err := stop(); !errors.Is(err, errEnough) {
 		t.Errorf("ended with %v", err)
 	}
@@ -258,7 +258,7 @@ func TestCollectedRecordsShareAMessage(t *testing.T) {
 		a, stop := appender(t, l, stream.State{}, 1)
 		await(t, a, leads)
 		collect := func(text string) {
-			if _, err := a.Collect(stream.Engine, []byte(text)); err != nil {
+			if _, err := a.Collect([]byte(text)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

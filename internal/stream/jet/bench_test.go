@@ -132,7 +132,7 @@ func throughAppender(b *testing.B, c *jet.Conn, epoch string) {
 	wait := func(open uint64) {
 		for {
 			_, s := a.Status()
-			if added-s.Pos.Of(stream.Engine) <= open {
+			if added-s.Pos <= open {
 				return
 			}
 			<-a.Wake()
@@ -140,7 +140,7 @@ func throughAppender(b *testing.B, c *jet.Conn, epoch string) {
 	}
 	for range b.N {
 		wait((benchFlight - 1) * benchGroup)
-		if added, err = a.Add(stream.Engine, records...); err != nil {
+		if added, err = a.Add(records...); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -46,11 +46,11 @@ func NewAppender(log Log, w *stream.Writer, t Timing) *Appender {
 	}
 }
 
-// Add adds records of a log, all or none, and returns the position of the last one. They are sent at once.
+// Add adds records, all or none, and returns the position of the last one. They are sent at once.
 //
 // Errors: as stream.Writer.Add, and the error by which Run has ended.
-func (a *Appender) Add(log stream.Log, records ...[]byte) (pos uint64, err error) {
-	if pos, err = a.Collect(log, records...); err == nil {
+func (a *Appender) Add(records ...[]byte) (pos uint64, err error) {
+	if pos, err = a.Collect(records...); err == nil {
 		a.Send()
 	}
 	return pos, err
@@ -59,7 +59,7 @@ func (a *Appender) Add(log stream.Log, records ...[]byte) (pos uint64, err error
 // Collect does the same as Add, but the records may wait for more, so that a message has many of them, until Send.
 //
 // Errors: as Add.
-func (a *Appender) Collect(log stream.Log, records ...[]byte) (pos uint64, err error) {
+func (a *Appender) Collect(records ...[]byte) (pos uint64, err error) {
 	now := a.timing.NowNs()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,7 +67,7 @@ func (a *Appender) Collect(log stream.Log, records ...[]byte) (pos uint64, err e
 		return 0, a.ended
 	}
 	open := a.w.Unconfirmed()
-	if pos, err = a.w.Add(log, now, records...); err != nil || a.w.Unconfirmed() > open {
+	if pos, err = a.w.Add(now, records...); err != nil || a.w.Unconfirmed() > open {
 		signal(a.kick) // a message is full, or the queue
 	}
 	return pos, err
@@ -90,7 +90,7 @@ func (a *Appender) Unconfirmed() int {
 	return a.w.Unconfirmed()
 }
 
-// Status returns the status of the writer and its state of the log: the confirmed positions.
+// Status returns the status of the writer and its state of the log: the confirmed position.
 func (a *Appender) Status() (stream.Status, stream.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -90,7 +90,7 @@ func StartServer(so ServerOptions) (*Server, error) {
 // server has chosen, so the seed itself is never sent.
 func lock(o *server.Options, seed string) (user nkeys.KeyPair, err error) {
 	if seed == "" && o.DontListen {
-		return nil, nil //nolint:nilnil // there is no user
+		return nil, nil // there is no user
 	}
 	user, err = nkeys.FromSeed([]byte(seed))
 	var public string
