@@ -211,7 +211,10 @@ func richSnapshot(t testing.TB) []byte {
 	settings := testSettings()
 	settings.Commissions = []Commission{
 		{Currency: "EUR", Adapter: "sepa"},
-		{Withdrawal: true, Currency: "EUR", Adapter: "sepa", CommissionRule: CommissionRule{Percent: 3, Minimum: dec("0.5")}},
+		{
+			Withdrawal: true, Currency: "EUR", Adapter: "sepa",
+			CommissionRule: CommissionRule{Percent: 3, Minimum: dec("0.5")},
+		},
 		{Withdrawal: true, Currency: "XYZ"},
 	}
 	r.s.SetSettings(settings)

@@ -333,7 +333,8 @@ type idShard struct {
 	users  int // the owner's
 }
 
-// idShards is the number of shards: one of a million users has 250, so that no record waits for the copy of a large one.
+// idShards is the number of shards: one of a million users has 250, so that no record waits for
+// the copy of a large one.
 const idShards = 4096
 
 func shardOf(id uuid.UUID) uint32 { return binary.LittleEndian.Uint32(id[:]) % idShards }

@@ -37,7 +37,8 @@ func traded(n int, keep marketdata.Options) *marketdata.View {
 func TestSelectionAndPieces(t *testing.T) {
 	views := []*marketdata.View{
 		traded(0, marketdata.Options{}), traded(1, marketdata.Options{}),
-		traded(3000, marketdata.Options{}), traded(3000, marketdata.Options{Retention: marketdata.Retention{TradesMin: 10, TradesMax: 1500}}),
+		traded(3000, marketdata.Options{}),
+		traded(3000, marketdata.Options{Retention: marketdata.Retention{TradesMin: 10, TradesMax: 1500}}),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v := views[rapid.IntRange(0, len(views)-1).Draw(t, "view")]

@@ -176,7 +176,9 @@ func scaleTrades(r *Run) error {
 	for _, n := range r.sizes(10_000, 100_000, 1_000_000, 10_000_000) {
 		r.say("%d kept trades", n)
 		before := heap()
-		feed := marketdata.NewFeed(marketdata.Options{Retention: marketdata.Retention{TradesMin: n, TradesMax: n}, NoOrders: true})
+		feed := marketdata.NewFeed(marketdata.Options{
+			Retention: marketdata.Retention{TradesMin: n, TradesMax: n}, NoOrders: true,
+		})
 		count := 0
 		c := newCoreRun(func(events []engine.Event) {
 			feed.Fold(events)

@@ -127,7 +127,8 @@ func BenchmarkSetRetention(b *testing.B) {
 	h.account(2)
 	for n := range uint64(DefaultClosedOrders + DefaultClientIDs) {
 		o := orderRec{
-			id: engine.MakeOrderID(0, n+1), account: engine.AccountID(1 + n%2), price: 10_000, amount: 1000, filled: 1000,
+			id: engine.MakeOrderID(0, n+1), account: engine.AccountID(1 + n%2),
+			price: 10_000, amount: 1000, filled: 1000,
 			status: engine.Completed, createdNs: rigStartNs, changedNs: rigStartNs, extra: h.extras.Alloc(),
 		}
 		*h.extras.At(o.extra) = orderExtra{client: &engine.ClientID{Text: "0123456789abcdef", Hash: [2]uint64{n, n}}}
@@ -136,7 +137,8 @@ func BenchmarkSetRetention(b *testing.B) {
 	}
 	for n := range uint64(DefaultFills / 2) {
 		h.pushFill(&fillRec{
-			trade: engine.TradeID(n + 1), taker: engine.MakeOrderID(0, 2*n+100_001), maker: engine.MakeOrderID(0, 2*n+100_002),
+			trade: engine.TradeID(n + 1),
+			taker: engine.MakeOrderID(0, 2*n+100_001), maker: engine.MakeOrderID(0, 2*n+100_002),
 			takerAccount: 1, makerAccount: 2, timeNs: rigStartNs, price: 10_000, amount: 1000,
 		})
 	}
@@ -144,7 +146,8 @@ func BenchmarkSetRetention(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		f.SetRetention(Retention{
-			ClosedOrders: DefaultClosedOrders - i - 1, Fills: DefaultFills - 2*(i+1), ClientIDs: DefaultClientIDs - i - 1,
+			ClosedOrders: DefaultClosedOrders - i - 1, Fills: DefaultFills - 2*(i+1),
+			ClientIDs: DefaultClientIDs - i - 1,
 		})
 	}
 }

@@ -173,7 +173,8 @@ func TestTheRetentionChangesBetweenTwoCommands(t *testing.T) {
 		other.history.endCommand()
 		for k, a := range r.feed.history.accounts {
 			b := other.history.accounts[k]
-			same(t, []uint32{b.openCount, b.closedCount, b.fillCount}, []uint32{a.openCount, a.closedCount, a.fillCount})
+			same(t, []uint32{b.openCount, b.closedCount, b.fillCount},
+				[]uint32{a.openCount, a.closedCount, a.fillCount})
 		}
 		compareHistory(t, rnd, r.feed, history, i == n-1)
 		compareHistory(t, rnd, other, history, i == n-1)

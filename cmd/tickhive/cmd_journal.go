@@ -179,8 +179,8 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
 }
 
-// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot if
-// that record was removed, or keeper.NoLimit for the newest snapshot.
+// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot
+// if that record was removed, or keeper.NoLimit for the newest snapshot.
 func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64, error) {
 	if c.FromSnapshot {
 		return keeper.NoLimit, nil
@@ -254,7 +254,8 @@ func (c *journalVerifyCmd) print(
 		fmt.Fprintf(out, "%-10s %s\n", p.Name, p.Hash)
 	}
 	if h.Hash == "" {
-		fmt.Fprintf(out, "accounts   have no hash: they are sealed with the key %s (--secret-key-file)\n", meta.SealedWith)
+		fmt.Fprintf(out, "accounts   have no hash: they are sealed with the key %s (--secret-key-file)\n",
+			meta.SealedWith)
 		return nil
 	}
 	_, err := fmt.Fprintf(out, "hash %s\n", h.Hash)

@@ -84,7 +84,8 @@ func (c *streamRestoreCmd) Run(p *program) error {
 			SealedWith: to.Genesis.SealedWith, End: end,
 		}
 		copied = fmt.Sprintf("record %d", end.Seq)
-		return meta.WriteMeta(c.Dir, time.Now(), "restored from the stream of the epoch "+s.Epoch+": "+copied+"; new epoch")
+		return meta.WriteMeta(c.Dir, time.Now(),
+			"restored from the stream of the epoch "+s.Epoch+": "+copied+"; new epoch")
 	})
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)

@@ -137,8 +137,8 @@ func compareHash(log keeper.LogDir, r *machine.State, hashes map[uint64]machine.
 		if was := got.Parts()[i]; was != part {
 			return &wal.CorruptError{
 				File: filepath.Join(log.Dir, wal.SnapshotName(r.Pos)), Seq: r.Pos,
-				Reason: fmt.Sprintf("its state hash of %s is %s, the replay of the records before it gives %s", part.Name,
-					part.Hash, was.Hash),
+				Reason: fmt.Sprintf("its state hash of %s is %s, the replay of the records before it gives %s",
+					part.Name, part.Hash, was.Hash),
 			}
 		}
 	}

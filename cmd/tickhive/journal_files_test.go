@@ -16,8 +16,8 @@ import (
 	"tickhive/internal/wal"
 )
 
-// A verification reads every byte of every segment and snapshot: a flipped bit anywhere is reported with its file and an
-// exit code, also where no start would read it.
+// A verification reads every byte of every segment and snapshot: a flipped bit anywhere is reported with its file and
+// an exit code, also where no start would read it.
 func TestVerifyReadsEveryFileOfTheLog(t *testing.T) {
 	t.Parallel()
 	dir := exchangetest.SnapshotDirectory(t)

@@ -175,7 +175,8 @@ func dumpSettings(encoded []byte) map[string]any {
 		"referral.bonus_share": rate(a.Referral.BonusShare),
 		"launchpad.fee":        l.Fee.String(), "launchpad.native_usd": l.NativeUSD.String(),
 		"launchpad.cooldown": time.Duration(l.CooldownNs).String(),
-		"hive.quorum":        shortest(fixed.FromI64(h.QuorumCents), 2), "hive.queens": h.Queens, "hive.scouts": h.Scouts,
+		"hive.quorum":        shortest(fixed.FromI64(h.QuorumCents), 2),
+		"hive.queens":        h.Queens, "hive.scouts": h.Scouts,
 	}
 	for i := range a.Commissions {
 		c := &a.Commissions[i]

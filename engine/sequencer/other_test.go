@@ -128,8 +128,8 @@ func TestOtherPartsBetweenThePartsOfACommand(t *testing.T) {
 			events += len(core.Apply(&cmd, nil))
 		}
 		if !bytes.Equal(replayed, part.log) || inside < 10 || len(part.log) != 270 || len(s.offered) > 0 || void == 0 {
-			t.Errorf("policy %d: %d records, %d void, %d times inside a command, %d not answered; a replay applies %d", policy,
-				len(part.log), void, inside, len(s.offered), len(replayed))
+			t.Errorf("policy %d: %d records, %d void, %d times inside a command, %d not answered; a replay applies %d",
+				policy, len(part.log), void, inside, len(s.offered), len(replayed))
 		}
 		if part.folded != events || part.published != part.total {
 			t.Errorf("policy %d: %d events are folded, a replay has %d; %d is shown of %d", policy, part.folded, events,

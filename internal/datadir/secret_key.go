@@ -113,8 +113,8 @@ func outside(directory, path string) error {
 		return err
 	}
 	if in, err := filepath.Rel(dir, file); err == nil && in != ".." && !strings.HasPrefix(in, "../") {
-		return usage("auth.secret_key_file: %s is in the data directory, so a copy of the directory would have the key: "+
-			"name a file elsewhere", path)
+		return usage("auth.secret_key_file: %s is in the data directory, so a copy of the directory would have the "+
+			"key: name a file elsewhere", path)
 	}
 	return nil
 }

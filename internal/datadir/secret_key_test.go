@@ -87,7 +87,8 @@ func TestAKeyFileIsMadeOnce(t *testing.T) {
 		}()
 		return SecretKey(d, path)
 	}
-	if _, err := open(filepath.Join(dir, "key")); err == nil || !strings.Contains(err.Error(), "name a file elsewhere") {
+	_, err := open(filepath.Join(dir, "key"))
+	if err == nil || !strings.Contains(err.Error(), "name a file elsewhere") {
 		t.Errorf("in the directory: %v", err)
 	}
 	made, err := open(file)

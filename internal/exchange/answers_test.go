@@ -236,8 +236,10 @@ func TestNoAnswerComesBeforeItsPublicationAndItsMark(t *testing.T) {
 		policy sequencer.SyncPolicy
 		quorum bool
 	}{
-		{"interval", sequencer.SyncInterval, false}, {"off", sequencer.SyncOff, false},
-		{"always", sequencer.SyncAlways, false}, {"quorum", sequencer.SyncInterval, true},
+		{"interval", sequencer.SyncInterval, false},
+		{"off", sequencer.SyncOff, false},
+		{"always", sequencer.SyncAlways, false},
+		{"quorum", sequencer.SyncInterval, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMixed(t, c.policy, c.quorum)

@@ -314,8 +314,8 @@ func (f *front) accepts() []edge.AcceptStat {
 	return append(f.publicServer.Accepts(), f.internalServer.Accepts())
 }
 
-// stateHash returns the hash of the current state. With a journal a follower computes it, so that the loop does not stop;
-// otherwise the loop computes it, the market pair by pair in parts.
+// stateHash returns the hash of the current state. With a journal a follower computes it, so that the loop does not
+// stop; otherwise the loop computes it, the market pair by pair in parts.
 func (f *front) stateHash(b *base) (h machine.StateHash, err error) {
 	if y := f.phase.Load().follows; y != nil {
 		return y.StateHash()

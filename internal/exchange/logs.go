@@ -21,7 +21,8 @@ func (r *restored) logOptions(o wal.Options) (wal.Options, error) {
 	o.Lost = r.acceptLoss
 	o.MissingSnapshot = func(seq uint64) {
 		r.reportRecovery(
-			"the newest snapshot of the journal is missing; the start replays more of it", fmt.Sprintf("of record %d", seq))
+			"the newest snapshot of the journal is missing; the start replays more of it",
+			fmt.Sprintf("of record %d", seq))
 	}
 	return o, err
 }

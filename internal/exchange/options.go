@@ -232,8 +232,8 @@ func (o Options) withDefaults() (Options, error) {
 // settings returns the settings that are a part of the state.
 func (o *Options) settings() machine.Settings {
 	return machine.Settings{
-		Engine: o.Engine.Limits(), Market: o.Market.Retention.WithDefaults(), Accounts: o.Accounts, Launchpad: o.Launchpad,
-		Hive: o.Hive,
+		Engine: o.Engine.Limits(), Market: o.Market.Retention.WithDefaults(),
+		Accounts: o.Accounts, Launchpad: o.Launchpad, Hive: o.Hive,
 	}
 }
 

@@ -194,9 +194,9 @@ func (r *restored) openJournal() (err error) {
 	return err
 }
 
-// noteLostSync stores that a sync of the journal failed. Clients may have seen unsynced records, unless the sync policy is
-// always. Before the journal is open such records count as seen, because the process that wrote them may have had another
-// policy.
+// noteLostSync stores that a sync of the journal failed. Clients may have seen unsynced records, unless the sync policy
+// is always. Before the journal is open such records count as seen, because the process that wrote them may have had
+// another policy.
 func (r *restored) noteLostSync() {
 	shown := r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways
 	if err := r.data.NoteLostSync(shown); err != nil {

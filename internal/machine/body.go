@@ -70,8 +70,8 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	}
 }
 
-// Write writes the body of a snapshot. extras, unless nil, holds the states of the live extras at s.Pos; otherwise Write
-// encodes the states of s's own extras.
+// Write writes the body of a snapshot. extras, unless nil, holds the states of the live extras at s.Pos; otherwise
+// Write encodes the states of s's own extras.
 func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	// Allocate room for the largest part at once. Growing it by append would copy tens of megabytes in one
 	// uninterruptible step, for which a garbage collection would have to wait.

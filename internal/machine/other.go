@@ -58,8 +58,8 @@ type Result struct {
 	Hive     hive.Result
 }
 
-// ApplyOther applies a command of another part than the market. The loop calls it for a record that it has written; Apply
-// does for all others. The error is one of a record that cannot be decoded.
+// ApplyOther applies a command of another part than the market. The loop calls it for a record that it has written;
+// Apply does for all others. The error is one of a record that cannot be decoded.
 func (s *State) ApplyOther(cmd *engine.Command) (*Result, error) {
 	body, out := cmd.Other.Record, &Result{}
 	var err error

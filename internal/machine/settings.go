@@ -33,7 +33,9 @@ func FirstSettings() Settings {
 		Engine: engine.Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200},
 		Market: marketdata.Retention{
 			TradesMin: 10_000, TradesMax: 2_000_000,
-			Candles:      [marketdata.Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
+			Candles: [marketdata.Intervals]int{
+				20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000,
+			},
 			ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
 		},
 		Accounts: accounts.Settings{Referral: accounts.DefaultConfig()},
@@ -47,7 +49,8 @@ func FirstSettings() Settings {
 // Append appends the encoding of the settings. Equal settings have equal bytes.
 func (s *Settings) Append(dst []byte) []byte { return wire.Append(dst, s.code) }
 
-// DecodeSettings decodes settings. It refuses bytes that are missing or left over, and values that no configuration has.
+// DecodeSettings decodes settings. It refuses bytes that are missing or left over, and values
+// that no configuration has.
 func DecodeSettings(b []byte) (s Settings, err error) {
 	if err = wire.Decode(b, s.code); err == nil {
 		err = s.validate()
@@ -83,8 +86,10 @@ func (s *Settings) code(c *wire.Coder) {
 		return
 	}
 	m := &s.Market
-	for _, n := range []*int{&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops,
-		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs} {
+	for _, n := range []*int{
+		&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops,
+		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs,
+	} {
 		codeInt(c, n)
 	}
 	for i := range m.Candles {

@@ -9,9 +9,9 @@ import (
 	"tickhive/launchpad"
 )
 
-// Shown is what readers see of the parts beside the market. A loop or a replica drives it (sequencer.Parts): the state is
-// at the last record that is written, and Accounts and Views follow it when readers may see the record. One goroutine
-// calls the other methods.
+// Shown is what readers see of the parts beside the market. A loop or a replica drives it (sequencer.Parts): the state
+// is at the last record that is written, and Accounts and Views follow it when readers may see the record. One
+// goroutine calls the other methods.
 type Shown struct {
 	state *State
 	taken uint64 // records of launchpad and hive that were applied when Take was called last

@@ -66,8 +66,8 @@ type Options struct {
 	// starting server already reads from them.
 	Core *engine.Core
 	Feed *marketdata.Feed
-	// Secrets opens the commands of the accounts, and seals the accounts in snapshots. An empty key opens what is plain;
-	// nil: the accounts are left out.
+	// Secrets opens the commands of the accounts, and seals the accounts in snapshots. An empty key opens what is
+	// plain; nil: the accounts are left out.
 	Secrets *seal.Key
 }
 

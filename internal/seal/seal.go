@@ -192,11 +192,11 @@ type MissingKeyError struct {
 // Error returns the names and the remedy.
 func (e *MissingKeyError) Error() string {
 	if e.Have.Empty() {
-		return fmt.Sprintf("seal: sealed with the key %s, and no key is configured: set auth.secret_key_file to the file "+
-			"that has it", e.ID)
+		return fmt.Sprintf("seal: sealed with the key %s, and no key is configured: set auth.secret_key_file to the "+
+			"file that has it", e.ID)
 	}
-	return fmt.Sprintf("seal: sealed with the key %s, and auth.secret_key_file has the %s: put the key %s back into the "+
-		"file as a further line", e.ID, e.Have, e.ID)
+	return fmt.Sprintf("seal: sealed with the key %s, and auth.secret_key_file has the %s: put the key %s back into "+
+		"the file as a further line", e.ID, e.Have, e.ID)
 }
 
 // KeyOf reports whether a message is sealed, and with which key.

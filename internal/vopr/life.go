@@ -184,9 +184,9 @@ func refusable(c vfstest.Class) bool {
 }
 
 // earlierLog reports whether the log lost records without a trace because an earlier content of a file, a segment, was
-// put back. A log that was not closed is what its files say: an earlier content of its last file is an earlier log, back to
-// the latest start at most, whose end meta.json has. After a power cut the epoch is another one, and after a stop the
-// start is refused.
+// put back. A log that was not closed is what its files say: an earlier content of its last file is an earlier log,
+// back to the latest start at most, whose end meta.json has. After a power cut the epoch is another one, and after a
+// stop the start is refused.
 func earlierLog(file string) bool { return path.Ext(file) == ".wal" }
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
@@ -316,8 +316,9 @@ func (w *world) finish(l *life) {
 	w.mix.Ends[l.end]++
 	w.logf("end: %s", l.end)
 	w.cutMay = losses{
-		unsynced: w.loose() && (l.end.power() || has(l.working, vfstest.SyncErrorOld) || l.strike == vfstest.SyncErrorOld),
-		any:      (has(l.working, vfstest.LyingSync) || w.disk.Injected(vfstest.LyingSync) > w.lies) && l.end.power(),
+		unsynced: w.loose() &&
+			(l.end.power() || has(l.working, vfstest.SyncErrorOld) || l.strike == vfstest.SyncErrorOld),
+		any: (has(l.working, vfstest.LyingSync) || w.disk.Injected(vfstest.LyingSync) > w.lies) && l.end.power(),
 	}
 	w.may = w.cutMay
 	w.may.any = w.may.any || has(l.ending, restClasses...) || has(l.ending, vfstest.GarbageSector) && l.end.power()

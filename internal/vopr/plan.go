@@ -87,7 +87,8 @@ var (
 		vfstest.FullDisk,
 	}
 	strikeClasses = []vfstest.Class{
-		vfstest.FullDisk, vfstest.FullDisk, vfstest.WriteError, vfstest.WriteError, vfstest.SyncError, vfstest.SyncErrorOld,
+		vfstest.FullDisk, vfstest.FullDisk, vfstest.WriteError, vfstest.WriteError,
+		vfstest.SyncError, vfstest.SyncErrorOld,
 	}
 )
 

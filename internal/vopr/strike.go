@@ -78,8 +78,10 @@ func (w *world) stopped() {
 			return
 		}
 	}
-	for _, target := range []string{"/api/status", "/api/launchpad/tokens/" + t.NFT + "/pool", internal + "/users/" + u.ID,
-		"/api/orderbook?currencyPairCode=AA_USDT"} {
+	for _, target := range []string{
+		"/api/status", "/api/launchpad/tokens/" + t.NFT + "/pool", internal + "/users/" + u.ID,
+		"/api/orderbook?currencyPairCode=AA_USDT",
+	} {
 		if a := w.call(nil, "GET", target, ""); !a.ok() {
 			w.fail("GET %s after a failed sync: %d %s", target, a.status, a.body)
 		}
@@ -115,7 +117,8 @@ func (w checker) checkRefused() {
 	}
 	for _, p := range w.model.proposals {
 		if p.votes[u.ID] && len(u.keys) > 0 {
-			w.refused(&u.keys[0], "/api/agents/workers/"+p.token+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, p.id))
+			w.refused(&u.keys[0], "/api/agents/workers/"+p.token+"/vote",
+				fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, p.id))
 			return
 		}
 	}

@@ -275,7 +275,8 @@ func (w *world) options() exchange.Options {
 
 // configure sets the settings by which records are decided: a start with others writes a record of them.
 func (w *world) configure(o *exchange.Options) {
-	o.Accounts.Referral, o.Launchpad, o.Hive = accounts.DefaultConfig(), launchpad.DefaultOptions(), hive.DefaultOptions()
+	o.Accounts.Referral = accounts.DefaultConfig()
+	o.Launchpad, o.Hive = launchpad.DefaultOptions(), hive.DefaultOptions()
 	if w.settings == 0 {
 		return
 	}

@@ -351,7 +351,8 @@ func TestCommissions(t *testing.T) {
 		t.Error(body)
 	}
 	list, version = list[:1], 2 // without any change of pairs and assets
-	if body = m.OK("/api/currencies/commissions", nil).Body; strings.Contains(body, "erc20") || !strings.Contains(body, "trc20") {
+	body = m.OK("/api/currencies/commissions", nil).Body
+	if strings.Contains(body, "erc20") || !strings.Contains(body, "trc20") {
 		t.Errorf("after a change of the settings: %s", body)
 	}
 }

@@ -230,7 +230,9 @@ func wantTrades[R any](rows []R, q string, of func(R) (engine.Side, int64)) (ids
 
 // Exactly the answers that lack part of the last 24 h have X-Truncated.
 func TestTruncatedTrades(t *testing.T) {
-	m := servertest.NewMarketRetaining(t, marketdata.Options{Retention: marketdata.Retention{TradesMin: 50, TradesMax: 100}})
+	m := servertest.NewMarketRetaining(t, marketdata.Options{
+		Retention: marketdata.Retention{TradesMin: 50, TradesMax: 100},
+	})
 	m.Pair("BTC_USDT", 2, 8)
 	for range 100 {
 		trade(m, "BTC_USDT", engine.Buy, 100, 1)

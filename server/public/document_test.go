@@ -58,7 +58,9 @@ func TestFirstPagesHaveTheRowsOfTheTrades(t *testing.T) {
 	for _, keep := range []int{1, 50, 100, 150, 10_000} {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 1))
-		m := docMarket{markettest.New(marketdata.Options{Retention: marketdata.Retention{TradesMin: keep, TradesMax: max(keep, 1000)}})}
+		m := docMarket{markettest.New(marketdata.Options{
+			Retention: marketdata.Retention{TradesMin: keep, TradesMax: max(keep, 1000)},
+		})}
 		m.pair(0)
 		var rows []tradeRow
 		var seq engine.Seq

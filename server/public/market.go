@@ -29,8 +29,8 @@ type Options struct {
 	Status func() StatusInfo
 
 	// Commissions returns the deposit and withdrawal commissions in force
-	// (docs/contract/market-data.md#currencies-pairs-and-commissions); nil: there are none. CommissionsVersion returns a
-	// number that rises after each change of them.
+	// (docs/contract/market-data.md#currencies-pairs-and-commissions); nil: there are none. CommissionsVersion returns
+	// a number that rises after each change of them.
 	Commissions        func() []AssetCommission
 	CommissionsVersion func() uint64
 }

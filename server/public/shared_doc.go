@@ -49,7 +49,8 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 	if made != nil && d.hasFloor && root.Len() > sharedFloorPairs && now-made.atNs < sharedFloorNs && now >= made.atNs {
 		return made.doc
 	}
-	fresh := &rendering{root: root, version: d.version(root), atNs: now} // the version first: what is rendered is no older
+	// The version first: what is rendered is no older.
+	fresh := &rendering{root: root, version: d.version(root), atNs: now}
 	fresh.doc = d.render(root, now)
 	for {
 		made = d.cur.Load()

@@ -10,7 +10,8 @@ import (
 )
 
 // The nodes of a stream whose secrets are sealed need the writer's key, and have it outside their directories: a
-// replica answers like the writer then, and a standby takes over. stream verify without it verifies all but the accounts.
+// replica answers like the writer then, and a standby takes over. stream verify without it verifies
+// all but the accounts.
 func TestNodesNeedTheKeyOfTheStream(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)

@@ -63,8 +63,8 @@ func (in *Instance) Send(u *Voter, method, target, body string) Answer {
 	}
 }
 
-// AwaitSigned waits until the exchange accepts what a user signs, which a start does not in its first second. Send repeats
-// its request until then; a socket may not, because it has a limit of messages.
+// AwaitSigned waits until the exchange accepts what a user signs, which a start does not in its first second. Send
+// repeats its request until then; a socket may not, because it has a limit of messages.
 func (in *Instance) AwaitSigned(u *Voter) {
 	in.T.Helper()
 	if a := in.Send(u, "GET", "/api/apikeys", ""); a.Status != 200 {

@@ -9,8 +9,8 @@ import (
 	"tickhive/server/admin"
 )
 
-// Faults is between the handlers and the loop, also for changes of the accounts. While Fail is set, calls return Fail and
-// reach neither. It calls Before ahead of each Submit.
+// Faults is between the handlers and the loop, also for changes of the accounts. While Fail is set, calls return Fail
+// and reach neither. It calls Before ahead of each Submit.
 type Faults struct {
 	admin.Exchange
 	Fail   error

@@ -141,8 +141,9 @@ type pendingSnapshot struct {
 	events uint64              // events of the loop at that time
 }
 
-// Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into
-// the follower, or writes the snapshot. Any goroutine may call it. Reading the older snapshot and writing the new one take one step each, whatever their size.
+// Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into the
+// follower, or writes the snapshot. Any goroutine may call it. Reading the older snapshot and writing the new one take
+// one step each, whatever their size.
 func (k *Keeper) Step() step.Progress {
 	p, err := k.step()
 	if err != nil && k.o.Failed != nil {
@@ -269,7 +270,9 @@ func (k *Keeper) Hash() (machine.StateHash, error) {
 
 // capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls
 // then at it, unless that is nil.
-func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][]byte, live []machine.PairState, err error) {
+func (k *Keeper) capture(then func(pos uint64)) (
+	pos uint64, extras map[string][]byte, live []machine.PairState, err error,
+) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()
