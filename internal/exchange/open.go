@@ -232,5 +232,3 @@ func (b *base) incident(kind, message, detail string) {
 		b.log.Error("incident not stored", "error", err)
 	}
 }
-
-func (b *base) logf(format string, args ...any) { b.log.Warn(fmt.Sprintf(format, args...)) }

@@ -91,6 +91,7 @@ func (w clients) next() {
 		n = 82 + n%9
 	case machine.Hive:
 		n = 91 + n%9
+	default: // Market: of any part
 	}
 	switch {
 	case n < 20:
