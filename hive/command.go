@@ -2,9 +2,7 @@ package hive
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 
 	"tickhive/internal/rawjson"
@@ -83,47 +81,16 @@ const (
 const noProposal = "prop-0"
 
 // kinds holds how commands are encoded, by the number that stands before their members. Numbers never change.
-var kinds = [...]kind{
-	kindOf((*Begin).code), kindOf((*Act).code), kindOf((*Propose).code), kindOf((*CastVote).code),
-}
-
-// kind encodes and decodes the commands of one type.
-type kind struct {
-	is   func(cmd Command) bool
-	code func(c *wire.Coder, cmd *Command)
-}
-
-func kindOf[T Command](code func(*T, *wire.Coder)) kind {
-	return kind{
-		is: func(cmd Command) bool { _, ok := cmd.(T); return ok },
-		code: func(c *wire.Coder, cmd *Command) {
-			v, _ := (*cmd).(T) // zero when it decodes
-			code(&v, c)
-			*cmd = v
-		},
-	}
+var kinds = wire.Kinds[Command]{
+	wire.KindOf[Command]((*Begin).code), wire.KindOf[Command]((*Act).code), wire.KindOf[Command]((*Propose).code), wire.KindOf[Command]((*CastVote).code),
 }
 
 // AppendCommand appends the encoding of a command for the journal.
-func AppendCommand(dst []byte, cmd Command) []byte {
-	n := slices.IndexFunc(kinds[:], func(k kind) bool { return k.is(cmd) })
-	c := wire.Writer(append(dst, uint8(n)))
-	kinds[n].code(c, &cmd)
-	return c.Bytes()
-}
+func AppendCommand(dst []byte, cmd Command) []byte { return kinds.Append(dst, cmd) }
 
 // DecodeCommand decodes the result of AppendCommand. Any other bytes are an error. Do carries out or refuses every
 // command that decodes.
-func DecodeCommand(b []byte) (cmd Command, err error) {
-	var n uint8
-	c := wire.Reader(b)
-	c.U8(&n, uint8(len(kinds)-1))
-	kinds[n].code(c, &cmd)
-	if err := c.End(); err != nil {
-		return nil, fmt.Errorf("hive: command: %w", err)
-	}
-	return cmd, nil
-}
+func DecodeCommand(b []byte) (Command, error) { return kinds.Decode(b, "hive: command") }
 
 func (b *Begin) code(c *wire.Coder) {
 	c.U64(&b.Seed)
