@@ -16,20 +16,19 @@ import (
 const (
 	// scrubBytes is the number of bytes that a scrub reads in a second: 1 % of a core.
 	scrubBytes = 16 << 20
-	// scrubTries is the number of times that a scrub reads a log that drops segments meanwhile.
+	// scrubTries is the number of times that a scrub reads the log if it drops segments meanwhile.
 	scrubTries = 3
 )
 
 // errScrubEnds ends a scrub when the exchange stops.
 var errScrubEnds = errors.New("the exchange stops")
 
-// scrub reads every segment and every snapshot of a running exchange's logs again, slowly, and reports damage
-// that a start would find too late. It has a goroutine or a driver; the latter reads a whole log in a step.
+// scrub reads every segment and every snapshot of a running exchange's log again, slowly, and reports damage
+// that a start would find too late. It has a goroutine or a driver; the latter reads the whole log in a step.
 type scrub struct {
 	background
 	x       *Running
-	logs    []*wal.Log
-	next    int             // log to read next
+	log     *wal.Log
 	dueNs   int64           // time of the next scrub
 	found   map[string]bool // files whose damage was reported
 	damaged int             // files found damaged in the scrub under way
@@ -49,14 +48,14 @@ func (x *Running) keepScrub() {
 		return
 	}
 	s := &scrub{
-		background: newBackground(&x.o.Machine), x: x, logs: []*wal.Log{x.journal.log},
+		background: newBackground(&x.o.Machine), x: x, log: x.journal.log,
 		dueNs: x.o.Machine.Clock.NowNs() + every, found: map[string]bool{}, slow: x.o.Machine.Driver == nil,
 	}
 	x.scrub = s
 	s.run("scrub", s)
 }
 
-// Step reads the next log when a scrub is due. It stops after end was called.
+// Step reads the log when a scrub is due. It stops after end was called.
 func (s *scrub) Step() step.Progress {
 	if s.ended() {
 		return step.Progress{Stopped: true}
@@ -67,22 +66,19 @@ func (s *scrub) Step() step.Progress {
 	if now < s.dueNs {
 		return step.Progress{NextNs: s.dueNs}
 	}
-	s.read(s.logs[s.next])
-	if s.next++; s.next < len(s.logs) {
-		return step.Worked()
-	}
+	s.read()
 	stats := &s.x.front.scrubs
 	stats.damaged.Store(int64(s.damaged))
 	stats.ended.Add(1)
-	s.next, s.damaged, s.dueNs = 0, 0, now+every
+	s.damaged, s.dueNs = 0, now+every
 	return step.Worked()
 }
 
-// read checks the files of a log and reports those that are damaged.
-func (s *scrub) read(log *wal.Log) {
-	files, err := wal.CheckOpen(log, s.files(), discardBody)
+// read checks the files of the log and reports those that are damaged.
+func (s *scrub) read() {
+	files, err := wal.CheckOpen(s.log, s.files(), discardBody)
 	for i := 1; i < scrubTries && errors.Is(err, fs.ErrNotExist); i++ {
-		files, err = wal.CheckOpen(log, s.files(), discardBody)
+		files, err = wal.CheckOpen(s.log, s.files(), discardBody)
 	}
 	switch {
 	case errors.Is(err, errScrubEnds), errors.Is(err, wal.ErrClosed):
