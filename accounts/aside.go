@@ -25,15 +25,15 @@ type aside struct {
 	money, room fixed.I128
 }
 
-// SetAside checks a withdrawal, a deposit or a profit against what orders and other commands on their way leave, and
-// keeps what it needs. For a command of another kind, and where Do will refuse for lack of the user, it keeps nothing.
-// Any goroutine.
+// SetAside checks a command (Check), and a withdrawal, a deposit or a profit against what orders and other commands on
+// their way leave, and keeps what it needs. For a command of another kind, and where Do will refuse for lack of the
+// user, it keeps nothing. Any goroutine.
 func (s *State) SetAside(cmd *Command) (Aside, *refuse.Refusal) {
-	if cmd.Kind != Withdraw && cmd.Kind != Deposit && cmd.Kind != AddProfit {
-		return Aside{}, nil
-	}
 	if reject := cmd.Check(); reject != nil {
 		return Aside{}, reject
+	}
+	if cmd.Kind != Withdraw && cmd.Kind != Deposit && cmd.Kind != AddProfit {
+		return Aside{}, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

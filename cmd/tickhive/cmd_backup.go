@@ -113,7 +113,7 @@ func verifyArchive(a *backup.Archive) (meta datadir.Meta, err error) {
 	if meta, err = datadir.CheckBackup(raw, clock); err != nil {
 		return meta, err
 	}
-	files, err := checkLog(a, "engine", &meta)
+	files, err := checkLog(a, datadir.LogName, &meta)
 	if err != nil {
 		return meta, err
 	}

@@ -39,7 +39,7 @@ type journalVerifyCmd struct {
 
 // engineDir returns the engine's directory within a data directory, or dir itself.
 func engineDir(dir string) (string, error) {
-	for _, d := range []string{filepath.Join(dir, "engine"), filepath.Clean(dir)} {
+	for _, d := range []string{filepath.Join(dir, datadir.LogName), filepath.Clean(dir)} {
 		info, err := os.Stat(d)
 		if err == nil && info.IsDir() {
 			return d, nil

@@ -40,7 +40,7 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is " +
 			"nothing to skip")
 	}
-	dir := exchange.EngineLog(d.Sub("engine"))
+	dir := exchange.EngineLog(d.Sub(datadir.LogName))
 	if err := c.covered(dir); err != nil {
 		return 0, exchange.ExplainDamage(err)
 	}

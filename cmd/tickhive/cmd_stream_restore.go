@@ -174,8 +174,8 @@ func (c *streamRestoreCmd) fromCopy(unlock *func() error) (text string, err erro
 // copyLog copies the log, reads it to its end, and verifies every record and snapshot.
 func (c *streamRestoreCmd) copyLog(o wal.Options) (end wal.Position, text string, err error) {
 	o.NoLock = true
-	to := filepath.Join(c.Dir, "engine")
-	if err := copyFiles(filepath.Join(c.FromDir, "engine"), to); err != nil {
+	to := filepath.Join(c.Dir, datadir.LogName)
+	if err := copyFiles(filepath.Join(c.FromDir, datadir.LogName), to); err != nil {
 		return end, "", fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
 	log, err := wal.Open(vfs.OS{}, to, o)

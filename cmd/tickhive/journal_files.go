@@ -48,7 +48,7 @@ func checkLog(fsys vfs.FS, path string, meta *datadir.Meta) (files []wal.Checked
 	}
 	files, err = wal.Check(fsys, path, o, discard)
 	for i := range files {
-		files[i].File = filepath.Join("engine", filepath.Base(files[i].File))
+		files[i].File = filepath.Join(datadir.LogName, filepath.Base(files[i].File))
 	}
 	return files, err
 }

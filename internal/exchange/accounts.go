@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"crypto/rand"
 	"fmt"
 
 	"tickhive/accounts"
@@ -25,9 +24,6 @@ type accountSide struct {
 // do carries out a command, and returns when it is as safe as its answer says and readers see it. Until the loop has
 // applied it, no order on its way takes the money or the room that it needs.
 func (a *accountSide) do(cmd accounts.Command) (accounts.Result, error) {
-	if refused := cmd.Check(); refused != nil {
-		return accounts.Result{}, refused
-	}
 	aside, refused := a.state.SetAside(&cmd)
 	if refused != nil {
 		return accounts.Result{}, refused
@@ -35,11 +31,20 @@ func (a *accountSide) do(cmd accounts.Command) (accounts.Result, error) {
 	defer aside.Release() // where it was not applied
 	b := sequencer.OtherBatch(machine.OfAccounts(&cmd, a.secrets), a.wait)
 	b.Decided = func(int, *engine.Command, []engine.Event) { aside.Release() }
-	if err := a.gate.Submit(b); err != nil {
+	res, err := submit(a.gate, b)
+	if err != nil {
 		return accounts.Result{}, err
 	}
+	return res.Accounts, nil
+}
+
+// submit submits the command of another part than the market. The error is a refusal, or one of the loop.
+func submit(gate *sequencer.Gate, b *sequencer.Batch) (*machine.Result, error) {
+	if err := gate.Submit(b); err != nil {
+		return nil, err
+	}
 	res := b.Result.(*machine.Result)
-	return res.Accounts, res.Refused
+	return res, res.Refused
 }
 
 // UnlimitedAccount returns the unlimited, fee-free account with this nickname and creates it if it does not
@@ -70,11 +75,7 @@ func (x *Running) UnlimitedAccount(nickname string) (engine.AccountID, error) {
 
 // newKey creates a key of a user that trades and makes further keys.
 func (x *Running) newKey(user uint32, name string) (accounts.Result, error) {
-	random := x.o.Machine.Random
-	if random == nil {
-		random = rand.Reader
-	}
-	key, err := auth.Draw(random, auth.KeyRequest{Name: name, CanTrade: true, CanManageKeys: true})
+	key, err := auth.Draw(x.o.Machine.Random, auth.KeyRequest{Name: name, CanTrade: true, CanManageKeys: true})
 	if err != nil {
 		return accounts.Result{}, err
 	}

@@ -73,7 +73,7 @@ func (a *agentSide) Views() (*launchpad.View, *hive.View) {
 
 // DoLaunchpad carries out a command of the launchpad. A recorded refusal (an injected fault) is the error.
 func (a *agentSide) DoLaunchpad(cmd launchpad.Command) (res launchpad.Result, err error) {
-	done, err := a.do(machine.OfLaunchpad(cmd))
+	done, err := submit(a.gate, sequencer.OtherBatch(machine.OfLaunchpad(cmd), a.wait))
 	if err != nil {
 		return res, err
 	}
@@ -85,20 +85,11 @@ func (a *agentSide) DoLaunchpad(cmd launchpad.Command) (res launchpad.Result, er
 
 // DoHive carries out a command of the hive.
 func (a *agentSide) DoHive(cmd hive.Command) (res hive.Result, err error) {
-	done, err := a.do(machine.OfHive(cmd))
+	done, err := submit(a.gate, sequencer.OtherBatch(machine.OfHive(cmd), a.wait))
 	if err != nil {
 		return res, err
 	}
 	return done.Hive, nil
-}
-
-func (a *agentSide) do(rec *engine.OtherRecord) (*machine.Result, error) {
-	b := sequencer.OtherBatch(rec, a.wait)
-	if err := a.gate.Submit(b); err != nil {
-		return nil, err
-	}
-	res := b.Result.(*machine.Result)
-	return res, res.Refused
 }
 
 // begin begins launchpad and hive in a new exchange, where their genesis is the time of the first record, and carries

@@ -57,7 +57,7 @@ func (f *front) logStats() (out []admin.LogStat) {
 	}
 	log := x.journal.log
 	s := admin.LogStat{
-		Log: "engine", Bytes: log.BytesWritten(), Last: log.LastSeq(), Durable: log.DurableSeq(),
+		Log: datadir.LogName, Bytes: log.BytesWritten(), Last: log.LastSeq(), Durable: log.DurableSeq(),
 		Figures: wal.FiguresOf(log), Replay: log.BytesSince(wal.NewestSnapshot(log)),
 	}
 	s.SnapshotFailures = x.snapshots.failed.Load() // also those that fail before anything is written
@@ -106,7 +106,7 @@ func (x *Running) backupOf(c *wal.Copy) (*backup.Reader, error) {
 		files = append(files, backup.Bytes("CLOCK", clock))
 	}
 	for _, f := range list {
-		files = append(files, backup.File{Name: path.Join("engine", f.Name), Size: f.Size, Open: f.Open})
+		files = append(files, backup.File{Name: path.Join(datadir.LogName, f.Name), Size: f.Size, Open: f.Open})
 	}
 	return backup.NewReader(files)
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -76,7 +77,7 @@ type Machine struct {
 	FS     vfs.FS      // of the data directory
 	Clock  clock.Clock // the process clock, unless it is virtual, and all measurements
 	Boot   string      // identifies the time since the machine was switched on
-	Random io.Reader   // makes epochs
+	Random io.Reader   // makes epochs and keys
 	// Driver steps every component: no goroutine is started, and no connection is served. The caller
 	// calls the handlers. It excludes Sim.
 	Driver step.Driver
@@ -214,6 +215,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Machine.FS == nil {
 		o.Machine.FS = vfs.OS{}
+	}
+	if o.Machine.Random == nil {
+		o.Machine.Random = rand.Reader
 	}
 	if o.Machine.Clock == nil {
 		o.Machine.Clock = clock.NewSteady(nil)

@@ -11,6 +11,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/datadir"
 	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/wal"
@@ -182,7 +183,7 @@ func (r *restored) refuseEarlier(knownNs int64) {
 }
 
 func (r *restored) openJournal() (err error) {
-	dir := EngineLog(r.data.Sub("engine"))
+	dir := EngineLog(r.data.Sub(datadir.LogName))
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
 	if dir.Options, err = r.logOptions(dir.Options); err != nil {
 		return err
