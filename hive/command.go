@@ -82,7 +82,8 @@ const noProposal = "prop-0"
 
 // kinds holds how commands are encoded, by the number that stands before their members. Numbers never change.
 var kinds = wire.Kinds[Command]{
-	wire.KindOf[Command]((*Begin).code), wire.KindOf[Command]((*Act).code), wire.KindOf[Command]((*Propose).code), wire.KindOf[Command]((*CastVote).code),
+	wire.KindOf[Command]((*Begin).code), wire.KindOf[Command]((*Act).code),
+	wire.KindOf[Command]((*Propose).code), wire.KindOf[Command]((*CastVote).code),
 }
 
 // AppendCommand appends the encoding of a command for the journal.

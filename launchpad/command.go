@@ -165,8 +165,10 @@ const maxText = MaxMetadata
 
 // kinds holds how commands are encoded, by the number that stands before their members. Numbers never change.
 var kinds = wire.Kinds[Command]{
-	wire.KindOf[Command]((*Begin).code), wire.KindOf[Command]((*Spawn).code), wire.KindOf[Command]((*Deposit).code), wire.KindOf[Command]((*Withdraw).code),
-	wire.KindOf[Command]((*Transfer).code), wire.KindOf[Command]((*AddLiquidity).code), wire.KindOf[Command]((*Swap).code), wire.KindOf[Command]((*BuyBoost).code),
+	wire.KindOf[Command]((*Begin).code), wire.KindOf[Command]((*Spawn).code),
+	wire.KindOf[Command]((*Deposit).code), wire.KindOf[Command]((*Withdraw).code),
+	wire.KindOf[Command]((*Transfer).code), wire.KindOf[Command]((*AddLiquidity).code),
+	wire.KindOf[Command]((*Swap).code), wire.KindOf[Command]((*BuyBoost).code),
 	wire.KindOf[Command]((*InjectFault).code),
 }
 
