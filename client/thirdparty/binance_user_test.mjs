@@ -7,7 +7,7 @@ import nodeBinance from 'binance-api-node';
 import { Spot, WebsocketAPI, WebsocketStream } from '@binance/connector';
 import { WebsocketAPIClient, WebsocketClient } from 'binance';
 import { makeTickHive } from '../js/ccxt.mjs';
-import { at, binance, id, symbol } from './common.mjs';
+import { at, binance, id, pending, showsOrder, symbol, within } from './common.mjs';
 import { checkBalance, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades } from './check.mjs';
 
 const clean = (found) => assert.deepEqual(found, []);
@@ -17,7 +17,7 @@ const own = new (makeTickHive(ccxt))({ hostname: new URL(at.public).host, apiKey
 const quiet = Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'log'].map((name) => [name, () => {}]));
 after(() => Promise.all([x.close(), own.close()]));
 
-// heard collects what a client calls back with; wait returns the first that fits, or fails after 30 seconds.
+// heard collects what a client calls back with; wait returns the first that fits.
 function heard() {
   const all = [], waiting = [];
   const push = (e) => {
@@ -25,11 +25,9 @@ function heard() {
     for (const w of waiting.splice(0)) w();
   };
   const wait = async (fits) => {
-    const limit = Date.now() + 30000;
     for (let from = 0; ; ) {
       for (; from < all.length; from++) if (fits(all[from])) return all[from];
-      assert.ok(Date.now() < limit, `nothing fits among ${JSON.stringify(all).slice(0, 2000)}`);
-      await new Promise((go) => { waiting.push(go); setTimeout(go, 1000); });
+      await within(`${fits}; nothing fits among ${JSON.stringify(all).slice(0, 2000)}`, new Promise((go) => waiting.push(go)));
     }
   };
   return { all, push, wait };
@@ -61,12 +59,17 @@ test('ccxt pro: market streams', async () => {
 
 test('ccxt pro: orders, trades and balances', async () => {
   const orders = heard(), trades = heard(), balances = heard();
-  const follow = async (call, h) => {
-    for (;;) for (const row of [await call()].flat()) h.push({ ...row });
+  const follow = async (h, hash, call) => {
+    const first = await pending(x, hash, call);
+    const rows = async () => {
+      for (let { next } = first; ; next = call()) for (const row of [await next].flat()) h.push({ ...row });
+    };
+    rows().catch(h.push); // it ends with x
   };
-  const follows = [follow(() => x.watchOrders(symbol), orders), follow(() => x.watchMyTrades(symbol), trades), follow(() => x.watchBalance(), balances)];
-  for (const p of follows) p.catch(orders.push); // they end with x
-  await new Promise((go) => setTimeout(go, 1500)); // ccxt subscribes behind the call
+  await Promise.all([
+    follow(orders, `orders:${symbol}`, () => x.watchOrders(symbol)), follow(trades, `myTrades:${symbol}`, () => x.watchMyTrades(symbol)),
+    follow(balances, 'spot:balance', () => x.watchBalance()),
+  ]);
   const clientOrderId = `pro-${Date.now()}`;
   const o = await x.createOrder(symbol, 'market', 'buy', 0.01, undefined, { clientOrderId });
   const row = await orders.wait((r) => r.id === o.id && r.status === 'closed');
@@ -89,30 +92,23 @@ test('ccxt pro: watchOrders goes on over a broken line, and fetchOrder has what 
   await y.loadMarkets();
   await y.loadHttpProxyAgent();
   const price = Number(y.priceToPrecision(symbol, (await y.fetchTicker(symbol)).bid / 2));
-  const seen = async (id, watched = y.watchOrders(symbol)) => {
-    for (; ; watched = y.watchOrders(symbol)) {
-      const row = (await watched).find((o) => o.id === id);
-      if (row) return row;
-    }
-  };
-  const subscribed = () => new Promise((go) => setTimeout(go, 1500)); // ccxt subscribes behind the call
-  const watched = y.watchOrders(symbol);
-  await subscribed();
+  const watched = () => pending(y, `orders:${symbol}`, () => y.watchOrders(symbol));
+  const first = await watched();
   const kept = await own.createOrder(symbol, 'limit', 'buy', 0.01, price);
-  assert.equal((await seen(kept.id, watched)).status, 'open');
-  const lost = y.watchOrders(symbol);
+  assert.equal((await showsOrder(y, symbol, kept.id, first.next)).status, 'open');
+  const lost = await watched();
   for (const c of Object.values(y.clients)) c.connection.terminate();
-  await assert.rejects(lost, ccxt.NetworkError);
+  await assert.rejects(within('the end of a broken line', lost.next), ccxt.NetworkError);
   await own.cancelOrder(kept.id, symbol);
-  const again = y.watchOrders(symbol);
-  await subscribed();
+  const again = await watched();
   const next = await own.createOrder(symbol, 'limit', 'buy', 0.02, price);
-  const row = await seen(next.id, again);
+  const row = await showsOrder(y, symbol, next.id, again.next);
   assert.deepEqual([row.status, row.amount, row.price], ['open', 0.02, price]);
   const [missed, native] = [await y.fetchOrder(kept.id, symbol), await own.fetchOrder(kept.id, symbol)];
   assert.deepEqual([missed.status, missed.filled, missed.remaining], ['canceled', native.filled, native.remaining]);
+  const last = await watched();
   await own.cancelOrder(next.id, symbol);
-  assert.equal((await seen(next.id)).status, 'canceled');
+  assert.equal((await showsOrder(y, symbol, next.id, last.next)).status, 'canceled');
   await y.close();
 });
 
@@ -135,8 +131,7 @@ test('binance-api-node: market streams and user data', async () => {
     c.ws.candles(id, '1m', h.candles.push), c.ws.ticker(id, h.ticker.push), c.ws.allMiniTickers(h.mini.push),
   ];
   const user = heard();
-  const end = await c.ws.user(user.push);
-  await new Promise((go) => setTimeout(go, 500));
+  const end = await c.ws.user(user.push); // it waits for the answer to the subscription
   const o = await c.order({ symbol: id, side: 'BUY', type: 'MARKET', quantity: '0.01' });
   const done = await user.wait((e) => e.eventType === 'executionReport' && e.orderId === o.orderId && e.orderStatus === 'FILLED');
   const native = await own.fetchOrder(String(o.orderId));

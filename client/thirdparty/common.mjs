@@ -17,5 +17,43 @@ export function binance(options = {}) {
   return x;
 }
 
+// within ends a wait that hangs: it fails after three minutes with what was waited for.
+export const limit = 180000;
+export async function within(what, promise) {
+  let timer;
+  const late = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`waited ${limit / 1000} s for ${what}`)), limit);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// pending calls a watch method of ccxt and returns { next } with its promise as soon as ccxt waits for messages of
+// hash. ccxt does so after it has subscribed, so every later message ends the wait. An error of the call is thrown.
+export async function pending(x, hash, call) {
+  const waits = new Promise((go) => {
+    const watch = x.watch.bind(x);
+    x.watch = (url, of, ...rest) => {
+      const message = watch(url, of, ...rest);
+      if (of === hash) go();
+      return message;
+    };
+  });
+  const next = call();
+  await within(`ccxt to wait for ${hash}`, Promise.race([waits, next]));
+  return { next };
+}
+
+// showsOrder returns the first row of an order that next, a promise of watchOrders, or a later call has.
+export async function showsOrder(x, symbol, orderId, next) {
+  for (; ; next = x.watchOrders(symbol)) {
+    const row = (await within(`a message of order ${orderId}`, next)).find((o) => o.id === orderId);
+    if (row) return row;
+  }
+}
+
 // native reads the exchange's own API.
 export const native = async (path) => (await fetch(at.public + path)).json();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import ccxt from 'ccxt';
 import { makeTickHive } from '../js/ccxt.mjs';
+import { pending, showsOrder, within } from './common.mjs';
 import {
   checkBalance, checkCurrency, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades,
 } from './check.mjs';
@@ -197,45 +198,59 @@ test('a wrong book is mended, and a broken line resumes', async () => {
   trades.forEach((t, i) => assert.ok(!i || Number(t.id) === Number(trades[i - 1].id) + 1, `trade ${t.id} follows ${trades[i - 1]?.id}`));
 });
 
+// snapshot returns when handle, a method of x, has got the snapshot of its channel: x is subscribed then.
+function snapshot(handle) {
+  return within(`${handle} to get a snapshot`, new Promise((go) => {
+    const method = x[handle].bind(x);
+    x[handle] = (client, m) => {
+      method(client, m);
+      if (m.type === 'snapshot') go();
+    };
+  }));
+}
+
 test('private streams', async () => {
   const price = await far();
   const first = await x.watchBalance();
   clean(checkBalance(first));
+  const orders = snapshot('handleOrders');
   const watched = x.watchOrders(symbol);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await orders;
   const order = await x.createOrder(symbol, 'limit', 'buy', 0.01, price);
-  const [seen] = await watched;
+  const [seen] = await within('the new order', watched);
   clean(checkOrder(seen, symbol));
   assert.deepEqual([seen.id, seen.status], [order.id, 'open']);
   const held = await x.watchBalance();
   clean(checkBalance(held));
   assert.ok(held.USDT.used > first.USDT.used);
+  const none = snapshot('handleFills');
   const fills = x.watchMyTrades(symbol);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await none;
   const bought = await x.createOrder(symbol, 'market', 'buy', 0.01);
-  const trades = await fills;
+  const trades = await within('the first fill', fills);
+  while (trades.length < bought.trades.length) trades.push(...await within('every fill', x.watchMyTrades(symbol)));
   clean(checkTrades(trades, symbol, true));
   assert.equal(trades[0].order, bought.id);
   await x.cancelOrder(order.id);
-  for (let status; status !== 'canceled';) status = (await x.watchOrders(symbol)).find((o) => o.id === order.id)?.status;
+  let row;
+  do row = await showsOrder(x, symbol, order.id, x.watchOrders(symbol)); while (row.status !== 'canceled');
 });
 
 test('private streams miss nothing over a broken line', async () => {
   const url = x.implodeHostname(x.urls.api.ws), price = await far(), other = make();
-  const watched = x.watchOrders(symbol), fills = x.watchMyTrades(symbol).catch((e) => e);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const watched = await pending(x, 'orders', () => x.watchOrders(symbol));
+  const fills = await pending(x, 'fills', () => x.watchMyTrades(symbol).catch((e) => e));
   const orders = [await other.createOrder(symbol, 'limit', 'buy', 0.01, price), await other.createOrder(symbol, 'limit', 'buy', 0.01, price - 1)];
-  const first = await watched;
-  if (!first.some((o) => o.id === orders[1].id)) await x.watchOrders(symbol);
-  const waits = x.watchOrders(symbol);
+  await showsOrder(x, symbol, orders[1].id, watched.next);
+  const waits = await pending(x, 'orders', () => x.watchOrders(symbol));
   x.clients[url].connection.terminate();
-  await assert.rejects(waits, ccxt.NetworkError);
-  assert.ok(await fills instanceof ccxt.NetworkError);
+  await assert.rejects(within('the end of a broken line', waits.next), ccxt.NetworkError);
+  assert.ok(await within('the end of a broken line', fills.next) instanceof ccxt.NetworkError);
   await other.cancelOrder(orders[0].id, symbol);
   const bought = await other.createOrder(symbol, 'market', 'buy', 0.01);
   const latest = new Map();
   while (latest.get(orders[0].id)?.status !== 'canceled' || latest.get(orders[1].id)?.status !== 'open') {
-    for (const o of await x.watchOrders(symbol)) {
+    for (const o of await within('what the broken line has missed', x.watchOrders(symbol))) {
       clean(checkOrder(o, symbol));
       latest.set(o.id, o);
     }
@@ -245,12 +260,12 @@ test('private streams miss nothing over a broken line', async () => {
     assert.deepEqual([seen.status, seen.filled, seen.remaining], [status, filled, remaining]);
   }
   const trades = [];
-  while (trades.length < bought.trades.length) trades.push(...await x.watchMyTrades(symbol));
+  while (trades.length < bought.trades.length) trades.push(...await within('the missed fills', x.watchMyTrades(symbol)));
   clean(checkTrades(trades, symbol, true));
   assert.deepEqual(trades.map((t) => t.id), bought.trades.map((t) => t.id));
   const again = await other.createOrder(symbol, 'market', 'buy', 0.01);
   const later = [];
-  while (later.length < again.trades.length) later.push(...await x.watchMyTrades(symbol));
+  while (later.length < again.trades.length) later.push(...await within('the later fills', x.watchMyTrades(symbol)));
   assert.deepEqual(later.map((t) => t.id), again.trades.map((t) => t.id)); // each once
   await other.cancelAllOrders();
   await other.close();
