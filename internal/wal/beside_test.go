@@ -70,6 +70,50 @@ func TestASyncCoversNothingThatComesBehindItsList(t *testing.T) {
 	must(t, l.Close())
 }
 
+// A sync that is called while another one is in flight syncs what was written since that one began. The end of the
+// other one is not its own.
+func TestASyncBesideAnotherOneIsASyncOfItsOwn(t *testing.T) {
+	fsys := vfstest.NewMem()
+	l := mustOpen(t, fsys, small())
+	appendN(t, l, 1)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	fsys.After(func(op vfstest.Op) { // the file has record 1, and the call has not returned
+		if op.Kind == vfstest.OpSync {
+			once.Do(func() {
+				close(began)
+				<-goOn
+			})
+		}
+	})
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- l.Sync() }()
+	<-began
+	appendN(t, l, 1)
+	go func() { second <- l.Sync() }()
+	for len(second) == 0 && !waitsForLock("wal.(*Log).Sync(") {
+		runtime.Gosched()
+	}
+	if len(second) > 0 {
+		t.Error("the second Sync has returned before the first one: no sync has covered record 2")
+	}
+	close(goOn)
+	must(t, <-first)
+	must(t, <-second)
+	if got := l.DurableSeq(); got != 2 {
+		t.Errorf("the second Sync has returned: durable up to record %d, want 2", got)
+	}
+	for seed := range uint64(32) {
+		seqs, _, _, err := readAll(fsys.Crash(seed), small())
+		must(t, err)
+		if len(seqs) != 2 {
+			t.Fatalf("a power cut behind the second Sync leaves %d records, want 2: the file was not synced again",
+				len(seqs))
+		}
+	}
+	must(t, l.Close())
+}
+
 // waitsForLock reports whether a goroutine with the function on its stack waits for a lock.
 func waitsForLock(function string) bool {
 	stacks := make([]byte, 1<<20)
