@@ -24,6 +24,18 @@ func (x *Running) OwnHash() (h machine.StateHash, err error) {
 	return h, err
 }
 
+// Position returns the position of the last record that the loop has applied.
+func (x *Running) Position() (pos uint64, err error) {
+	err = x.loop.Query(func() { pos = x.loop.Position() })
+	return pos, err
+}
+
+// Position returns the position of the last record that the replica has executed.
+func (y *Following) Position() uint64 { return y.position.Load() }
+
+// Options returns the options of the replica.
+func (y *Following) Options() *Options { return &y.o }
+
 // DoAccounts carries out a command of the accounts, as the handlers do.
 func (x *Running) DoAccounts(cmd accounts.Command) (accounts.Result, error) {
 	return x.accounts.do(cmd)

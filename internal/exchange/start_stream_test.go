@@ -1,0 +1,267 @@
+package exchange_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
+)
+
+// heldTurns is how often a message that is held back lets other goroutines run: a start that does not wait for it ends
+// meanwhile. heldLooks is how often a standby looks meanwhile whether the writer is silent.
+const (
+	heldTurns = 1 << 16
+	heldLooks = 64
+)
+
+// slowLog is a log that holds messages back until the start has ended, or has had its chance.
+type slowLog struct {
+	jet.Log
+	sends    bool          // holds back records that the node sends
+	receives atomic.Uint64 // holds back messages from this one on; 0: none
+	stands   bool          // the node takes over
+	ended    atomic.Bool   // the start has
+	held     atomic.Int64  // messages that were held back
+	looks    atomic.Int64
+}
+
+func (l *slowLog) hold() {
+	l.held.Add(1)
+	for n := 0; !l.ended.Load(); n++ {
+		if l.stands && l.looks.Load() >= heldLooks || !l.stands && n == heldTurns {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// Publish implements jet.Log.
+func (l *slowLog) Publish(number, expect uint64, data []byte) error {
+	if m, err := stream.Decode(data); err == nil && l.sends && m.Kind == stream.Records {
+		l.hold()
+	}
+	return l.Log.Publish(number, expect, data)
+}
+
+// Last implements jet.Log.
+func (l *slowLog) Last(ctx context.Context) (uint64, error) {
+	l.looks.Add(1)
+	return l.Log.Last(ctx)
+}
+
+// Follow implements jet.Log.
+func (l *slowLog) Follow(ctx context.Context, from uint64, deliver func(uint64, []byte) error) error {
+	return l.Log.Follow(ctx, from, func(seq uint64, data []byte) error {
+		if from := l.receives.Load(); from > 0 && seq >= from {
+			l.hold()
+		}
+		return deliver(seq, data)
+	})
+}
+
+// streams makes an exchange send its records to a log.
+func streams(o *exchange.Options, log jet.Log) {
+	o.Stream = exchange.StreamOptions{
+		Sim: exchange.SimOff, Quorum: true,
+		Open: func(context.Context, string) (jet.Log, func(), error) { return log, func() {}, nil },
+	}
+}
+
+// realTime returns the options of an exchange on the machine's clock.
+func realTime(dir string) exchange.Options {
+	o := exchangetest.Options(dir)
+	o.Clock, o.Journal.KeepAll = exchange.ClockOptions{}, true
+	return o
+}
+
+// fill places orders and adds users, and returns the position of the last record.
+func fill(t *testing.T, x *exchangetest.Rig) (pos uint64) {
+	t.Helper()
+	for range 20 {
+		x.Limit("BTC_USDT", "buy", "1", "1")
+		x.Call("POST", "/users", "{}")
+	}
+	pos, err := x.Position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pos
+}
+
+// A writer with quorum shows what its directory has, and admits clients when the stream has it too: a standby that
+// takes over would take back what a client saw before.
+func TestAWriterAdmitsNoClientBeforeTheStreamHasEverything(t *testing.T) {
+	o := realTime(t.TempDir())
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	want := fill(t, x)
+	x.Stop()
+	mem := jettest.NewMem()
+	log := &slowLog{Log: mem.Connect(), sends: true}
+	streams(&o, log)
+	launch := exchangetest.Open(t, o).Opened.Launch()
+	t.Cleanup(func() { launch.Stop(context.Background()) })
+	_, err := launch.Running()
+	at, _, readErr := node.ReadStream(t.Context(), mem.Connect())
+	log.ended.Store(true)
+	if err != nil || readErr != nil {
+		t.Fatal(err, readErr)
+	}
+	if log.held.Load() == 0 {
+		t.Fatal("the start has sent no record")
+	}
+	if at.Pos < want {
+		t.Errorf("the start has ended, and clients are admitted, when the stream has the records up to %d; want %d",
+			at.Pos, want)
+	}
+}
+
+// A writer whose directory lacks records that the stream has does not start: its clients would miss what others were
+// told.
+func TestAWriterBehindItsStreamAdmitsNoClient(t *testing.T) {
+	mem := jettest.NewMem()
+	o := realTime(t.TempDir())
+	streams(&o, mem.Connect())
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	had := fill(t, x)
+	older := x.Kill()
+	want := fill(t, x)
+	x.Stop()
+	o.Dir = older
+	streams(&o, mem.Connect())
+	again := exchangetest.Open(t, o)
+	launch := again.Opened.Launch()
+	t.Cleanup(func() { launch.Stop(context.Background()) })
+	_, err := launch.Running()
+	if err == nil {
+		t.Fatalf("a directory with the records up to %d starts as the writer of a stream that has %d; want a refusal",
+			had, want)
+	}
+	for _, part := range []string{fmt.Sprint("it has record ", want), fmt.Sprint("ends at ", had)} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("refused without %q: %v", part, err)
+		}
+	}
+	if again.Opened.Ready() {
+		t.Error("clients are admitted")
+	}
+}
+
+// A replica admits clients when it has executed everything that the stream had at its start.
+func TestAReplicaAdmitsNoClientBeforeItHasTheStream(t *testing.T) {
+	mem := jettest.NewMem()
+	o := realTime(t.TempDir())
+	streams(&o, mem.Connect())
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	want := fill(t, x)
+	x.Stop()
+	log := &slowLog{Log: mem.Connect()}
+	last, err := log.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.receives.Store(last)
+	y := follower(t, log, nil)
+	got := y.Position()
+	log.ended.Store(true)
+	if log.held.Load() == 0 {
+		t.Error("the replica has not read the last message")
+	}
+	if got != want {
+		t.Errorf("the start has ended, and clients are admitted, when the replica has the records up to %d; "+
+			"want %d, which the stream had", got, want)
+	}
+	y.Stop(t.Context())
+}
+
+// A standby takes over behind everything that the stream has, however late it receives it, and admits clients with it.
+func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
+	mem := jettest.NewMem()
+	o := realTime(t.TempDir())
+	streams(&o, mem.Connect())
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	fill(t, x)
+	log := &slowLog{Log: mem.Connect(), stands: true}
+	genesis, err := node.ReadGenesis(t.Context(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c, err := node.OpenCopy(dir, node.CopyOptions{Log: exchange.EngineLogOptions(), Genesis: genesis})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := follower(t, log, c)
+	log.receives.Store(1) // from here on the standby receives nothing until it takes over
+	want := fill(t, x)
+	hash, err := x.OwnHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Stop()
+	log.looks.Store(0)
+	h, err := y.TakeOver(t.Context(), 16*time.Millisecond)
+	log.ended.Store(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := y.Position(); log.held.Load() == 0 || got != want {
+		t.Errorf("the standby has taken over with the records up to %d; want %d, which the stream has (%d were late)",
+			got, want, log.held.Load())
+	}
+	y.Stop(t.Context())
+	if err := h.Finish(y.Options()); err != nil {
+		t.Fatal(err)
+	}
+	n := realTime(dir)
+	streams(&n, log)
+	n.Stream.Handover = h
+	w := exchangetest.Start(t, n)
+	pos, err := w.Position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.OwnHash(); err != nil || pos != want || got.Hash != hash.Hash {
+		t.Errorf("clients are admitted at record %d with the state %s; want record %d, %s (%v)",
+			pos, got.Hash, want, hash.Hash, err)
+	}
+}
+
+// follower starts a node that follows a log, with a copy a standby.
+func follower(t *testing.T, log jet.Log, c *node.Copy) *exchange.Following {
+	t.Helper()
+	genesis, err := node.ReadGenesis(t.Context(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := realTime("")
+	o.Log, o.Stream = slog.New(slog.DiscardHandler), exchange.StreamOptions{Sim: exchange.SimOff, Quorum: c != nil}
+	o.Follow = &exchange.FollowOptions{Log: log, Genesis: genesis, MaxLag: time.Hour, Copy: c, Stands: c != nil}
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovered, err := opened.Recover(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := recovered.Follow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
