@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tickhive/accounts"
+	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/machine"
 )
@@ -69,6 +70,19 @@ func (o *Opened) Abandon() error {
 
 // DemoUsers is the number of users of the demo market.
 const DemoUsers = demoUsers
+
+// DueBehindBackfill carries out the part of Start that fills the market, writes a record as its loop does, and reports
+// whether the running market would take a snapshot at once.
+func (r *Recovered) DueBehindBackfill(ctx context.Context) (due bool, err error) {
+	if err := r.backfill(ctx); err != nil {
+		return false, err
+	}
+	if _, err := r.journal.writer.Append([]*engine.Command{{Kind: engine.CancelAll, TimeNs: r.lastNs}}); err != nil {
+		return false, err
+	}
+	x := &Running{restored: r.restored, loop: r.newLoop(r.clock, r.o.shows(), nil)}
+	return x.newSnapshots().keeper.Due(), nil
+}
 
 // Backfill carries out the part of Start that fills the market.
 func (r *Recovered) Backfill(ctx context.Context) error { return r.backfill(ctx) }

@@ -44,8 +44,9 @@ type journal struct {
 	log    *wal.Log
 	writer *sequencer.WALJournal
 
-	covered uint64        // position of the snapshot that the next loop begins behind, 0 for none
-	skips   machine.Skips // records that the recovery did not apply
+	covered      uint64        // position of the snapshot that the next loop begins behind, 0 for none
+	coveredBytes int64         // of keeper.Options
+	skips        machine.Skips // records that the recovery did not apply
 }
 
 // reportFunc reports an incident that the recovery has found.
@@ -167,9 +168,11 @@ func (r *replay) finish() error {
 	return nil
 }
 
-// end sets damaged snapshots aside, so that they are not counted as retained ones.
+// end sets damaged snapshots aside, so that they are not counted as retained ones. When records are behind the
+// snapshot, all of its segment counts as behind it: no loop may run, whose first record would have that effect.
 func (r *replay) end() error {
 	r.covered = r.found.Meta.Seq
+	r.coveredBytes = r.log.BytesWritten() - r.log.BytesSince(r.covered)
 	return r.found.SetAside(r.dir.FS, r.dir.Dir)
 }
 
@@ -228,7 +231,7 @@ func (j *journal) lastSnapshot(market *machine.State, covered uint64) error {
 		return market.Write(w, nil)
 	})
 	if err == nil {
-		j.covered = market.Pos
+		j.covered, j.coveredBytes = market.Pos, j.log.BytesWritten()
 	}
 	return err
 }

@@ -167,3 +167,23 @@ func TestABackfillLeavesASnapshot(t *testing.T) {
 			next.Hash(), want)
 	}
 }
+
+// The snapshot of a backfill covers nearly all of its segment. A record that the loop writes at once makes no further
+// one due, for which the keeper would build a second market: only what is behind the snapshot counts.
+func TestNoSnapshotIsDueBehindABackfill(t *testing.T) {
+	o := simulated(t)
+	o.Sim.Backfill, o.Sim.Pairs[0].Weight, o.Journal.SnapshotBytes = 3*time.Hour, 100, 1<<20
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovered, err := opened.Recover(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recovered.Stop(t.Context())
+	if due, err := recovered.DueBehindBackfill(t.Context()); due || err != nil {
+		t.Errorf("a snapshot is due at the first record behind the backfill's: %t, %v; want none before %d bytes", due,
+			err, o.Journal.SnapshotBytes)
+	}
+}

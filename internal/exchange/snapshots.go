@@ -24,13 +24,19 @@ func (x *Running) keepSnapshots() {
 	if x.journal == nil {
 		return
 	}
+	x.snapshots = x.newSnapshots()
+	x.snapshots.run("snapshots", x.snapshots)
+}
+
+func (x *Running) newSnapshots() *snapshots {
 	s := &snapshots{background: newBackground(&x.o.Machine)}
 	s.keeper = keeper.New(keeper.Options{
 		Market: machine.Options{
 			Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips, Secrets: x.secrets,
 		},
 		Loop: x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
-		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
+		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock,
+		Covered: x.journal.covered, CoveredBytes: x.journal.coveredBytes,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Events: func() uint64 { return x.loop.Stats().Events.Load() },
 		Failed: func(err error) {
@@ -41,8 +47,7 @@ func (x *Running) keepSnapshots() {
 		},
 		Damaged: func(reason string) { x.incident("damage", "a damaged snapshot is passed over", reason) },
 	})
-	x.snapshots = s
-	s.run("snapshots", s)
+	return s
 }
 
 // Step continues the pending snapshot, or begins one that is due. After end was called it stops when no

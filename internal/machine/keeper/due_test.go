@@ -14,8 +14,10 @@ import (
 // watch replaces the keeper of a run by one with a clock of the test.
 func (x *run) watch(bytes int64, every time.Duration) *clock.Manual {
 	clk := clock.NewManual(1_767_225_600_000_000_000)
+	covered := x.keeper.Covered()
 	x.keeper = keeper.New(keeper.Options{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, Covered: x.keeper.Covered(),
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, Covered: covered,
+		CoveredBytes:  x.log.BytesWritten() - x.log.BytesSince(covered),
 		SnapshotBytes: bytes, SnapshotEvery: every, Clock: clk,
 	})
 	return clk

@@ -67,8 +67,10 @@ type Options struct {
 	// Clock measures SnapshotEvery. It is the machine's clock, whichever clock the market uses;
 	// nil: clock.Real.
 	Clock clock.Clock
-	// Covered is the position of the newest snapshot at the start, 0 for none.
-	Covered uint64
+	// Covered is the position of the newest snapshot at the start, 0 for none. CoveredBytes is what Log.BytesWritten
+	// returned when it was taken; less than 0: before Log was opened.
+	Covered      uint64
+	CoveredBytes int64
 	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
 	Events func() uint64
 	// Failed receives the error of each snapshot that Step does not take; nil: no receiver.
@@ -103,7 +105,7 @@ func New(o Options) *Keeper {
 	}
 	k := &Keeper{o: o, older: o.Covered}
 	k.covered.Store(o.Covered)
-	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
+	k.bytes.Store(o.CoveredBytes)
 	k.takenNs.Store(o.Clock.NowNs())
 	return k
 }
@@ -112,8 +114,7 @@ func New(o Options) *Keeper {
 func (k *Keeper) Covered() uint64 { return k.covered.Load() }
 
 // Due reports whether the log has grown enough since the newest snapshot, or enough time has passed. After a
-// start, it also counts log bytes from before that snapshot (at most one segment), and it measures time from
-// the start.
+// start, it also counts what CoveredBytes counts from before that snapshot, and it measures time from the start.
 func (k *Keeper) Due() bool {
 	commands := k.o.Log.LastSeq() - k.covered.Load()
 	switch {
