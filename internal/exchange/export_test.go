@@ -48,7 +48,7 @@ func (x *Running) SubmitAccounts(cmd accounts.Command, wait sequencer.Mark) erro
 }
 
 // Incidents returns the number of incidents on the status page.
-func (x *Running) Incidents() int { return len(x.data.Incidents()) }
+func (b *base) Incidents() int { return len(b.data.Incidents()) }
 
 // Users returns the number of users.
 func (r *Recovered) Users() int { return r.accounts.view.UserCount() }

@@ -266,6 +266,9 @@ func (y *Following) take(seq uint64, data []byte) error {
 	if m.Kind == stream.Term {
 		y.info, y.infoText = infoOf(m.Info), bytes.Clone(m.Info)
 		y.front.forward.Lead(y.info.writer(m.Term))
+		if err := y.replaceable(); err != nil && y.front.ready.Load() {
+			y.incident("stream", "the writer has started again, and this standby cannot take over from it", err.Error())
+		}
 	}
 	y.publish(m.SentNs, executed)
 	y.term.Store(y.reader.State().Term)

@@ -31,6 +31,7 @@ type slowLog struct {
 	sends    bool          // holds back records that the node sends
 	receives atomic.Uint64 // holds back messages from this one on; 0: none
 	stands   bool          // the node takes over
+	cut      atomic.Bool   // the log does not answer Last, as a server that cannot be reached
 	ended    atomic.Bool   // the start has
 	held     atomic.Int64  // messages that were held back
 	looks    atomic.Int64
@@ -57,6 +58,9 @@ func (l *slowLog) Publish(number, expect uint64, data []byte) error {
 // Last implements jet.Log.
 func (l *slowLog) Last(ctx context.Context) (uint64, error) {
 	l.looks.Add(1)
+	if l.cut.Load() {
+		return 0, jet.ErrUnavailable
+	}
 	return l.Log.Last(ctx)
 }
 
@@ -238,6 +242,68 @@ func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 	if got, err := w.OwnHash(); err != nil || pos != want || got.Hash != hash.Hash {
 		t.Errorf("clients are admitted at record %d with the state %s; want record %d, %s (%v)",
 			pos, got.Hash, want, hash.Hash, err)
+	}
+}
+
+// A writer may start again as one that the standby cannot replace. The standby reports it then, and when that writer is
+// silent it does not take over, and says why.
+func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(o *exchange.StreamOptions)
+		want   string
+	}{
+		{"local", func(o *exchange.StreamOptions) { o.Quorum = false }, "start the writer with --ack quorum"},
+		{"sim", func(o *exchange.StreamOptions) { o.Sim = "intensity 50, scenario none" }, "this node's is off"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mem := jettest.NewMem()
+			o := realTime(t.TempDir())
+			streams(&o, mem.Connect())
+			x := exchangetest.Start(t, o)
+			x.Pair("BTC_USDT")
+			log := &slowLog{Log: mem.Connect()}
+			genesis, err := node.ReadGenesis(t.Context(), log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := node.CopyOptions{Log: exchange.EngineLogOptions(), Genesis: genesis}
+			copied, err := node.OpenCopy(t.TempDir(), of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y := follower(t, log, copied)
+			y.Admit()
+			log.cut.Store(true) // until the other writer has come and gone
+			outcome := make(chan error, 1)
+			go func() {
+				h, err := y.TakeOver(t.Context(), 16*time.Millisecond)
+				if h != nil {
+					h.Held.End()
+				}
+				outcome <- err
+			}()
+			for log.looks.Load() < 4 {
+				runtime.Gosched()
+			}
+			x.Stop()
+			streams(&o, mem.Connect())
+			c.change(&o.Stream)
+			again := exchangetest.Start(t, o)
+			again.Limit("BTC_USDT", "buy", "1", "1")
+			again.Stop()
+			log.cut.Store(false)
+			if err := <-outcome; err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the standby ends with %v; want %q: it replaces a writer that it must not", err, c.want)
+			}
+			if n := y.Incidents(); n != 1 {
+				t.Errorf("%d incidents, want one of the writer's start", n)
+			}
+			y.Stop(t.Context())
+			if err := copied.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -98,6 +98,11 @@ func (y *Following) heard() (seq uint64, atNs int64) {
 func (y *Following) mayReplace() error {
 	y.mu.Lock()
 	defer y.mu.Unlock()
+	return y.replaceable()
+}
+
+// replaceable is mayReplace for a caller that holds the lock.
+func (y *Following) replaceable() error {
 	switch {
 	case y.o.Follow.Copy == nil:
 		return nil
@@ -109,12 +114,21 @@ func (y *Following) mayReplace() error {
 	return nil
 }
 
-func (y *Following) campaign(ctx context.Context) (*Handover, error) {
+// campaignsBehind returns the state behind which this node may campaign. The writer may have started again since
+// takeOver began to wait for its silence.
+func (y *Following) campaignsBehind() (at stream.State, err error) {
 	y.mu.Lock()
-	at, unsure := y.reader.State(), y.reader.Unsure()
-	y.mu.Unlock()
-	if unsure != nil {
-		return nil, fmt.Errorf("%w: %w", jet.ErrFenced, unsure)
+	defer y.mu.Unlock()
+	if unsure := y.reader.Unsure(); unsure != nil {
+		return at, fmt.Errorf("%w: %w", jet.ErrFenced, unsure)
+	}
+	return y.reader.State(), y.replaceable()
+}
+
+func (y *Following) campaign(ctx context.Context) (*Handover, error) {
+	at, err := y.campaignsBehind()
+	if err != nil {
+		return nil, err
 	}
 	info, err := y.termRecord()
 	if err != nil {
