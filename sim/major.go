@@ -13,8 +13,7 @@ const (
 	majorFarRate   = 60_000 // mean distance of quotes far from the touch, as a part of the reference price
 	majorRefill    = 32     // most quotes that one step places between the old and the new touch
 	majorNear      = 8      // quotes of a side that the makers keep near the touch
-	leanTimes      = 4      // the same distance in a lean book, relative to that in a deep one, or
-	leanRate       = 5_000  // as a part of the reference price
+	leanRate       = 5_000  // mean distance of quotes in a lean book, as a part of the reference price
 	majorTail      = 256    // quotes a side, far from the touch, that stay; most that one step cancels there
 	// impactMemory is the time constant, in steps, with which the impact of the takers decays.
 	impactMemory = 32
@@ -35,7 +34,7 @@ func (t *step) major() {
 	noise := int64(12) // mean number of steps between two noise traders
 	if t.night {
 		noise = 6 // fewer trades of other kinds at a wide spread
-		t.apart = t.half / nightMajor >> 8
+		t.apart = (t.half/nightMajor + 1<<7) >> 8
 		t.recede(bid-t.apart, bid+1+t.apart)
 	}
 	t.refill(engine.Buy, bid-t.apart, -1)
@@ -95,7 +94,7 @@ func (t *step) refill(side engine.Side, best, away int64) {
 	l := &a.ladders[side]
 	zone, near, least := 12*gap, majorNear, majorLevelsMin
 	if t.lean {
-		near, least, far = 0, levelsMin, max(leanTimes*far, a.Reference/leanRate)
+		near, least, far = 0, levelsMin, max(far, a.Reference/leanRate)
 	}
 	n := l.n - t.cleared[side.Opposite()]
 	old := best + away*zone // the best quote left
@@ -115,7 +114,7 @@ func (t *step) refill(side engine.Side, best, away int64) {
 		n++
 	}
 	wide := max(far, (old-best)*away/majorRefill)
-	for p := best + away*(zone+a.rng.below(2*wide)); (old-p)*away > 0; p += away * (1 + a.rng.below(2*wide)) {
+	for p := best + away*(zone+a.rng.below(2*wide)); (old-p)*away > 0; p += away * (1 + a.rng.below(2*wide-1)) {
 		t.lay(side, p, 1)
 		n++
 	}
@@ -125,7 +124,7 @@ func (t *step) refill(side engine.Side, best, away int64) {
 		worst = l.at(0).price
 	}
 	for ; n < least; n++ {
-		if worst += away * (1 + a.rng.below(2*far)); worst <= 0 {
+		if worst += away * (1 + a.rng.below(2*far-1)); worst <= 0 {
 			break
 		}
 		t.lay(side, worst, 2)
@@ -161,10 +160,10 @@ func (t *step) cancel(id engine.OrderID) {
 	t.dst = append(t.dst, engine.Command{Kind: engine.Cancel, Pair: t.a.id, Order: id})
 }
 
-// lay places a quote of a random size: on average, times x 6 typical trades.
+// lay places a quote of a random size: on average, times x 6 typical trades, and more on a coarse tick.
 func (t *step) lay(side engine.Side, price, times int64) {
 	if price > 0 {
-		t.place(side, engine.GTC, price, t.a.rng.heavy(6*times*t.a.typical))
+		t.place(side, engine.GTC, price, t.a.rng.heavy(6*times*t.a.layer))
 	}
 }
 

@@ -245,11 +245,11 @@ const FlagAgent uint8 = 1 << 7
 // command.
 func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	t := step{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
-	t.usual = max(1<<7, a.half(t.fair, t.mood))
-	t.half = t.usual
+	t.half = a.half(t.fair, t.mood)
+	t.usual = max(1<<7, t.half)
 	t.night = m.world.scenario.night(m.world.ns)
 	if t.night {
-		t.half = t.half*nightWide + a.grid<<7
+		t.half = t.usual*nightWide + a.grid<<7
 	}
 	t.bid, t.ask = m.touch(a.id, engine.Buy), m.touch(a.id, engine.Sell)
 	if a.Weight >= majorWeight {
@@ -293,7 +293,7 @@ type step struct {
 	dst   []engine.Command
 	fair  int64 // 2^-8 ticks
 	half  int64 // half of the makers' spread, 2^-8 ticks
-	usual int64 // half without a scenario
+	usual int64 // half without a scenario, at least half a tick
 	apart int64 // ticks by which the quotes of a major pair stay away from the fair price
 	mood  int64 // 2^-8
 	lean  bool  // the book of a major pair is lean
@@ -414,7 +414,7 @@ func (t *step) quote(side engine.Side, i, depth int64) {
 
 func (t *step) size(depth int64) int64 {
 	a := t.a
-	unit := a.typical * (4 + min(max(depth, 0), 60)/4)
+	unit := a.layer * (4 + min(max(depth, 0), 60)/4)
 	return unit/2 + a.rng.below(unit)
 }
 

@@ -25,23 +25,23 @@ func testPairs() []Pair {
 	return []Pair{
 		{"BTC_USDT", 6_500_000, 100},
 		{"ETH_USDT", 340_000, 70},
-		{"SOL_USDT", 150_000, 40},
+		{"SOL_USDT", 15_000, 40},
 		{"BNB_USDT", 58_000, 25},
-		{"XRP_USDT", 52_000, 25},
-		{"DOGE_USDT", 120_000, 18},
-		{"ADA_USDT", 45_000, 12},
+		{"XRP_USDT", 5_200, 25},
+		{"DOGE_USDT", 12_000, 18},
+		{"ADA_USDT", 4_500, 12},
 		{"LTC_USDT", 8_200, 8},
-		{"ETH_BTC", 52_300, 10},
-		{"SOL_BTC", 23_080, 3},
+		{"ETH_BTC", 5_230, 10},
+		{"SOL_BTC", 2_308, 3},
 		{"BTC_EUR", 6_000_000, 9},
 		{"ETH_EUR", 314_000, 5},
 	}
 }
 
 var testDigits = map[string][2]int{
-	"BTC_USDT": {2, 8}, "ETH_USDT": {2, 8}, "SOL_USDT": {3, 6}, "BNB_USDT": {2, 6}, "XRP_USDT": {5, 4},
-	"DOGE_USDT": {6, 2},
-	"ADA_USDT":  {5, 3}, "LTC_USDT": {2, 6}, "ETH_BTC": {6, 6}, "SOL_BTC": {7, 5}, "BTC_EUR": {2, 8}, "ETH_EUR": {2, 8},
+	"BTC_USDT": {2, 5}, "ETH_USDT": {2, 4}, "SOL_USDT": {2, 3}, "BNB_USDT": {2, 3}, "XRP_USDT": {4, 1},
+	"DOGE_USDT": {5, 0}, "ADA_USDT": {4, 1}, "LTC_USDT": {2, 3}, "ETH_BTC": {5, 3}, "SOL_BTC": {6, 2},
+	"BTC_EUR": {2, 5}, "ETH_EUR": {2, 4},
 }
 
 func instrument(code string) *engine.Instrument {

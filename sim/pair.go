@@ -47,6 +47,7 @@ type agents struct {
 
 	grid    int64 // ticks between two quotes
 	typical int64 // lots of a typical trade
+	layer   int64 // typical, or more where a coarse tick keeps quotes apart: lots from which their sizes are made
 	least   int64 // lots of the smallest order that the engine accepts
 	salt    uint64
 }
@@ -75,6 +76,11 @@ func (a *agents) measure(ins *engine.Instrument) {
 	}
 	a.least = max(1, int64(lots.Lo))
 	a.typical = max(a.least*typicalTimes*int64(a.Weight)/10, a.least*3/2)
+	fine := int64(priceUnits / gridRate) // ticks of a reference price whose quotes are at the intended distance
+	if a.Weight >= majorWeight {
+		fine = majorGapRate
+	}
+	a.layer = a.typical * max(16, 16*fine/a.Reference) / 16
 }
 
 // maxLots limits the smallest order, so that sizes computed from it cannot overflow int64.

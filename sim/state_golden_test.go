@@ -26,7 +26,7 @@ func TestStateBytesAreGolden(t *testing.T) {
 		state []byte
 		want  string
 	}{
-		{"after half an hour", state, "910084f19ddd463dd045fba5635a7927de0963bd16f720b106458fb62d6f8c20"},
+		{"after half an hour", state, "c618c683d36607589a48555f646d2bf601b03f0d0f11f39edb332df0e8e84952"},
 		{"at the start", fresh, "429ee88e3a76cd6714e4a76cdb3e8f51b69a4267e634368303dd97dffd83317c"},
 	} {
 		sum := sha256.Sum256(c.state)

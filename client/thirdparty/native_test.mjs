@@ -37,8 +37,8 @@ test('markets and currencies', async () => {
   for (const m of Object.values(x.markets)) clean(checkMarket(m, x.currencies));
   for (const c of Object.values(await x.fetchCurrencies())) clean(checkCurrency(c));
   const ada = x.market('ADA/USDT');
-  assert.deepEqual([x.priceToPrecision('ADA/USDT', 0.123456789), x.amountToPrecision(symbol, 0.1234567891)], ['0.12346', '0.12345678']);
-  assert.deepEqual([String(ada.precision.price), ada.taker, ada.active], ['0.00001', 0.001, true]);
+  assert.deepEqual([x.priceToPrecision('ADA/USDT', 0.123456789), x.amountToPrecision(symbol, 0.1234567891)], ['0.1235', '0.12345']);
+  assert.deepEqual([String(ada.precision.price), ada.taker, ada.active], ['0.0001', 0.001, true]);
   assert.equal((await x.fetchStatus()).status, 'ok');
   assert.ok(Math.abs((await x.fetchTime()) - Date.now()) < 60000);
 });

@@ -38,7 +38,7 @@ func TestGoClientTrades(t *testing.T) {
 	if o := order(c.OrderByClientID(ctx, "BTC_USDT", "go-1")); o.ID != id {
 		t.Errorf("%+v", o)
 	}
-	if o := order(c.ReplaceOrder(ctx, id, "", "0.01")); *o.InitialAmount != "0.01000000" || *o.Price != "20000.00" {
+	if o := order(c.ReplaceOrder(ctx, id, "", "0.01")); *o.InitialAmount != "0.01000" || *o.Price != "20000.00" {
 		t.Errorf("%+v", o)
 	}
 	var b client.Batch
