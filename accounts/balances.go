@@ -11,97 +11,99 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// balances moves money between the balances of users and keeps the sums of each currency.
+// balances moves money between the balances of users and keeps the sums of each currency. Amounts are whole units of
+// their currency, so nothing but a fee or a share is ever rounded.
 //
-// Owner: State's mu.
+// Owner: State's.
 //
-// Invariants: free + held + fees of a currency = its deposits - its withdrawals; a balance plus
-// its coming amounts stays within 10^20.
+// Invariant: free + held + fees of a currency = its deposits - its withdrawals.
 type balances struct {
-	currencies []string // append-only
+	currencies []accrual.Currency // append-only, but for the digits of a currency without a pair and a balance
 	currencyNo map[string]uint32
-	sums       []sums                // by currency number
-	coming     map[balanceKey]coming // amounts that open orders and reservations may still bring
+	sums       []sums // by currency number
+	pairs      []pair // by engine.PairID
 
 	report *Report  // receives what changes; nil: nothing is shown yet
 	dirty  []uint32 // currencies whose sums have changed and are not in the report
 }
 
-func newBalances() *balances {
-	return &balances{currencyNo: map[string]uint32{}, coming: map[balanceKey]coming{}}
-}
+func newBalances() *balances { return &balances{currencyNo: map[string]uint32{}} }
 
-// totals holds the sums of one currency over all accounts. Fees and withdrawals have no
-// limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
-// with them. Each event and command adds a few terms of at most 10^20 (2^127 in 10^-18) to
-// each sum, and fixed.I192 has room for 2^64 terms (docs/internals/bounds.md#accounts).
-type totals struct{ free, held, fees, deposited, withdrawn fixed.I192 }
+// totals holds the sums of one currency over all accounts, in units. What is free follows from them.
+type totals struct{ held, fees, deposited, withdrawn fixed.I128 }
+
+// free returns the sum of what is free.
+func (t *totals) free() fixed.I128 {
+	return t.deposited.SubWrap(t.withdrawn).SubWrap(t.held).SubWrap(t.fees)
+}
 
 // sums holds the sums of one currency.
 type sums struct {
 	totals
+	// debt is the sum of what the built-in account and unlimited ones are below zero.
+	debt  fixed.I128
+	used  bool // there is a pair or a balance: the digits are fixed
 	dirty bool // in balances.dirty
 }
 
-// row is one balance. free and held depend on commands and events alone. pending is the part
-// of free that reservations of this process use; it is never stored. Orders and deposits are
-// admitted only where the balance stays within 10^20. The row itself is wider (see
-// fixed.I192), so no event can overflow it.
+// pair holds what the ledger needs of a pair.
+type pair struct {
+	base, quote uint32 // currency numbers
+	in          *engine.Instrument
+}
+
+// spends returns the number of the currency that an order of a side spends.
+func (p *pair) spends(side engine.Side) uint32 {
+	if side == engine.Buy {
+		return p.quote
+	}
+	return p.base
+}
+
+// row is one balance, in units.
 type row struct {
-	currency            uint32
-	reported            uint32 // place of its last change in the report
-	free, held, pending fixed.I192
+	currency   uint32
+	reported   uint32 // place of its last change in the report
+	free, held fixed.I128
 }
 
-// available returns the amount that a new order or withdrawal may use at the edge. The clamp is harmless: callers
-// compare the result with at most 2 x 10^20.
-func (r *row) available() fixed.I128 { return r.free.Sub(r.pending).Clamp() }
-
-// total returns free + held.
-func (r *row) total() fixed.I192 { return r.free.Add(r.held) }
-
-// balanceKey names a balance.
-type balanceKey struct{ account, currency uint32 }
-
-// coming holds the amounts that a balance may still receive. Invariant: a balance plus its coming amounts stays
-// within 10^20. An order is accepted only if there is room for the most that it may bring. It reserves this
-// room until it ends, and the engine does not let it bring more. Therefore no fill can take a balance beyond
-// the limit, whatever prices do, not even the fill of a stop that is triggered long after it was placed.
-type coming struct {
-	open    fixed.I192 // from open orders; depends on commands and events alone
-	pending fixed.I192 // from orders on their way to the engine, and from deposits on their way to the log
+// debt returns what a balance is below zero.
+func debt(free fixed.I128) fixed.I128 {
+	if free.Sign() < 0 {
+		return free.Neg()
+	}
+	return fixed.I128{}
 }
 
-// sum returns open + pending.
-func (c coming) sum() fixed.I192 { return c.open.Add(c.pending) }
+// place returns the place of the user's balance of a currency, or of the one that is missing.
+func (u *user) place(currency uint32) (at int, known bool) {
+	low, high := 0, len(u.rows)
+	for low < high {
+		if middle := int(uint(low+high) / 2); u.rows[middle].currency < currency {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < len(u.rows) && u.rows[low].currency == currency
+}
 
 // row returns the user's balance of a currency and creates it at the first use. The pointer
 // is valid until the next call for the same user.
 func (u *user) row(currency uint32) *row {
-	i, ok := slices.BinarySearchFunc(u.rows, currency, func(r row, c uint32) int { return cmp.Compare(r.currency, c) })
-	if !ok {
-		u.rows = slices.Insert(u.rows, i, row{currency: currency})
+	at, known := u.place(currency)
+	if !known {
+		u.rows = slices.Insert(u.rows, at, row{currency: currency})
 	}
-	return &u.rows[i]
+	return &u.rows[at]
 }
 
-// find returns the user's balance of a currency, nil when there is none.
-func (u *user) find(currency uint32) *row {
-	i, ok := slices.BinarySearchFunc(u.rows, currency, func(r row, c uint32) int { return cmp.Compare(r.currency, c) })
-	if !ok {
-		return nil
+// free returns what is free of the user's balance of a currency.
+func (u *user) free(currency uint32) fixed.I128 {
+	if at, known := u.place(currency); known {
+		return u.rows[at].free
 	}
-	return &u.rows[i]
-}
-
-// find returns the user's balance of a currency code, zeros where there is none.
-func (b *balances) find(u *user, code string) row {
-	if n, known := b.currencyNo[code]; known {
-		if r := u.find(n); r != nil {
-			return *r
-		}
-	}
-	return row{}
+	return fixed.I128{}
 }
 
 // currency returns the number of a code and assigns one at the first use.
@@ -110,28 +112,30 @@ func (b *balances) currency(code string) uint32 {
 		return n
 	}
 	n := uint32(len(b.currencies))
-	b.currencies = append(b.currencies, code)
+	b.currencies = append(b.currencies, accrual.Currency{Code: code, Digits: engine.DefaultDigits})
 	b.currencyNo[code] = n
 	b.sums = append(b.sums, sums{})
-	b.total(n)
 	return n
 }
 
-// total returns the sums of a currency, which the caller changes.
-func (b *balances) total(currency uint32) *sums {
+// setDigits sets the digits of a currency, unless it has a pair or a balance.
+func (b *balances) setDigits(currency uint32, digits int) {
+	if b.sums[currency].used || b.currencies[currency].Digits == digits {
+		return
+	}
+	b.currencies = slices.Clone(b.currencies) // readers have the list
+	b.currencies[currency].Digits = digits
+}
+
+// use returns the sums of a currency that has a pair or a balance from now on. The caller changes them.
+func (b *balances) use(currency uint32) *sums {
 	t := &b.sums[currency]
+	t.used = true
 	if !t.dirty {
 		t.dirty = true
 		b.dirty = append(b.dirty, currency)
 	}
 	return t
-}
-
-// changed reports a balance. Who changes one calls changed behind the change.
-func (b *balances) changed(u *user, r *row) {
-	if b.report != nil {
-		b.report.balance(u.n, r)
-	}
 }
 
 // reportSums reports the sums that have changed. It is called where they add up: between commands.
@@ -140,96 +144,71 @@ func (b *balances) reportSums() {
 		b.sums[n].dirty = false
 		if b.report != nil {
 			b.report.sums = append(b.report.sums, sumChange{n, b.sums[n].totals})
-			b.report.codes = b.currencies // a new currency is among the sums
+			b.report.currencies = b.currencies // a new currency is among the sums
 		}
 	}
 	b.dirty = b.dirty[:0]
 }
 
-// credit adds amount, which may be negative, to free and to the total of the currency.
-func (b *balances) credit(u *user, currency uint32, amount fixed.I192) {
-	r, t := u.row(currency), b.total(currency)
-	r.free, t.free = r.free.Add(amount), t.free.Add(amount)
-	b.changed(u, r)
-}
-
-// hold moves amount from free to held (negative: back).
-func (b *balances) hold(u *user, currency uint32, amount fixed.I128) {
-	r, t := u.row(currency), b.total(currency)
-	r.free, r.held = r.free.Minus(amount), r.held.Plus(amount)
-	t.free, t.held = t.free.Minus(amount), t.held.Plus(amount)
-	b.changed(u, r)
-}
-
-// spendHeld subtracts amount from held.
-func (b *balances) spendHeld(u *user, currency uint32, amount fixed.I128) {
-	r, t := u.row(currency), b.total(currency)
-	r.held, t.held = r.held.Minus(amount), t.held.Minus(amount)
-	b.changed(u, r)
+// move changes a balance: what is free and what is held. The sum of what is free follows from deposits, withdrawals
+// and fees, which the caller changes by the same amounts.
+func (b *balances) move(u *user, currency uint32, free, held fixed.I128) {
+	r, t := u.row(currency), b.use(currency)
+	if u.profile.Unlimited {
+		t.debt = t.debt.AddWrap(debt(r.free.AddWrap(free))).SubWrap(debt(r.free))
+	}
+	r.free, r.held = r.free.AddWrap(free), r.held.AddWrap(held)
+	t.held = t.held.AddWrap(held)
+	if b.report != nil {
+		b.report.balance(u.n, r)
+	}
 }
 
 // deposit credits money that enters the exchange.
 func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
-	b.credit(u, currency, amount.Wide())
-	t := b.total(currency)
-	t.deposited = t.deposited.Plus(amount)
+	b.move(u, currency, amount, fixed.I128{})
+	t := b.use(currency)
+	t.deposited = t.deposited.AddWrap(amount)
 }
 
-// sumUp fills the totals from the balances.
-func (b *balances) sumUp(users []*user) {
-	for _, u := range users {
-		for i := range u.rows {
-			r := &u.rows[i]
-			t := b.total(r.currency)
-			t.free, t.held = t.free.Add(r.free), t.held.Add(r.held)
-		}
+// admit returns an amount from outside in units of its currency. It refuses one with more digits than the currency
+// has, and one with which all deposits of the currency would pass MaxUnits.
+func (b *balances) admit(cmd *Command) (fixed.I128, *refuse.Refusal) {
+	amount, reject := b.units(cmd)
+	if reject != nil {
+		return amount, reject
 	}
-}
-
-// expect changes the coming amounts of a balance.
-func (b *balances) expect(account, currency uint32, open, pending fixed.I128) {
-	k := balanceKey{account, currency}
-	c := b.coming[k]
-	c.open, c.pending = c.open.Plus(open), c.pending.Plus(pending)
-	if c == (coming{}) {
-		delete(b.coming, k)
-	} else {
-		b.coming[k] = c
-	}
-}
-
-// headroom returns the amount that a balance may still receive at the edge, beyond its coming amounts.
-func (b *balances) headroom(u *user, currency uint32) fixed.I128 {
-	return room(u, currency, b.coming[balanceKey{u.n, currency}].sum())
-}
-
-// room returns the amount that a balance may still receive beyond the amount that is coming.
-func room(u *user, currency uint32, coming fixed.I192) fixed.I128 {
-	if r := u.find(currency); r != nil {
-		coming = coming.Add(r.total())
-	}
-	return positive(MaxMoney.Wide().Sub(coming)).Clamp()
-}
-
-// admit refuses money from outside that does not fit: neither a balance nor the sum of all deposits of a currency may
-// exceed 10^20. At the edge, what is on its way counts, too.
-func (b *balances) admit(u *user, cmd *Command, edge bool) *refuse.Refusal {
-	need := cmd.Amount.Wide()
+	need := amount
 	if cmd.Kind == AddProfit { // the income and the uplines' shares together are at most twice the income
-		need = need.Add(need)
+		need = need.AddWrap(need)
 	}
-	fits := need.CmpTerm(MaxMoney) <= 0
-	if n, known := b.currencyNo[cmd.Currency]; known && fits {
-		c := b.coming[balanceKey{u.n, n}]
-		if !edge {
-			c.pending = fixed.I192{}
-		}
-		fits = b.sums[n].deposited.Add(need).CmpTerm(MaxMoney) <= 0 && need.CmpTerm(room(u, n, c.sum())) <= 0
+	deposited := fixed.I128{}
+	if n, known := b.currencyNo[cmd.Currency]; known {
+		deposited = b.sums[n].deposited
 	}
-	if !fits {
-		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
+	if need.Sign() < 0 || need.Cmp(MaxUnits.SubWrap(deposited)) > 0 {
+		return amount, invalid("amount", "All deposits of %s may be at most 10^%d together.", cmd.Currency,
+			maxUnitsPower-b.digits(cmd.Currency))
 	}
-	return nil
+	return amount, nil
+}
+
+// digits returns the digits of a currency.
+func (b *balances) digits(code string) int {
+	if n, known := b.currencyNo[code]; known {
+		return b.currencies[n].Digits
+	}
+	return engine.DefaultDigits
+}
+
+// units returns the amount of a command in units of its currency.
+func (b *balances) units(cmd *Command) (fixed.I128, *refuse.Refusal) {
+	digits := b.digits(cmd.Currency)
+	units, rest := cmd.Amount.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
+	if rest != 0 {
+		return fixed.I128{}, invalid("amount", "%s has %d digits; amount has more.", cmd.Currency, digits)
+	}
+	return units.ToI128(), nil
 }
 
 func (cmd *Command) checkAmount() *refuse.Refusal {
@@ -244,49 +223,57 @@ func (cmd *Command) checkAmount() *refuse.Refusal {
 
 func (s *State) deposit(_ int64, cmd *Command, res *Result) *refuse.Refusal {
 	u := s.dir.mustFind(cmd.User)
-	if reject := s.balances.admit(u, cmd, false); reject != nil {
+	amount, reject := s.balances.admit(cmd)
+	if reject != nil {
 		return reject
 	}
 	n := s.balances.currency(cmd.Currency)
-	s.balances.deposit(u, n, cmd.Amount)
+	s.balances.deposit(u, n, amount)
 	s.transferred(cmd, cmd.Amount)
 	res.Balance = s.balances.view(u, n)
 	return nil
 }
 
-// commission returns the commission of a withdrawal. It refuses a withdrawal that available does not cover.
-func (s *State) commission(u *user, cmd *Command, available fixed.I128) (fixed.I128, *refuse.Refusal) {
-	c := s.settings.withdrawal(cmd.Currency).of(cmd.Amount)
-	if c.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
-		return c, insufficient(cmd.Currency)
-	}
-	least := cmd.Amount.Add(c)
-	if u.profile.Unlimited {
-		least = least.Sub(MaxMoney) // may go below zero, not below -10^20
-	}
-	if available.Cmp(least) < 0 {
-		return c, insufficient(cmd.Currency)
-	}
-	return c, nil
-}
-
 // withdraw takes the money out of the balance and pays the referral share of the commission.
 func (s *State) withdraw(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 	u := s.dir.mustFind(cmd.User)
-	commission, reject := s.commission(u, cmd, s.balances.find(u, cmd.Currency).free.Clamp())
+	amount, reject := s.balances.units(cmd)
 	if reject != nil {
 		return reject
 	}
-	n, all := s.balances.currency(cmd.Currency), cmd.Amount.Add(commission).Neg()
-	s.balances.credit(u, n, all.Wide())
-	t := s.balances.total(n)
-	t.withdrawn, t.fees = t.withdrawn.Plus(cmd.Amount), t.fees.Plus(commission)
-	s.transferred(cmd, all)
+	digits := s.balances.digits(cmd.Currency)
+	commission := s.settings.withdrawal(cmd.Currency).of(amount, digits)
+	paid := accrual.Currency{Digits: digits}.Money(commission.Wide()).Clamp()
+	if paid.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.covers(u, cmd.Currency, amount, commission) {
+		return insufficient(cmd.Currency)
+	}
+	n, all := s.balances.currency(cmd.Currency), amount.Add(commission)
+	s.balances.move(u, n, all.Neg(), fixed.I128{})
+	t := s.balances.use(n)
+	t.withdrawn, t.fees = t.withdrawn.AddWrap(amount), t.fees.AddWrap(commission)
+	s.transferred(cmd, cmd.Amount.Add(paid).Neg())
 	s.referral.payUplines(u, payment{
 		typ: accrual.WithdrawalCommission, currency: n, of: commission, timeNs: nowNs,
 	}, nil)
-	res.Balance, res.Commission = s.balances.view(u, n), commission
+	res.Balance, res.Commission = s.balances.view(u, n), paid
 	return nil
+}
+
+// covers reports whether a balance covers a withdrawal with its commission. An unlimited account may go below zero as
+// long as the debt of the currency stays within MaxUnits.
+func (s *State) covers(u *user, code string, amount, commission fixed.I128) bool {
+	if amount.Cmp(MaxUnits) > 0 || commission.Cmp(MaxUnits.Sub(amount)) > 0 {
+		return false
+	}
+	n, known := s.balances.currencyNo[code]
+	free, owed := fixed.I128{}, fixed.I128{}
+	if known {
+		free, owed = u.free(n), s.balances.sums[n].debt
+	}
+	if u.profile.Unlimited {
+		free = MaxUnits.SubWrap(owed)
+	}
+	return free.Cmp(amount.Add(commission)) >= 0
 }
 
 // transferred reports money that a command has brought in or out.
@@ -296,15 +283,17 @@ func (s *State) transferred(cmd *Command, amount fixed.I128) {
 	}
 }
 
-// BalanceView is one balance of an account.
+// BalanceView is one balance of an account, in 10^-18. It is a whole number of units of 10^-Digits.
 type BalanceView struct {
 	CurrencyCode      string
+	Digits            int
 	Free, Held, Total fixed.I192
 }
 
-// TotalView is one row of GET /totals: Free + Held + Fees = Deposited - Withdrawn.
+// TotalView is one row of GET /totals, in 10^-18: Free + Held + Fees = Deposited - Withdrawn.
 type TotalView struct {
 	CurrencyCode                           string
+	Digits                                 int
 	Free, Held, Fees, Deposited, Withdrawn fixed.I192
 }
 
@@ -314,8 +303,9 @@ func (b *balances) view(u *user, currency uint32) BalanceView {
 	return shownBalance{free: r.free, held: r.held}.view(b.currencies[currency])
 }
 
-func (b shownBalance) view(code string) BalanceView {
-	return BalanceView{CurrencyCode: code, Free: b.free, Held: b.held, Total: b.free.Add(b.held)}
+func (b shownBalance) view(c accrual.Currency) BalanceView {
+	free, held := c.Money(b.free.Wide()), c.Money(b.held.Wide())
+	return BalanceView{CurrencyCode: c.Code, Digits: c.Digits, Free: free, Held: held, Total: free.Add(held)}
 }
 
 // Balances returns the balances of an account that are not zero, by currency code.
@@ -330,9 +320,9 @@ func (v *Shown) Rows(n uint32) []BalanceView {
 	if a == nil {
 		return out
 	}
-	codes := v.codesShown()
+	currencies := v.currenciesShown()
 	for _, b := range a.balances {
-		out = append(out, b.view(codes[b.currency]))
+		out = append(out, b.view(currencies[b.currency]))
 	}
 	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
 	return out
@@ -340,37 +330,45 @@ func (v *Shown) Rows(n uint32) []BalanceView {
 
 // Balance returns one balance, zeros where there is none.
 func (v *Shown) Balance(n uint32, currencyCode string) BalanceView {
+	currencies := v.currenciesShown()
 	if a := v.account(n); a != nil {
-		codes := v.codesShown()
 		for _, b := range a.balances {
-			if codes[b.currency] == currencyCode {
-				return b.view(currencyCode)
+			if c := currencies[b.currency]; c.Code == currencyCode {
+				return b.view(c)
 			}
 		}
 	}
-	return BalanceView{CurrencyCode: currencyCode}
+	for _, c := range currencies {
+		if c.Code == currencyCode {
+			return shownBalance{}.view(c)
+		}
+	}
+	return shownBalance{}.view(accrual.Currency{Code: currencyCode, Digits: engine.DefaultDigits})
 }
 
-// codesShown returns the codes of the currencies by number.
-func (v *Shown) codesShown() []string {
-	if codes := v.codes.Load(); codes != nil {
-		return *codes
+// currenciesShown returns the currencies by number.
+func (v *Shown) currenciesShown() []accrual.Currency {
+	if all := v.currencies.Load(); all != nil {
+		return *all
 	}
 	return nil
 }
 
 // Totals returns the sums over all accounts, the built-in one included, by currency code.
 func (v *Shown) Totals() []TotalView {
-	rows := *v.currencies.Load()
+	rows := *v.sums.Load()
+	currencies := v.currenciesShown()
 	out := make([]TotalView, 0, len(rows))
-	for _, row := range rows {
-		if t := row.sums.Load(); t != nil {
+	for n, row := range rows {
+		if t := row.shown.Load(); t != nil {
+			c := currencies[n]
 			out = append(out, TotalView{
-				CurrencyCode: row.code, Free: t.free, Held: t.held, Fees: t.fees, Deposited: t.deposited,
-				Withdrawn: t.withdrawn,
+				CurrencyCode: c.Code, Digits: c.Digits, Free: c.Money(t.free().Wide()), Held: c.Money(t.held.Wide()),
+				Fees: c.Money(t.fees.Wide()), Deposited: c.Money(t.deposited.Wide()),
+				Withdrawn: c.Money(t.withdrawn.Wide()),
 			})
 		}
 	}
-	slices.SortFunc(out, func(a, b TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	slices.SortFunc(out, func(a, b TotalView) int { return cmp.Compare(a.CurrencyCode, b.CurrencyCode) })
 	return out
 }

@@ -53,7 +53,7 @@ func TestStakingPassesAtMost64Inviters(t *testing.T) {
 		t.Errorf("65 levels above the earner: %+v", got)
 	}
 	level(last, "R1")
-	want := PaidAccrual{UserID(last).String(), MaxStakingUplines, dec("5"), "USDT"}
+	want := PaidAccrual{UserID(last).String(), MaxStakingUplines, sum("5"), "USDT"}
 	if got := pay(); len(got) != 1 || got[0] != want {
 		t.Errorf("64 levels above the earner: %+v", got)
 	}

@@ -228,23 +228,28 @@ func TestTransfersArePublishedOnce(t *testing.T) {
 	}
 }
 
-// Money enters up to 10^20 of a currency, and a profit only while the share of its receiver's uplines fits, too.
+// Money enters up to 10^37 units of a currency, and a profit only while the share of its receiver's uplines fits, too.
 func TestMoneyFromOutsideIsBounded(t *testing.T) {
 	r := newRig(t)
 	one := r.user(ProfilePatch{})
-	most := MaxMoney.Sub(dec("1"))
+	for _, code := range []string{"AA", "BB", "CC"} {
+		r.asset(code, 18)
+	}
+	const tooMuch = " may be at most 10^19 together."
+	most := MaxUnits.Sub(fixed.FromI64(1)) // 10^19 of 10^-18
 	r.do(Command{Kind: Deposit, User: one, Currency: "AA", Amount: most})
-	r.says(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("1.1")}, refuse.InvalidParam, "amount",
-		"10^20")
-	r.do(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("1")})
-	half := dec("50000000000000000000")
+	r.says(Command{Kind: Deposit, User: one, Currency: "AA", Amount: fixed.FromI64(2)}, refuse.InvalidParam, "amount",
+		"All deposits of AA"+tooMuch)
+	r.do(Command{Kind: Deposit, User: one, Currency: "AA", Amount: fixed.FromI64(1)})
+	r.says(Command{Kind: Deposit, User: one, Currency: "AB", Amount: dec("0.000000001")}, refuse.InvalidParam, "amount",
+		"AB has 8 digits; amount has more.")
+	half := dec("5000000000000000000")
 	profit := Command{Kind: AddProfit, User: one, Currency: "BB", Amount: half, Profit: accrual.StakeAccrual}
 	more := profit
 	more.Amount = half.Add(fixed.FromI64(1))
-	const tooMuch = "No balance and no sum of deposits may pass 10^20."
 	r.says(more, refuse.InvalidParam, "amount", tooMuch)
 	r.do(profit)
-	r.do(Command{Kind: Deposit, User: one, Currency: "BB", Amount: dec("1")})
+	r.do(Command{Kind: Deposit, User: one, Currency: "BB", Amount: fixed.FromI64(1)})
 	r.says(profit, refuse.InvalidParam, "amount", tooMuch)
 	r.s.referral.commandAccruals = MaxCommandAccruals - 1
 	profit.Currency, profit.Amount = "CC", dec("1")
@@ -253,10 +258,22 @@ func TestMoneyFromOutsideIsBounded(t *testing.T) {
 	}
 	r.s.referral.commandAccruals = MaxCommandAccruals
 	r.says(profit, refuse.Conflict, "", "There are 4000000 accruals of this kind, the most there can be.")
-	// A commission beside the largest amount of money.
-	r.s.settings.Withdrawal = CommissionRule{Minimum: dec("1")}
+	// A commission beside the largest amount of money, of an asset with so few digits that the balance has both.
+	r.s.settings.Withdrawal = CommissionRule{Minimum: fixed.FromI64(1)}
 	r.says(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: MaxMoney}, refuse.InsufficientFunds, "", "AA")
+	r.says(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: MaxUnits}, refuse.InsufficientFunds, "", "AA")
 	r.do(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: most})
+	r.balance(one, "AA", "0.0", "0.0")
+	r.asset("DD", 0)
+	for range 2 {
+		r.do(Command{Kind: Deposit, User: one, Currency: "DD", Amount: MaxMoney})
+	}
+	r.says(Command{Kind: Withdraw, User: one, Currency: "DD", Amount: MaxMoney}, refuse.InsufficientFunds, "", "DD")
+	res := r.do(Command{Kind: Withdraw, User: one, Currency: "DD", Amount: MaxMoney.Sub(dec("1"))})
+	if res.Commission != dec("1") || text(res.Balance.Free) != "100000000000000000000.0" || res.Balance.Digits != 0 {
+		t.Errorf("%+v", res)
+	}
+	r.check()
 }
 
 // The state keeps a copy of the settings that it is given, and readers see its levels with the next publication.

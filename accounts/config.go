@@ -63,13 +63,18 @@ type CommissionRule struct {
 	Minimum fixed.I128 // 10^-18
 }
 
-// of returns the commission of an amount, rounded half to even to 10^-18; it is at least the minimum.
-func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
-	c := percentHalfEven(amount, r.Percent)
-	if c.Cmp(r.Minimum) < 0 {
-		return r.Minimum
+// of returns the commission of an amount in units of a currency, rounded half to even to a unit; it is at least the
+// minimum, which counts as whole units.
+func (r CommissionRule) of(amount fixed.I128, digits int) fixed.I128 {
+	c := fixed.Fee(amount.Abs(), r.Percent, 0)
+	least, rest := r.Minimum.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
+	if rest != 0 {
+		least = least.Add(fixed.FromU64(1))
 	}
-	return c
+	if c.Less(least) {
+		c = least
+	}
+	return c.ToI128()
 }
 
 // Commission is the commission of a currency's deposits or withdrawals, as GET /api/currencies/commissions lists it.
@@ -210,8 +215,6 @@ const (
 	MaxCommandAccruals = 4_000_000
 	// MaxAvatarID is the longest id of an avatar, in code points.
 	MaxAvatarID = 64
-	// MaxReservations bounds the orders, withdrawals and deposits on their way to the log.
-	MaxReservations = 1_000_000
 	// MaxSearchResults bounds the inviters that a search finds
 	// (docs/contract/accounts.md#inviters).
 	MaxSearchResults = 20

@@ -172,7 +172,7 @@ func shownAs(all []BalanceView) (out string) {
 	return strings.TrimSpace(out)
 }
 
-// Balances are shown by currency code: Balances those that are not zero, Rows all. Neither shows a reservation.
+// Balances are shown by currency code: Balances those that are not zero, Rows all.
 func TestViewsOfBalances(t *testing.T) {
 	r := newRig(t)
 	r.pair()
@@ -180,11 +180,10 @@ func TestViewsOfBalances(t *testing.T) {
 	for _, code := range []string{"ZZ", "USDT", "AA", "MM"} {
 		r.deposit(user, code, "100")
 	}
-	r.set(user, "ZZ", "0")
-	r.set(user, "BTC", "0")
-	if _, reason := r.s.Reserve(OrderParams{Account: user, Price: 10_000, Amount: 1_000_000}); reason != 0 {
-		t.Fatal(reason)
-	}
+	r.s.settings.Withdrawal = CommissionRule{}
+	r.do(Command{Kind: Withdraw, User: user, Currency: "ZZ", Amount: dec("100")})
+	r.fold(trades(user, 0, 1)...)
+	r.fold(trades(0, user, 1)...)
 	v := r.s.View()
 	const rows = "AA 100.0+0.0=100.0 BTC 0.0+0.0=0.0 MM 100.0+0.0=100.0 USDT 100.0+0.0=100.0 ZZ 0.0+0.0=0.0"
 	const some = "AA 100.0+0.0=100.0 MM 100.0+0.0=100.0 USDT 100.0+0.0=100.0"
@@ -194,17 +193,15 @@ func TestViewsOfBalances(t *testing.T) {
 	if got := shownAs(v.Rows(user)); got != rows {
 		t.Errorf("%s, want %s", got, rows)
 	}
-	if b := r.s.Usable(user, "USDT"); text(b.Free) != "0.0" || text(b.Held) != "100.0" {
-		t.Errorf("an order finds %+v", b)
-	}
 	if v.Balances(99) == nil || len(v.Balances(99)) != 0 || len(v.Rows(99)) != 0 || len(v.Balances(broke)) != 0 {
 		t.Error("an account without balances has some")
 	}
 	for name, x := range map[string]struct {
 		user uint32
 		code string
-	}{"unknown user": {99, "USDT"}, "unknown currency": {user, "QQ"}, "no row": {broke, "AA"}} {
-		if b := v.Balance(x.user, x.code); b != (BalanceView{CurrencyCode: x.code}) {
+		want int // digits
+	}{"unknown user": {99, "USDT", 18}, "unknown currency": {user, "QQ", 8}, "no row": {broke, "AA", 8}} {
+		if b := v.Balance(x.user, x.code); b != (BalanceView{CurrencyCode: x.code, Digits: x.want}) {
 			t.Errorf("%s: %+v", name, b)
 		}
 	}
@@ -218,11 +215,11 @@ func TestViewsOfBalances(t *testing.T) {
 	// One unit is a balance; so is one that is held alone.
 	one := fixed.FromI64(1)
 	u := r.s.dir.mustFind(broke)
-	r.s.balances.credit(u, r.s.balances.currency("MM"), one.Wide())
-	r.s.balances.credit(u, r.s.balances.currency("AA"), one.Wide())
+	r.s.balances.deposit(u, r.s.balances.currency("MM"), one)
+	r.s.balances.deposit(u, r.s.balances.currency("AA"), one)
 	r.s.balances.hold(u, r.s.balances.currency("AA"), one)
 	r.s.View()
-	if all := v.Balances(broke); len(all) != 2 || all[0].Held != one.Wide() || all[1].Free != one.Wide() {
+	if all := v.Balances(broke); len(all) != 2 || all[0].Held != sum("0.00000001") || all[1].Free != sum("0.00000001") {
 		t.Errorf("%+v", all)
 	}
 }

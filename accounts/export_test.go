@@ -12,18 +12,8 @@ func (s *State) View() *Shown {
 	return v
 }
 
-// Usable returns a balance as an order finds it: what reservations use is held.
-func (s *State) Usable(account uint32, currency string) BalanceView {
-	b := s.View().Balance(account, currency)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if n, known := s.balances.currencyNo[currency]; known {
-		if r := s.dir.mustFind(account).find(n); r != nil {
-			b.Free, b.Held = b.Free.Sub(r.pending), b.Held.Add(r.pending)
-		}
-	}
-	return b
-}
+// OpenOrders returns the number of open orders of an account.
+func (s *State) OpenOrders(account uint32) int { return s.dir.mustFind(account).orders }
 
 // told is a listener that counts balances and notes the rest.
 type told struct {

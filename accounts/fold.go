@@ -8,314 +8,229 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// FoldEvents books the events of whole commands in the balances, in the order of the engine's stream, each once; pos is
-// the position of the log after the last of them, which readers see (Shown.Pos). Without events it moves the position
-// alone. The accounts of an event must exist: a user's number is the user's engine account.
+// Fold implements engine.Funds. The accounts of an event must exist: a user's number is the user's engine account.
+//
+// What an order holds follows from its events alone (docs/contract/trading.md#balances-and-holds): each event names all
+// that changes a hold, so the ledger remembers no order. The built-in account holds nothing.
 //
 // No event of a known pair and known accounts may panic: the command is already in the log, so each start would replay
-// it and panic again. Balances and totals are wide (fixed.I192). A single order or trade beyond 10^20, which Reserve
-// and the engine refuse, counts as 10^20 on both sides.
-func (s *State) FoldEvents(events []engine.Event, pos uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report.pos = max(s.report.pos, pos)
+// it and panic again. Sums are therefore taken modulo 2^128, which the bounds of orders, deposits and debts keep them
+// far away from (docs/internals/bounds.md#accounts).
+func (s *State) Fold(events []engine.Event) {
 	for i := range events {
-		fold{s}.event(&events[i])
+		s.fold(&events[i])
 	}
 }
 
-// fold books events. Its owner holds the state's lock.
-type fold struct{ s *State }
+// Advance sets the position of the log after the last record that was applied, which readers see (Shown.Pos).
+func (s *State) Advance(pos uint64) { s.report.pos = max(s.report.pos, pos) }
 
-// event folds one event.
-func (f fold) event(e *engine.Event) {
+// fold books one event.
+func (s *State) fold(e *engine.Event) {
 	switch e.Kind {
-	case engine.EventAccepted:
-		f.accepted(e)
 	case engine.EventTrade:
-		f.trade(e)
+		s.trade(e)
+	case engine.EventAccepted:
+		s.accepted(e)
 	case engine.EventCanceled:
-		f.canceled(e)
+		s.canceled(e)
 	case engine.EventReplaced:
-		f.replaced(e)
+		s.replaced(e)
 	case engine.EventReduced:
-		f.reduced(e)
+		s.reduced(e)
 	case engine.EventTriggered:
-		f.triggered(e)
+		s.triggered(e)
 	case engine.EventPair:
-		f.pair(e)
-	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing, engine.EventAsset:
+		s.addPair(e)
+	case engine.EventAsset:
+		s.balances.setDigits(s.balances.currency(e.Asset.Symbol), e.Asset.Digits)
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing:
 	default:
 		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
 	}
 }
 
-// terms returns the pair of an event.
-func (f fold) terms(e *engine.Event) *pairTerms {
-	p := f.s.holds.pairs[uint32(e.Pair)]
-	if p == nil {
-		panic("BUG: accounts: an event of a pair that was never added")
-	}
-	return p
-}
-
-// order returns the pair of an event, and the hold of its order; nil: it has none.
-func (f fold) order(e *engine.Event) (*pairTerms, *orderHold) {
-	return f.terms(e), f.s.holds.orders[uint64(e.Order)]
-}
-
-// pair adds a pair, unless it is known: its digits never change.
-func (f fold) pair(e *engine.Event) {
-	id, in := uint32(e.Pair), e.Instrument
-	if f.s.holds.pairs[id] != nil {
+// addPair adds a pair, unless it is known: its digits never change.
+func (s *State) addPair(e *engine.Event) {
+	b, in := s.balances, e.Instrument
+	if int(e.Pair) < len(b.pairs) && b.pairs[e.Pair].in != nil {
 		return
 	}
-	f.s.holds.pairs[id] = &pairTerms{
-		id: id, base: f.s.balances.currency(in.Base), quote: f.s.balances.currency(in.Quote),
-		digitsPrice: in.DigitsPrice, digitsAmount: in.DigitsAmount,
-	}
+	p := pair{base: b.currency(in.Base), quote: b.currency(in.Quote), in: in}
+	b.setDigits(p.base, in.BaseDigits)
+	b.setDigits(p.quote, in.QuoteDigits)
+	b.setPair(e.Pair, p)
 }
 
-// accepted turns the order's reservation into its hold. Without a reservation (in a replay)
-// it takes the hold from the free balance. For a market buy by quote and for a funded market
-// buy by amount, the event's Quote is the most that the order may spend, in product units.
-func (f fold) accepted(e *engine.Event) {
-	p := f.terms(e)
+func (b *balances) setPair(id engine.PairID, p pair) {
+	for int(id) >= len(b.pairs) {
+		b.pairs = append(b.pairs, pair{})
+	}
+	b.pairs[id] = p
+	b.use(p.base)
+	b.use(p.quote)
+}
+
+// pair returns a pair that was added.
+func (b *balances) pair(id engine.PairID) *pair {
+	if int(id) >= len(b.pairs) || b.pairs[id].in == nil {
+		panic("BUG: accounts: a pair that was never added")
+	}
+	return &b.pairs[id]
+}
+
+// units returns lots in units of the base.
+func (p *pair) units(lots int64) fixed.I128 { return amountOf(p.in.BaseUnits(lots)) }
+
+// cost returns price x amount in units of the quote.
+func (p *pair) cost(price, amount int64) fixed.I128 {
+	return p.worth(fixed.Mul64(uint64(price), uint64(amount)))
+}
+
+// worth returns product units in units of the quote.
+func (p *pair) worth(product fixed.U128) fixed.I128 { return amountOf(p.in.QuoteUnits(product)) }
+
+// amountOf converts units, which the bounds keep below 2^127.
+func amountOf(v fixed.U128) fixed.I128 { return fixed.I128{Hi: int64(v.Hi), Lo: v.Lo} }
+
+// hold moves an amount of what an order spends from free to held; a negative one back.
+func (b *balances) hold(u *user, currency uint32, amount fixed.I128) {
+	b.move(u, currency, amount.Neg(), amount)
+}
+
+// accepted takes the hold of a new order. A buy without a price holds Quote: a market buy by quote what it may spend,
+// one by amount what it costs at the prices of the book, a waiting one by amount its stop price x amount.
+func (s *State) accepted(e *engine.Event) {
 	if e.Account == 0 {
 		return
 	}
-	byQuote := e.Flags&engine.FlagQuote != 0
-	o := &orderHold{
-		id: uint64(e.Order), account: uint32(e.Account), pair: p.id, side: e.Side, typ: e.Type, byQuote: byQuote,
-		waiting: waits(e.Type), price: e.Price, open: e.Amount, quote: e.Quote,
-		rates: Rates{Maker: e.MakerFee, Taker: e.TakerFee, Discount: e.TakerDiscount},
-	}
-	s, earn := f.s, e.EarnLimit()
-	key := o.key()
-	key.earn = earn
-	reserved := s.holds.takeOver(key)
-	if e.Flags&engine.FlagFunded != 0 && e.Side == engine.Buy && atMarket(e.Type) {
-		o.byQuote = true
-	}
-	need := o.needAtMost(p)
-	if !reserved && need.Sign() > 0 {
-		s.holds.counts.unreserved.Add(1)
-	}
-	if o.byQuote && !byQuote {
-		o.byQuote, o.capped = false, true
-	}
-	s.holds.add(o)
-	s.holds.raise(o, p, need)
-	s.holds.expectNew(o, p, earn)
+	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
+	u.orders++
+	s.balances.hold(u, p.spends(e.Side), p.holds(e))
 }
 
-// add adds an open order.
-func (h *holds) add(o *orderHold) {
-	h.orders[o.id] = o
-	h.dir.mustFind(o.account).orders++
-}
-
-// raise increases a hold to need. A funded account cannot hold more than its free balance: the rounding of fees
-// may have used some 10^-18 of it since the reservation.
-func (h *holds) raise(o *orderHold, p *pairTerms, need fixed.I128) {
-	u := h.dir.mustFind(o.account)
-	add := positive(need.Sub(o.held))
-	if !u.profile.Unlimited {
-		add = least(add, positive(u.row(o.currency(p)).free.Clamp()))
+// holds returns the hold of the order that an EventAccepted adds, or the rest of it that an EventCanceled ends.
+func (p *pair) holds(e *engine.Event) fixed.I128 {
+	switch {
+	case e.Side == engine.Sell:
+		return p.units(e.Amount)
+	case e.Price == 0:
+		return p.worth(e.Quote)
 	}
-	if add.Sign() > 0 {
-		h.balances.hold(u, o.currency(p), add)
-		o.held = o.held.Add(add)
-	}
-}
-
-// release returns the part of the hold above need to the free balance.
-func (h *holds) release(o *orderHold, p *pairTerms, need fixed.I128) {
-	if spare := o.held.Sub(need); spare.Sign() > 0 {
-		h.balances.hold(h.dir.mustFind(o.account), o.currency(p), spare.Neg())
-		o.held = need
-	}
+	return p.cost(e.Price, e.Amount)
 }
 
 // canceled releases the rest of the order's hold.
-func (f fold) canceled(e *engine.Event) {
-	if p, o := f.order(e); o != nil {
-		f.s.holds.finish(o, p)
-	}
-}
-
-func (h *holds) finish(o *orderHold, p *pairTerms) {
-	h.release(o, p, fixed.I128{})
-	delete(h.orders, o.id)
-	h.dir.mustFind(o.account).orders--
-	h.expectOf(o, p, fixed.I128{})
-}
-
-// replaced changes the hold to the need of the replaced order.
-func (f fold) replaced(e *engine.Event) {
-	p, o := f.order(e)
-	if o == nil {
+func (s *State) canceled(e *engine.Event) {
+	if e.Account == 0 {
 		return
 	}
-	reserved := f.s.holds.takeOver(replaceKey(o))
-	o.price, o.open, o.filled = e.Price, e.OpenAmount, e.Amount-e.OpenAmount
-	need := o.needAtMost(p)
-	if !reserved && need.Cmp(o.held) > 0 {
-		f.s.holds.counts.unreserved.Add(1)
-	}
-	f.s.holds.raise(o, p, need)
-	f.s.holds.release(o, p, need)
-	f.s.holds.expectNew(o, p, e.EarnLimit())
+	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
+	u.orders--
+	s.balances.hold(u, p.spends(e.Side), p.holds(e).Neg())
 }
 
-// reduced releases the hold for the lots that self-trade prevention removed.
-func (f fold) reduced(e *engine.Event) {
-	if p, o := f.order(e); o != nil {
-		if o.open = e.OpenAmount; e.Flags&engine.FlagQuote != 0 {
-			o.quote = e.Quote // the spending limit of a funded buy by amount does not change
-		}
-		f.s.holds.shrink(o, p)
-	}
-}
-
-// triggered marks a stop as no longer waiting.
-func (f fold) triggered(e *engine.Event) {
-	if _, o := f.order(e); o != nil {
-		o.waiting = false
-	}
-}
-
-// maxRounding is the most by which rounded fees may overdraw one reservation, in 10^-18.
-const maxRounding = 1_000_000
-
-// leg is one side of a trade.
-type leg struct {
-	account uint32
-	order   *orderHold // nil: the built-in account, or an order without a hold
-	fee     fixed.I128
-}
-
-// tradeFees holds the fees that both sides of a trade paid, in the quote currency, 10^-18.
-type tradeFees struct{ taker, maker fixed.I128 }
-
-// trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
-// the fee account and from there to the uplines. A fee is price x amount x rate x (1 - discount),
-// rounded half even to 10^-18 (docs/contract/trading.md#fees); the built-in account pays none.
-// The part of the hold that was for a worse price becomes free. trade returns the fees.
-func (f fold) trade(e *engine.Event) tradeFees {
-	p := f.terms(e)
-	if e.Account == 0 && e.MakerAccount == 0 {
-		return tradeFees{}
-	}
-	s := f.s
-	worth := atMost(p.notional(e.Price, e.Amount))
-	goods := atMost(lotsOf(e.Amount, p.digitsAmount))
-	taker := leg{account: uint32(e.Account), order: s.holds.orders[uint64(e.Order)]}
-	maker := leg{account: uint32(e.MakerAccount), order: s.holds.orders[uint64(e.Maker)]}
-	if taker.account != 0 {
-		taker.fee = feeHalfEven(worth, e.TakerFee, e.TakerDiscount)
-	}
-	if maker.account != 0 {
-		maker.fee = feeHalfEven(worth, e.MakerFee, e.MakerDiscount)
-	}
-	if o := taker.order; o != nil {
-		o.filledBy(e.Price, e.Amount, e.OpenAmount, e.Quote)
-	}
-	if o := maker.order; o != nil {
-		o.filledBy(e.Price, e.Amount, e.MakerOpen, fixed.U128{})
-	}
-	buyer, seller := &taker, &maker
-	if e.Side == engine.Sell {
-		buyer, seller = seller, buyer
-	}
-	s.holds.noteBrought(buyer, p, worth, goods)
-	s.holds.noteBrought(seller, p, worth, goods)
-	s.holds.pay(p, buyer, worth)
-	s.holds.deliver(p, seller, goods)
-	s.balances.credit(s.dir.mustFind(buyer.account), p.base, goods.Wide())
-	s.balances.credit(s.dir.mustFind(seller.account), p.quote, worth.Sub(seller.fee).Wide())
-	t := s.balances.total(p.quote)
-	t.fees = t.fees.Plus(buyer.fee).Plus(seller.fee)
-	for _, l := range [2]*leg{buyer, seller} {
-		s.referral.payUplines(s.dir.mustFind(l.account), payment{
-			typ: accrual.DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs,
-		}, nil)
-	}
-	for _, o := range [2]*orderHold{taker.order, maker.order} {
-		if o != nil {
-			s.holds.shrink(o, p)
-		}
-	}
-	return tradeFees{taker: taker.fee, maker: maker.fee}
-}
-
-// pay takes worth and the fee from the buyer: first from the order's hold, except for the amount
-// that the remainder of the order may cost, then from free. A funded account never goes below zero:
-// where the rounding of several fees needs more than the account has, the fee is reduced.
-func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
-	u := h.dir.mustFind(b.account)
-	rest := worth.Wide().Plus(b.fee) // may exceed an I128 for an account that may go below zero
-	if o := b.order; o != nil {
-		held := least(positive(o.held.Sub(o.principal(p))), rest.Clamp())
-		o.held = o.held.Sub(held)
-		h.balances.spendHeld(u, p.quote, held)
-		rest = rest.Minus(held)
-	}
-	if rest.Sign() == 0 {
+// replaced changes the hold from the need of the order before to the need of the order after it. The event has the
+// price before in MakerOpen and the open amount before in Display.
+func (s *State) replaced(e *engine.Event) {
+	if e.Account == 0 {
 		return
 	}
-	if free := positive(u.row(p.quote).free); !u.profile.Unlimited && free.Cmp(rest) < 0 {
-		cut := least(rest.Sub(free).Clamp(), b.fee)
-		b.fee, rest = b.fee.Sub(cut), rest.Minus(cut)
-		h.counts.shortfalls.Add(1)
-		if free.Cmp(rest) < 0 && !h.coverShortfall(u, p.quote, rest.Sub(free).Clamp()) {
-			h.counts.overdrafts.Add(1)
-		}
+	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
+	before, after := p.units(e.Display), p.units(e.OpenAmount)
+	if e.Side == engine.Buy {
+		before, after = p.cost(e.MakerOpen, e.Display), p.cost(e.Price, e.OpenAmount)
 	}
-	h.balances.credit(u, p.quote, rest.Neg())
+	s.balances.hold(u, p.spends(e.Side), after.SubWrap(before))
 }
 
-// coverShortfall pays the amount that a funded account lacks from the fee account: while an order
-// was on its way to the engine, the rounded fees of other orders took it from the order's
-// reservation. Rounding takes half a 10^-18 per trade, so more than maxRounding is a defect,
-// and coverShortfall returns false.
-func (h *holds) coverShortfall(u *user, currency uint32, missing fixed.I128) bool {
-	t := h.balances.total(currency)
-	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
-		return false
-	}
-	t.fees = t.fees.Minus(missing)
-	h.balances.credit(u, currency, missing.Wide())
-	h.counts.shortfalls.Add(1)
-	return true
-}
-
-// deliver subtracts the sold amount from the seller.
-func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
-	u := h.dir.mustFind(l.account)
-	if l.order != nil {
-		held := least(l.order.held, goods)
-		l.order.held = l.order.held.Sub(held)
-		h.balances.spendHeld(u, p.base, held)
-		goods = goods.Sub(held)
-	}
-	if goods.Sign() == 0 {
+// reduced releases the hold of the lots that self-trade prevention took off. A market buy by amount never held money
+// for them.
+func (s *State) reduced(e *engine.Event) {
+	if e.Account == 0 {
 		return
 	}
-	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 &&
-		!h.coverShortfall(u, p.base, goods.Sub(free)) {
-		h.counts.overdrafts.Add(1)
+	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
+	spare := fixed.I128{}
+	switch {
+	case e.Side == engine.Sell:
+		spare = p.units(e.Amount)
+	case e.Display != 0:
+		spare = p.cost(e.Display, e.Amount)
+	case e.Flags&engine.FlagQuote != 0:
+		spare = p.cost(e.Price, e.Amount)
 	}
-	h.balances.credit(u, p.base, goods.Wide().Neg())
+	s.balances.hold(u, p.spends(e.Side), spare.Neg())
 }
 
-// shrink releases the part of the hold that a smaller order no longer needs. It removes a filled order, except
-// a buy by quote, which ends with its Canceled event.
-func (h *holds) shrink(o *orderHold, p *pairTerms) {
-	if o.open == 0 && !o.byQuote {
-		h.finish(o, p)
-	} else {
-		h.release(o, p, o.needAtMost(p))
-		h.expectRest(o, p)
+// triggered changes the hold of a market buy by amount that has waited, from its stop price x amount to what it may
+// spend. Every other stop holds the same as before: of a buy by quote, the event has neither an amount nor money.
+func (s *State) triggered(e *engine.Event) {
+	if e.Account == 0 || e.Side != engine.Buy || e.Type != engine.StopMarket {
+		return
 	}
+	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
+	s.balances.hold(u, p.quote, p.worth(e.Quote).SubWrap(p.cost(e.MakerOpen, e.OpenAmount)))
+}
+
+// trade settles one trade: base goes to the buyer, quote to the seller, of each less the fee, which goes to the fee
+// account and from there to the uplines. The taker's hold at its own limit is released: what it did not pay becomes
+// free. The maker pays exactly its hold.
+func (s *State) trade(e *engine.Event) {
+	p := s.balances.pair(e.Pair)
+	taker, maker := s.dir.mustFind(uint32(e.Account)), s.dir.mustFind(uint32(e.MakerAccount))
+	goods, worth := p.units(e.Amount), p.cost(e.Price, e.Amount)
+	if e.Account != 0 && e.OpenAmount == 0 && e.Flags&engine.FlagQuote == 0 {
+		taker.orders--
+	}
+	if e.MakerAccount != 0 && e.MakerOpen == 0 {
+		maker.orders--
+	}
+	if e.Side == engine.Buy {
+		held := worth // of a market order
+		if e.Display != 0 {
+			held = p.cost(e.Display, e.Amount)
+		}
+		s.buys(p, taker, goods, worth, held, e.TimeNs, e.TakerFee, e.TakerDiscount)
+		s.sells(p, maker, goods, worth, e.TimeNs, e.MakerFee, e.MakerDiscount)
+		return
+	}
+	s.buys(p, maker, goods, worth, worth, e.TimeNs, e.MakerFee, e.MakerDiscount)
+	s.sells(p, taker, goods, worth, e.TimeNs, e.TakerFee, e.TakerDiscount)
+}
+
+// buys books the buyer's side of a trade, which pays worth out of the hold held.
+func (s *State) buys(
+	p *pair, u *user, goods, worth, held fixed.I128, timeNs int64, rate, discount uint32,
+) {
+	if u.n == 0 {
+		s.balances.move(u, p.quote, worth.Neg(), fixed.I128{})
+		s.balances.move(u, p.base, goods, fixed.I128{})
+		return
+	}
+	s.balances.move(u, p.quote, held.SubWrap(worth), held.Neg())
+	s.receives(u, p.base, goods, timeNs, rate, discount)
+}
+
+// sells books the seller's side of a trade.
+func (s *State) sells(p *pair, u *user, goods, worth fixed.I128, timeNs int64, rate, discount uint32) {
+	if u.n == 0 {
+		s.balances.move(u, p.base, goods.Neg(), fixed.I128{})
+		s.balances.move(u, p.quote, worth, fixed.I128{})
+		return
+	}
+	s.balances.move(u, p.base, fixed.I128{}, goods.Neg())
+	s.receives(u, p.quote, worth, timeNs, rate, discount)
+}
+
+// receives credits what a fill brings less its fee, and pays the uplines out of the fee.
+func (s *State) receives(u *user, currency uint32, amount fixed.I128, timeNs int64, rate, discount uint32) {
+	fee := amountOf(fixed.Fee(amount.Abs(), rate, discount))
+	s.balances.move(u, currency, amount.SubWrap(fee), fixed.I128{})
+	if fee.Sign() == 0 {
+		return
+	}
+	t := s.balances.use(currency)
+	t.fees = t.fees.AddWrap(fee)
+	s.referral.payUplines(u, payment{typ: accrual.DealCommission, currency: currency, of: fee, timeNs: timeNs}, nil)
 }

@@ -7,110 +7,63 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
-// buys lets a user's order of 0.01 BTC at 100 USDT wait for the engine, or rest under an order id.
-func (r *rig) buys(user uint32, order uint64) Reservation {
-	r.t.Helper()
-	p := OrderParams{Account: user, Side: engine.Buy, Price: 10_000, Amount: 10_000}
-	held, reason := r.s.Reserve(p)
-	if reason != engine.NotRejected {
-		r.t.Fatalf("user %d: %s", user, reason)
-	}
-	if order != 0 {
-		r.fold(func(f fold) {
-			e := acceptedEvent(r.next(0), order, p, held)
-			f.event(&e)
-		})
-	}
-	return held
-}
-
-// canceled ends an order.
-func (r *rig) canceled(order uint64) {
-	r.t.Helper()
-	r.fold(func(f fold) {
-		f.event(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: engine.OrderID(order)})
-	})
-}
-
-// A halted account is refused every order and replace. The view counts its open orders and the coming ones, also after
-// a restart.
+// A halted account is refused every order and replace. Its open orders are counted, also after a restart.
 func TestHalt(t *testing.T) {
 	r := newRig(t)
 	r.pair()
-	v := func() *State { return r.s }
 	one, two := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	r.deposit(one, "USDT", "100")
 	r.deposit(two, "USDT", "100")
-	for i := range uint64(3) {
-		r.buys(one, i+1)
+	for i := range 3 {
+		r.buys(one, engine.OrderID(i+1))
 	}
-	r.canceled(3)
+	r.canceled(one, 3)
 	r.buys(two, 4)
-	first, second := r.buys(one, 0), r.buys(one, 0)
-	if open, n, halted := v().HaltedOrders(one); open != 0 || n != 0 || halted || len(v().HaltedUsers()) != 0 {
-		t.Errorf("%d open, %d coming, halted %t before the halt", open, n, halted)
+	if open, halted := r.s.HaltedOrders(one); open != 0 || halted || len(r.s.HaltedUsers()) != 0 {
+		t.Errorf("%d open, halted %t before the halt", open, halted)
 	}
 	if res := r.do(Command{Kind: SetHalt, User: one, Halted: true}); res.User.Number != one {
 		t.Errorf("the result is of user %d", res.User.Number)
 	}
-	r.s.Release(Reservation{}) // of an order that reserved nothing
-	r.s.Release(first)
-	if _, n, _ := v().HaltedOrders(one); n != 1 {
-		t.Errorf("%d orders are coming, want 1", n)
-	}
-	r.s.Release(second)
-	if open, n, halted := v().HaltedOrders(one); open != 2 || n != 0 || !halted {
-		t.Errorf("%d open, %d coming, halted %t", open, n, halted)
-	}
-	if open, _, halted := v().HaltedOrders(two); open != 0 || halted {
+	if open, halted := r.s.HaltedOrders(two); open != 0 || halted {
 		t.Errorf("user %d is halted", two)
 	}
-	if _, _, halted := v().HaltedOrders(99); halted {
+	if _, halted := r.s.HaltedOrders(99); halted {
 		t.Error("an unknown user is halted")
 	}
 	check := func() {
 		t.Helper()
-		if users := v().HaltedUsers(); !slices.Equal(users, []uint32{one}) {
+		if open, halted := r.s.HaltedOrders(one); open != 2 || !halted {
+			t.Errorf("%d open, halted %t", open, halted)
+		}
+		if users := r.s.HaltedUsers(); !slices.Equal(users, []uint32{one}) {
 			t.Errorf("halted users %v", users)
 		}
-		_, reason := r.s.Reserve(OrderParams{Account: one, Side: engine.Buy, Price: 1, Amount: 1})
-		_, replace := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 1, HasPrice: true})
-		if reason != engine.AccountHalted || replace != engine.AccountHalted {
-			t.Errorf("an order is refused with %s, a replace with %s", reason, replace)
+		for _, need := range []uint64{0, 1, 1 << 63} {
+			if reason := r.s.Cover(engine.AccountID(one), 0, engine.Buy, fixed.FromU64(need)); reason !=
+				engine.AccountHalted {
+				t.Errorf("an order is refused with %s", reason)
+			}
 		}
-		if _, reason := r.s.Reserve(OrderParams{Account: two, Side: engine.Buy, Price: 1, Amount: 1}); reason != 0 {
+		if reason := r.s.Cover(engine.AccountID(two), 0, engine.Buy, fixed.FromU64(1)); reason != engine.NotRejected {
 			t.Errorf("another user is refused with %s", reason)
 		}
 	}
 	check()
-	r.s.Release(r.buys(two, 0))
 	r.restart()
 	check()
-	r.canceled(1)
-	r.canceled(2)
-	if users := v().HaltedUsers(); len(users) != 0 {
+	r.canceled(one, 1)
+	r.canceled(one, 2)
+	if users := r.s.HaltedUsers(); len(users) != 0 {
 		t.Errorf("halted users %v without orders", users)
 	}
 	r.do(Command{Kind: SetHalt, User: one})
-	if r.buys(one, 0); r.s.dir.user(one).reserved != 1 {
-		t.Errorf("%d orders are coming", r.s.dir.user(one).reserved)
-	}
-}
-
-// The most orders on their way to the engine are bounded.
-func TestReservationsAreBounded(t *testing.T) {
-	r := newRig(t)
-	r.pair()
-	user := r.user(ProfilePatch{})
-	r.deposit(user, "USDT", "100")
-	r.s.holds.waiting = MaxReservations - 1
-	r.buys(user, 0)
-	p := OrderParams{Account: user, Side: engine.Buy, Price: 1, Amount: 1}
-	if _, reason := r.s.Reserve(p); reason != engine.TooManyOrders {
-		t.Errorf("%s", reason)
+	if reason := r.s.Cover(engine.AccountID(one), 0, engine.Buy, fixed.FromU64(1)); reason != engine.NotRejected {
+		t.Errorf("a user is refused with %s after the halt", reason)
 	}
 }
 
@@ -180,47 +133,4 @@ func TestDeadMansSwitch(t *testing.T) {
 	if got := v().NextSwitch(0); got != day {
 		t.Errorf("next at %d, want %d", got, day)
 	}
-}
-
-// Holding tells an order that rests from a stop that waits, until it has triggered.
-func TestHolding(t *testing.T) {
-	r := newRig(t)
-	r.pair()
-	user := r.user(ProfilePatch{})
-	r.deposit(user, "USDT", "100")
-	r.buys(user, 1)
-	p := OrderParams{Account: user, Side: engine.Buy, Type: engine.StopLimit, Price: 9_000, Stop: 9_500, Amount: 10_000}
-	held, _ := r.s.Reserve(p)
-	event := func(e engine.Event) {
-		r.fold(func(f fold) { f.event(&e) })
-	}
-	event(acceptedEvent(r.next(0), 2, p, held))
-	check := func(order uint64, holds, waits bool) {
-		t.Helper()
-		if h, w := r.s.Holding(order); h != holds || w != waits {
-			t.Errorf("order %d holds %t, waits %t", order, h, w)
-		}
-	}
-	check(1, true, false)
-	check(2, true, true)
-	check(3, false, false)
-	res, reason := r.s.ReserveReplace(ReplaceParams{Order: 2, Price: 1, HasPrice: true})
-	if res.Replaces || reason != engine.NotRejected {
-		t.Errorf("a waiting stop is replaced: %+v, %s", res, reason)
-	}
-	event(engine.Event{Kind: engine.EventTriggered, Seq: r.next(0), Order: 9}) // not of a user
-	check(2, true, true)
-	event(engine.Event{Kind: engine.EventTriggered, Seq: r.next(0), Order: 2})
-	check(2, true, false)
-	r.canceled(2)
-	check(2, false, false)
-	event(engine.Event{Kind: engine.EventLevel, Pair: 9, Seq: 99}) // of a pair without orders
-	event(engine.Event{Kind: engine.EventPair, Seq: r.next(0), Instrument: &engine.Instrument{Base: "X", Quote: "Y"}})
-	if p := r.s.holds.pairs[0]; p.digitsPrice != 2 {
-		t.Errorf("a known pair has changed: %+v", p)
-	}
-	check(1, true, false)
-	r.canceled(1)
-	check(1, false, false)
-	r.balance(user, "USDT", "100.0", "0.0")
 }

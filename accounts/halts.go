@@ -40,7 +40,7 @@ func (d deadlines) arm(p *person, atNs int64) {
 	}
 }
 
-// setHalt sets or lifts a halt. Reserve refuses every order of a halted account from now on.
+// setHalt sets or lifts a halt. Cover refuses every order of a halted account from now on.
 func (s *State) setHalt(_ int64, cmd *Command, res *Result) *refuse.Refusal {
 	p := s.dir.edit(s.dir.mustFind(cmd.User))
 	p.halted = cmd.Halted
@@ -68,18 +68,13 @@ func (s *State) setSwitch(nowNs int64, cmd *Command, res *Result) *refuse.Refusa
 	return nil
 }
 
-// Fired calls yield with every switch that fires until nowNs and is still armed, until yield returns false. It
-// holds the state's lock meanwhile.
+// Fired calls yield with every switch that fires until nowNs and is still armed, until yield returns false.
 func (s *State) Fired(nowNs int64, yield func(Deadline) bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	s.deadlines.Scan(func(d Deadline) bool { return d.AtNs <= nowNs && yield(d) })
 }
 
 // NextSwitch returns the time of the first switch that fires after nowNs, 0 without one.
 func (s *State) NextSwitch(nowNs int64) (atNs int64) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	s.deadlines.Ascend(Deadline{AtNs: nowNs + 1}, func(d Deadline) bool {
 		atNs = d.AtNs
 		return false
@@ -97,8 +92,6 @@ func (v *Shown) SwitchOf(n uint32) int64 {
 
 // HaltedUsers returns the users that are halted and have open orders.
 func (s *State) HaltedUsers() (users []uint32) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	for _, u := range s.dir.users {
 		if u.halted && u.orders > 0 {
 			users = append(users, u.n)
@@ -107,14 +100,11 @@ func (s *State) HaltedUsers() (users []uint32) {
 	return users
 }
 
-// HaltedOrders returns how many orders of user n are open, and on their way to the engine, if the user is
-// halted.
-func (s *State) HaltedOrders(n uint32) (open, coming int, halted bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+// HaltedOrders returns how many orders of user n are open, if the user is halted.
+func (s *State) HaltedOrders(n uint32) (open int, halted bool) {
 	u := s.dir.user(n)
 	if u == nil || !u.halted {
-		return 0, 0, false
+		return 0, false
 	}
-	return u.orders, u.reserved, true
+	return u.orders, true
 }

@@ -62,13 +62,12 @@ type rig struct {
 	t      testing.TB
 	s      *State
 	now    int64
-	seq    map[uint32]engine.Seq
 	pos    uint64
 	random io.Reader
 }
 
 func newRig(t testing.TB) *rig {
-	return &rig{t: t, s: New(testSettings()), now: t0, seq: map[uint32]engine.Seq{}, random: testRandom()}
+	return &rig{t: t, s: New(testSettings()), now: t0, random: testRandom()}
 }
 
 // try carries out a command as its record has it.
@@ -124,8 +123,7 @@ func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 
 // beside returns the counts that are in no snapshot.
 func (s *State) beside() string {
-	return fmt.Sprint(s.keys.Made(), len(s.balances.currencies), len(s.holds.pending), s.holds.waiting,
-		len(s.holds.asides), s.Counts(), s.takes)
+	return fmt.Sprint(s.keys.Made(), len(s.balances.currencies), s.takes)
 }
 
 // follows requires that what a snapshot leaves out, because it follows from the rest, is what a decoded one has.
@@ -137,21 +135,18 @@ func (r *rig) follows() {
 	}
 	all := func(s *State) []any {
 		all := []any{
-			s.referral.commandAccruals, s.dir.byFolded, s.deadlines.Len(), s.dir.linkOwner.Len(), len(s.holds.orders),
-			s.referral.config,
+			s.referral.commandAccruals, s.dir.byFolded, s.deadlines.Len(), s.dir.linkOwner.Len(), s.referral.config,
 		}
 		for _, u := range s.dir.users {
-			all = append(all, u.orders, u.descendants, s.dir.users[s.dir.tree(u.n)].treeSize)
+			all = append(all, u.descendants, s.dir.users[s.dir.tree(u.n)].treeSize)
 		}
 		for i := range s.dir.linkOwner.Len() {
 			all = append(all, *s.dir.linkOwner.At(i))
 		}
 		for _, code := range slices.Sorted(maps.Keys(s.balances.currencyNo)) {
 			n := s.balances.currencyNo[code]
-			all = append(all, s.balances.sums[n].totals)
-			for _, u := range s.dir.users {
-				all = append(all, s.balances.coming[balanceKey{u.n, n}].open)
-			}
+			t := &s.balances.sums[n]
+			all = append(all, s.balances.currencies[n], t.totals, t.debt, t.used)
 		}
 		return all
 	}
@@ -182,20 +177,18 @@ func (r *rig) invite(user, by uint32) {
 	r.do(Command{Kind: SetInviter, User: user, Code: InviteCode(by)})
 }
 
-// fold runs f as one batch and checks every invariant after it.
-func (r *rig) fold(f func(fold)) {
+// fold folds the events of one record and checks every invariant after it.
+func (r *rig) fold(events ...engine.Event) {
 	r.t.Helper()
-	r.folds(f)
+	r.folds(events...)
 	r.check()
 }
 
-// folds runs f as one batch.
-func (r *rig) folds(f func(fold)) {
+// folds folds the events of one record.
+func (r *rig) folds(events ...engine.Event) {
 	r.pos++
-	r.s.FoldEvents(nil, r.pos)
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	f(fold{r.s})
+	r.s.Fold(events)
+	r.s.Advance(r.pos)
 }
 
 func (r *rig) check() {
@@ -206,24 +199,60 @@ func (r *rig) check() {
 	}
 }
 
-func (r *rig) next(pair uint32) engine.Seq {
-	r.seq[pair]++
-	return r.seq[pair]
+// asset sets the digits of a currency.
+func (r *rig) asset(code string, digits int) {
+	r.t.Helper()
+	r.fold(engine.Event{
+		Kind: engine.EventAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: code, Digits: digits},
+	})
 }
 
-// pair adds BTC_USDT, prices of 2 digits and amounts of 6.
+// pair adds BTC_USDT, prices of 2 digits and amounts of 6, of assets with 18.
 func (r *rig) pair() {
-	r.fold(func(f fold) {
-		f.pair(&engine.Event{
-			Kind: engine.EventPair, Pair: 0, Seq: r.next(0),
-			Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6},
-		})
+	r.t.Helper()
+	r.addPair(engine.Instrument{
+		Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6, BaseDigits: 18, QuoteDigits: 18,
 	})
+}
+
+// addPair adds pair 0.
+func (r *rig) addPair(in engine.Instrument) {
+	r.t.Helper()
+	r.fold(engine.Event{Kind: engine.EventPair, Instrument: &in})
+}
+
+// buys lets an order of a user rest: 0.01 BTC at 100 USDT.
+func (r *rig) buys(user uint32, order engine.OrderID) {
+	r.t.Helper()
+	r.fold(engine.Event{
+		Kind: engine.EventAccepted, Order: order, Account: engine.AccountID(user), Price: 10_000, Amount: 10_000,
+		OpenAmount: 10_000,
+	})
+}
+
+// canceled ends an order of buys.
+func (r *rig) canceled(user uint32, order engine.OrderID) {
+	r.t.Helper()
+	r.fold(engine.Event{
+		Kind: engine.EventCanceled, Order: order, Account: engine.AccountID(user), Price: 10_000, Amount: 10_000,
+	})
+}
+
+// traded returns the events of two limit orders that fill each other: t says who takes what from whom.
+func traded(t engine.Event) []engine.Event {
+	t.Kind, t.Order, t.Maker, t.Display = engine.EventTrade, 2, 1, t.Price
+	maker := engine.Event{
+		Kind: engine.EventAccepted, Order: t.Maker, Account: t.MakerAccount, Side: t.Side.Opposite(), Price: t.Price,
+		Amount: t.Amount, OpenAmount: t.Amount,
+	}
+	taker := maker
+	taker.Order, taker.Account, taker.Side = t.Order, t.Account, t.Side
+	return []engine.Event{maker, taker, t}
 }
 
 func (r *rig) balance(user uint32, currency, free, held string) {
 	r.t.Helper()
-	b := r.s.Usable(user, currency)
+	b := r.s.View().Balance(user, currency)
 	if text(b.Free) != free || text(b.Held) != held {
 		r.t.Fatalf("user %d %s: free %s held %s, want %s %s", user, currency, text(b.Free), text(b.Held), free, held)
 	}
@@ -241,32 +270,8 @@ func (r *rig) restart() {
 		r.t.Fatal("a decoded snapshot gives other bytes")
 	}
 	r.follows()
-	s.FoldEvents(nil, r.pos)
+	s.Advance(r.pos)
 	s.referral.maxDealAccruals = r.s.referral.maxDealAccruals
 	r.s = s
 	r.check()
-}
-
-// acceptedEvent returns the event of an accepted order with its reservation.
-func acceptedEvent(seq engine.Seq, order uint64, p OrderParams, r Reservation) engine.Event {
-	e := withEarn(engine.Event{
-		Kind: engine.EventAccepted, Pair: engine.PairID(p.Pair), Seq: seq, Order: engine.OrderID(order),
-		Account: engine.AccountID(p.Account), Side: p.Side, Type: p.Type, Price: p.Price, Amount: p.Amount,
-		Quote:    p.Quote,
-		MakerFee: p.Rates.Maker, TakerFee: p.Rates.Taker, TakerDiscount: p.Rates.Discount,
-	}, r.EarnLimit)
-	if p.ByQuote {
-		e.Flags |= engine.FlagQuote
-	}
-	if r.Funded {
-		e.Flags |= engine.FlagFunded
-		e.Quote = r.SpendLimit
-	}
-	return e
-}
-
-// withEarn returns e with an earn limit.
-func withEarn(e engine.Event, limit fixed.U128) engine.Event {
-	e.Maker, e.Trade = engine.OrderID(limit.Hi), engine.TradeID(limit.Lo)
-	return e
 }

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -170,7 +169,7 @@ func (v *Shown) FindInviter(idOrCode string) (InviterView, bool) {
 
 // referral pays shares of fees and incomes to the users above a user in the tree of inviters (uplines).
 //
-// Owner: State's mu guards it.
+// Owner: State's.
 type referral struct {
 	dir      *directory
 	balances *balances
@@ -179,7 +178,6 @@ type referral struct {
 	dealQueue       fifo.Queue[uint32] // receivers of the retained deal accruals, oldest first
 	maxDealAccruals int
 	commandAccruals int
-	archived        atomic.Uint64 // accruals added to the archive of their day, since the start
 }
 
 func newReferral(dir *directory, b *balances) *referral {
@@ -190,7 +188,7 @@ func newReferral(dir *directory, b *balances) *referral {
 type PaidAccrual struct {
 	UserID       string
 	Level        int
-	Amount       fixed.I128
+	Amount       fixed.I192 // 10^-18
 	CurrencyCode string
 }
 
@@ -206,12 +204,12 @@ const (
 type payment struct {
 	typ      accrual.Type
 	currency uint32
-	of       fixed.I128
+	of       fixed.I128 // units
 	timeNs   int64
 	from     moneySource
 }
 
-// payUplines pays the shares of a fee by level (docs/contract/accounts.md#accruals), rounded down.
+// payUplines pays the shares of a fee by level (docs/contract/accounts.md#accruals), rounded down to a unit.
 func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 	if pay.of.Sign() <= 0 {
 		return
@@ -226,11 +224,14 @@ func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 			rate = up.profile.SecondLevel
 		}
 		r.accrue(up, accrual.Accrual{
-			TimeNs: pay.timeNs, Amount: shareFloor(pay.of, rate), From: u.n, Currency: pay.currency,
+			TimeNs: pay.timeNs, Amount: share(pay.of, rate), From: u.n, Currency: pay.currency,
 			Level: uint32(i) + 1, Type: pay.typ,
 		}, pay, paid)
 	}
 }
+
+// share returns n x rate, rounded down to a unit; rate is in 10^-8.
+func share(n fixed.I128, rate uint32) fixed.I128 { return amountOf(fixed.ShareFloor(n.Abs(), rate)) }
 
 // payStaking pays shares of a staking income upwards from its earner: each upline gets their rate minus the
 // highest rate paid below them. It ends MaxStakingUplines above the earner: a chain of inviters may hold all users.
@@ -239,17 +240,17 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	up := u
 	for level := uint32(1); up.inviter != 0 && given < most && level <= MaxStakingUplines; level++ {
 		up = r.dir.users[up.inviter]
-		share := r.config.Staking[up.profile.Staking]
-		if share <= given {
+		rate := r.config.Staking[up.profile.Staking]
+		if rate <= given {
 			continue
 		}
 		a := accrual.Accrual{
 			TimeNs: pay.timeNs, Source: pay.of, From: u.n, Currency: pay.currency, Level: level,
-			Applied: share - given, Type: accrual.StakeAccrual, Received: up.profile.Staking,
+			Applied: rate - given, Type: accrual.StakeAccrual, Received: up.profile.Staking,
 		}
-		given = share
-		all := shareFloor(pay.of, a.Applied)
-		part := shareFloor(all, r.config.BonusShare)
+		given = rate
+		all := share(pay.of, a.Applied)
+		part := share(all, r.config.BonusShare)
 		if a.Amount = all.Sub(part); a.Amount.Sign() > 0 {
 			r.accrue(up, a, pay, paid)
 			a.Source = fixed.I128{} // the income is recorded only once
@@ -259,26 +260,22 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	}
 }
 
-// accrue pays and records one accrual; it ignores an amount of zero. It pays as much as the receiver's balance
-// has room for. The rest of a fee stays in the fee account; the rest of new money is not created. Room that
-// orders on their way have reserved does not count, because a replay does not know it. An accrual may therefore take a
-// receiver beyond 10^20, by at most its amount, while an order of the receiver is on its way to the engine.
+// accrue pays and records one accrual; it ignores an amount of zero.
 func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]PaidAccrual) {
-	a.Amount = least(a.Amount, room(to, a.Currency, r.balances.coming[balanceKey{to.n, a.Currency}].open))
 	if a.Amount.Sign() <= 0 {
 		return
 	}
 	if pay.from == newMoney {
 		r.balances.deposit(to, a.Currency, a.Amount)
 	} else {
-		t := r.balances.total(a.Currency)
-		t.fees = t.fees.Minus(a.Amount)
-		r.balances.credit(to, a.Currency, a.Amount.Wide())
+		t := r.balances.use(a.Currency)
+		t.fees = t.fees.SubWrap(a.Amount)
+		r.balances.move(to, a.Currency, a.Amount, fixed.I128{})
 	}
 	if paid != nil {
+		c := r.balances.currencies[a.Currency]
 		*paid = append(*paid, PaidAccrual{
-			UserID: UserID(to.n).String(), Level: int(a.Level), Amount: a.Amount,
-			CurrencyCode: r.balances.currencies[a.Currency],
+			UserID: UserID(to.n).String(), Level: int(a.Level), Amount: c.Money(a.Amount.Wide()), CurrencyCode: c.Code,
 		})
 	}
 	to.received.Add(a)
@@ -292,7 +289,6 @@ func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]Paid
 		oldest := r.dir.users[r.dealQueue.Pop()]
 		oldest.received.ArchiveOldest()
 		r.report(oldest)
-		r.archived.Add(1)
 	}
 }
 
@@ -314,7 +310,8 @@ func (cmd *Command) checkProfit() *refuse.Refusal {
 // addProfit credits an income and pays the uplines. Both are new money.
 func (s *State) addProfit(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 	u := s.dir.mustFind(cmd.User)
-	if reject := s.balances.admit(u, cmd, false); reject != nil {
+	amount, reject := s.balances.admit(cmd)
+	if reject != nil {
 		return reject
 	}
 	if s.referral.commandAccruals >= MaxCommandAccruals {
@@ -322,9 +319,9 @@ func (s *State) addProfit(nowNs int64, cmd *Command, res *Result) *refuse.Refusa
 	}
 	n := s.balances.currency(cmd.Currency)
 	paid := []PaidAccrual{}
-	s.balances.deposit(u, n, cmd.Amount)
+	s.balances.deposit(u, n, amount)
 	s.transferred(cmd, cmd.Amount)
-	pay := payment{typ: cmd.Profit, currency: n, of: cmd.Amount, timeNs: nowNs, from: newMoney}
+	pay := payment{typ: cmd.Profit, currency: n, of: amount, timeNs: nowNs, from: newMoney}
 	if cmd.Profit == accrual.StakeAccrual {
 		s.referral.payStaking(u, pay, &paid)
 	} else {
@@ -343,7 +340,7 @@ func (v *Shown) Accruals(n uint32) *accrual.Set {
 			set.Received = *u.received
 		}
 	}
-	set.Currencies = v.codesShown() // behind the accruals: it has the currency of each
+	set.Currencies = v.currenciesShown() // behind the accruals: it has the currency of each
 	return set
 }
 

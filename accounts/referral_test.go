@@ -107,13 +107,10 @@ func (r *rig) chain(n int) {
 // fill folds a trade of worth quote units (8 digits) between the given taker and the built-in
 // account, with a fee rate of 0.1.
 func (r *rig) fill(taker uint32, worth int64, timeNs int64) {
-	r.fold(func(f fold) {
-		f.trade(&engine.Event{
-			Kind: engine.EventTrade, Seq: r.next(0), TimeNs: timeNs, Side: engine.Sell, Order: 1, Maker: 2,
-			Account: engine.AccountID(taker), MakerAccount: 0,
-			Price: 1, Amount: worth, TakerFee: RateOne / 10, MakerFee: RateOne,
-		})
-	})
+	r.fold(traded(engine.Event{
+		TimeNs: timeNs, Side: engine.Sell, Account: engine.AccountID(taker), Price: 1, Amount: worth,
+		TakerFee: RateOne / 10, MakerFee: RateOne,
+	})...)
 }
 
 // The test computes a tree of five levels by hand: seven users in a chain, 7 trades for 1000
@@ -226,6 +223,7 @@ func TestTreeCountsFollowSubtreesThatJoin(t *testing.T) {
 
 func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 	r := newRig(t)
+	r.asset("EUR", 18)
 	r.chain(3)
 	r.deposit(3, "EUR", "100")
 	r.s.settings.Withdrawal = CommissionRule{Minimum: fixed.FromI64(9)}
@@ -235,7 +233,7 @@ func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 	}
 	// 9 units: 20 % is 1.8 -> 1; 10 % is 0.9 -> 0, which is no record.
 	page, _ := r.s.View().Accruals(2).Page(accrual.Filter{}, accrual.Cursor{}, 1, 20)
-	if len(page.Items) != 1 || page.Items[0].Amount != fixed.FromI64(1) ||
+	if len(page.Items) != 1 || page.Items[0].Amount != fixed.FromI64(1).Wide() ||
 		page.Items[0].ProfitType != accrual.WithdrawalCommission {
 		t.Fatalf("%+v", page)
 	}
@@ -262,9 +260,9 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 	}
 	got := profit(accrual.StakeAccrual, "100")
 	want := []PaidAccrual{ // 5 %, then 10 - 5, then 20 - 10; R0 and R2 come after higher shares
-		{UserID(5).String(), 1, dec("5"), "USDT"},
-		{UserID(3).String(), 3, dec("5"), "USDT"},
-		{UserID(1).String(), 5, dec("10"), "USDT"},
+		{UserID(5).String(), 1, sum("5"), "USDT"},
+		{UserID(3).String(), 3, sum("5"), "USDT"},
+		{UserID(1).String(), 5, sum("10"), "USDT"},
 	}
 	if d := differ.Diff(want, got); d != "" {
 		t.Fatal(d)

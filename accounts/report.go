@@ -10,12 +10,12 @@ import (
 // Report lists what commands and events have changed, in their order. A change carries the value after it, so that who
 // reads the report needs no State: State may be ahead meanwhile. The zero Report is empty.
 type Report struct {
-	balances []balanceChange
-	sums     []sumChange
-	received []receivedChange
-	codes    []string // of all currencies by number, as far as the report knows; append-only
-	pos      uint64   // position of the log that is folded, 0: unchanged
-	no       uint64   // counts the reports that were taken
+	balances   []balanceChange
+	sums       []sumChange
+	received   []receivedChange
+	currencies []accrual.Currency // all by number, as far as the report knows
+	pos        uint64             // position of the log that is folded, 0: unchanged
+	no         uint64             // counts the reports that were taken
 
 	users     []*person
 	keys      []keyChange
@@ -27,7 +27,7 @@ type Report struct {
 // balanceChange is a balance after a change.
 type balanceChange struct {
 	account, currency uint32
-	free, held        fixed.I192
+	free, held        fixed.I128
 }
 
 // sumChange holds the sums of a currency after a change.
@@ -52,7 +52,7 @@ type keyChange struct {
 type transfer struct {
 	user     uint32
 	currency string
-	amount   fixed.I128 // the change of the balance
+	amount   fixed.I128 // the change of the balance, 10^-18
 }
 
 // reset empties the report. It keeps buffers of a usual size.

@@ -25,8 +25,13 @@ func (x *exchange) account(f []string) bool {
 		x.s.SetSettings(x.opts)
 	case "levels", "staking", "bonus":
 		x.setRates(f)
+	case "asset":
+		asset := &engine.Asset{Symbol: f[1], Digits: int(x.id(f[2]))}
+		x.apply(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: asset})
 	case "pair":
 		x.pair(f)
+	case "halt", "lift":
+		x.do(accounts.Command{Kind: accounts.SetHalt, User: x.number(f[1]), Halted: f[0] == "halt"})
 	case "user":
 		x.names = append(x.names, f[1])
 		p := accounts.ProfilePatch{Nickname: &f[1]}
@@ -135,16 +140,11 @@ func (x *exchange) money(f []string) {
 	x.do(cmd)
 }
 
-// do sets aside, encodes, decodes and carries out a command, and prints its refusal or its accruals.
+// do encodes, decodes and carries out a command, and prints its refusal or its accruals.
 func (x *exchange) do(cmd accounts.Command) {
 	x.t.Helper()
 	var res accounts.Result
 	reject := cmd.Check()
-	if reject == nil {
-		var aside accounts.Aside
-		aside, reject = x.s.SetAside(&cmd)
-		defer aside.Release()
-	}
 	if reject == nil {
 		back, err := accounts.DecodeCommand(accounts.AppendCommand(nil, &cmd))
 		if err != nil {
@@ -162,7 +162,7 @@ func (x *exchange) do(cmd accounts.Command) {
 		x.printf("commission %s", sum(res.Commission.Wide()))
 	}
 	for _, a := range res.Accruals {
-		x.printf("level %d gets %s %s", a.Level, sum(a.Amount.Wide()), a.CurrencyCode)
+		x.printf("level %d gets %s %s", a.Level, sum(a.Amount), a.CurrencyCode)
 	}
 }
 
@@ -186,12 +186,8 @@ func (x *exchange) look(f []string) {
 			x.t.Fatal(reject)
 		}
 		for _, a := range page.Items {
-			x.printf("%s %s %s", a.ProfitType, sum(a.Amount.Wide()), a.CurrencyCode)
+			x.printf("%s %s %s", a.ProfitType, sum(a.Amount), a.CurrencyCode)
 		}
-	case "counts":
-		c := x.s.Counts()
-		x.printf("%d fees reduced, %d orders without reservation, %d overdrafts", c.Shortfalls, c.Unreserved,
-			c.Overdrafts)
 	case "restart":
 		x.restart()
 	default:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -43,6 +42,8 @@ func (x *exchange) place(f []string) engine.Command {
 			cmd.TIF = engine.FOK
 		case "post-only":
 			cmd.Flags |= engine.FlagPostOnly
+		case "show":
+			cmd.Display, _, _ = fixed.Units(x.dec(value), in.DigitsAmount)
 		case "stop":
 			cmd.Stop, _, _ = fixed.Units(x.dec(value), in.DigitsPrice)
 			cmd.Type += engine.StopLimit // stop_limit of limit, stop_market of market
@@ -70,61 +71,17 @@ func (x *exchange) instrument(cmd *engine.Command, code string) *engine.Instrume
 	return in
 }
 
-// order reserves and places an order.
+// order places an order.
 func (x *exchange) order(f []string) {
 	x.t.Helper()
 	cmd := x.place(f)
-	if r, ok := x.reserve(&cmd); ok {
-		x.send(waiting{cmd, r})
-	}
-}
-
-func (x *exchange) send(w waiting) {
-	x.t.Helper()
-	if events := x.apply(&w.cmd); events[0].Kind != engine.EventAccepted {
-		x.s.Release(w.held)
-	}
-}
-
-// reserve stamps the rates and reserves what the order holds; false: refused.
-func (x *exchange) reserve(cmd *engine.Command) (accounts.Reservation, bool) {
-	x.t.Helper()
-	in, _ := x.core.Pair(cmd.Pair)
-	if cmd.Account != 0 {
-		cmd.MakerFee, cmd.TakerFee = in.MakerFee, in.TakerFee
-		cmd.Discount = x.s.View().Terms(uint32(cmd.Account)).Discount(cmd.Side)
-	}
-	r, reason := x.s.Reserve(accounts.OrderParams{
-		Account: uint32(cmd.Account), Pair: uint32(cmd.Pair), Side: cmd.Side, Type: cmd.Type,
-		Price: cmd.Price, Amount: cmd.Amount, ByQuote: cmd.Flags&engine.FlagQuote != 0, Quote: cmd.Quote,
-		Rates: accounts.Rates{Maker: cmd.MakerFee, Taker: cmd.TakerFee, Discount: cmd.Discount},
-		Touch: x.touch(cmd.Pair, cmd.Side.Opposite()), Stop: cmd.Stop,
-	})
-	if reason != engine.NotRejected {
-		x.printf("refused: %s", reason)
-		return r, false
-	}
-	if r.Funded {
-		cmd.Flags |= engine.FlagFunded
-		cmd.SpendLimit = r.SpendLimit
-		x.printf("may spend %s", units(r.SpendLimit, in.DigitsTotal()))
-	}
-	cmd.EarnLimit = r.EarnLimit
-	return r, true
-}
-
-func (x *exchange) touch(p engine.PairID, side engine.Side) int64 {
-	for _, lv := range x.core.AppendDepth(nil, p, side, 1) {
-		return lv.Price
-	}
-	return 0
+	x.apply(&cmd)
 }
 
 func (x *exchange) replace(f []string) {
 	x.t.Helper()
 	id := x.id(f[1])
-	o, _ := x.core.Order(id)
-	cmd := engine.Command{Kind: engine.Replace, Order: id, Account: o.Account, Pair: x.orders[id]}
+	cmd := engine.Command{Kind: engine.Replace, Order: id, Pair: id.Pair(), Flags: engine.FlagAllAccount}
 	in, _ := x.core.Pair(cmd.Pair)
 	for key, value := range options(f[2:]) {
 		switch key {
@@ -136,45 +93,22 @@ func (x *exchange) replace(f []string) {
 			cmd.Flags |= engine.FlagHasPrice
 		}
 	}
-	r, reason := x.s.ReserveReplace(accounts.ReplaceParams{
-		Order: uint64(id), Price: cmd.Price, Amount: cmd.Amount,
-		HasPrice: cmd.Flags&engine.FlagHasPrice != 0, HasAmount: cmd.Flags&engine.FlagHasAmount != 0,
-		Bid: x.touch(cmd.Pair, engine.Buy), Ask: x.touch(cmd.Pair, engine.Sell),
-	})
-	if reason != engine.NotRejected {
-		x.printf("refused: %s", reason)
-		return
-	}
-	if cmd.Flags |= engine.FlagUnheld; r.Replaces {
-		cmd.Flags ^= engine.FlagUnheld | engine.FlagFunded
-		cmd.SpendLimit, cmd.EarnLimit = r.SpendLimit, r.EarnLimit
-	}
-	if events := x.apply(&cmd); events[0].Kind != engine.EventReplaced {
-		x.s.Release(r)
-	}
+	x.apply(&cmd)
 }
 
-// apply carries out a command of the engine, folds its events and prints those of orders.
-func (x *exchange) apply(cmd *engine.Command) []engine.Event {
+// apply carries out a command of the engine and prints its events of orders.
+func (x *exchange) apply(cmd *engine.Command) {
 	x.t.Helper()
-	cmd.TimeNs = x.now
-	if cmd.Kind == engine.Cancel {
-		cmd.Pair = x.orders[cmd.Order]
-	}
-	cmd.First = true
+	cmd.TimeNs, cmd.First = x.now, true
 	events := x.core.Apply(cmd, nil)
 	x.pos++
-	x.s.FoldEvents(events, x.pos)
+	x.s.Advance(x.pos)
 	for i := range events {
-		if events[i].Kind == engine.EventAccepted {
-			x.orders[events[i].Order] = events[i].Pair
-		}
 		in, _ := x.core.Pair(events[i].Pair)
 		if text := describe(&events[i], in); text != "" {
 			x.printf("%s", text)
 		}
 	}
-	return events
 }
 
 func units(u fixed.U128, digits int) string {
@@ -198,11 +132,11 @@ func describe(e *engine.Event, in *engine.Instrument) string {
 	case engine.EventTrade:
 		return fmt.Sprintf("trade: %d %ss %s @ %s from %d", e.Order, e.Side, lots(e.Amount), price(e.Price), e.Maker)
 	case engine.EventCanceled:
-		cause := [...]string{"request", "remainder", "self-trade", "replaced", "unfillable", "limit"}[e.Cause]
-		if e.Quote.IsZero() {
-			return fmt.Sprintf("canceled %d, open %s (%s)", e.Order, lots(e.Amount), cause)
+		cause := [...]string{"request", "remainder", "self-trade", "replaced", "unfillable", "funds"}[e.Cause]
+		if e.Amount == 0 && !e.Quote.IsZero() {
+			return fmt.Sprintf("canceled %d, unspent %s (%s)", e.Order, units(e.Quote, in.DigitsTotal()), cause)
 		}
-		return fmt.Sprintf("canceled %d, unspent %s (%s)", e.Order, units(e.Quote, in.DigitsTotal()), cause)
+		return fmt.Sprintf("canceled %d, open %s (%s)", e.Order, lots(e.Amount), cause)
 	case engine.EventReplaced:
 		return fmt.Sprintf("replaced %d: %s @ %s", e.Order, lots(e.Amount), price(e.Price))
 	case engine.EventReduced:

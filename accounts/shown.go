@@ -27,14 +27,13 @@ import (
 // Publish replaces each value that has changed, once, however often it has changed. One account is therefore always of
 // one instant, and the sums of one currency add up; two accounts, or two currencies, may be of different publications.
 //
-// Owner: the goroutine that applies the log calls Take, Fold and Publish, the latter two without State's lock. Any
-// goroutine reads.
+// Owner: the goroutine that applies the log calls Take, Fold and Publish. Any goroutine reads.
 type Shown struct {
 	pages      atomic.Pointer[[]*page] // append-only
 	accounts   atomic.Uint32           // number of accounts, the built-in one included
 	byID       [idShards]atomic.Pointer[idShard]
-	currencies atomic.Pointer[[]*currencyShown]    // by number; append-only
-	codes      atomic.Pointer[[]string]            // by number; append-only
+	sums       atomic.Pointer[[]*sumsShown]        // by number; append-only
+	currencies atomic.Pointer[[]accrual.Currency]  // by number
 	links      atomic.Pointer[fifo.Queue[linkRef]] // by link number - 1
 	settings   atomic.Pointer[Settings]
 	set        atomic.Uint64 // counts the settings
@@ -44,12 +43,15 @@ type Shown struct {
 	avatars    *Catalogue
 	listener   Listener // nil: none
 
-	empty   []*Report        // see emptyReport
-	next    Report           // folded and not shown: keys, transfers, links, settings and position alone
-	changed []uint32         // accounts with a draft
-	summed  []*currencyShown // currencies with next sums
-	told    []balanceKey     // balances that a publication has changed
+	empty   []*Report    // see emptyReport
+	next    Report       // folded and not shown: keys, transfers, links, settings and position alone
+	changed []uint32     // accounts with a draft
+	summed  []*sumsShown // those with next sums
+	told    []balanceKey // balances that a publication has changed
 }
+
+// balanceKey names a balance.
+type balanceKey struct{ account, currency uint32 }
 
 // page holds accounts with consecutive numbers, and the values that the next publication shows of them.
 type page struct {
@@ -68,25 +70,26 @@ type account struct {
 
 type shownBalance struct {
 	currency   uint32
-	free, held fixed.I192
+	free, held fixed.I128 // units
 }
 
-// currencyShown is the row of a currency in the totals. Each value of sums adds up.
-type currencyShown struct {
-	code string
-	sums atomic.Pointer[totals]
-	next *totals // what the next publication shows; nil: unchanged
+// sumsShown is the row of a currency in the totals. Each value that is shown adds up.
+type sumsShown struct {
+	shown atomic.Pointer[totals] // nil: in no list
+	next  *totals                // what the next publication shows; nil: unchanged
 }
 
-// newShown returns what is applied. The caller holds mu.
+// newShown returns what is applied.
 func newShown(s *State) *Shown {
 	v := &Shown{keys: auth.NewKeys(), avatars: builtinAvatars()}
 	v.pages.Store(&[]*page{})
-	v.currencies.Store(&[]*currencyShown{})
+	v.sums.Store(&[]*sumsShown{})
 	settings, links := s.settings, s.dir.linkOwner.Copy()
-	r := &Report{codes: s.balances.currencies, links: &links, settings: &settings, pos: s.report.pos}
+	r := &Report{currencies: s.balances.currencies, links: &links, settings: &settings, pos: s.report.pos}
 	for n := range s.balances.sums {
-		r.sums = append(r.sums, sumChange{uint32(n), s.balances.sums[n].totals})
+		if s.balances.sums[n].used {
+			r.sums = append(r.sums, sumChange{uint32(n), s.balances.sums[n].totals})
+		}
 	}
 	for _, u := range s.dir.users {
 		a := v.draft(u.n)
@@ -154,15 +157,18 @@ func (v *Shown) Fold(r *Report) {
 
 // foldSums notes the sums of currencies, and makes new currencies known: without sums they are in no list.
 func (v *Shown) foldSums(r *Report) {
-	rows := *v.currencies.Load()
-	if len(r.codes) > len(rows) {
-		codes, longer := r.codes, rows
-		for _, code := range codes[len(rows):] {
-			longer = append(longer, &currencyShown{code: code})
+	rows := *v.sums.Load()
+	if len(r.currencies) > len(rows) {
+		longer := rows
+		for range r.currencies[len(rows):] {
+			longer = append(longer, &sumsShown{})
 		}
-		v.codes.Store(&codes)
-		v.currencies.Store(&longer)
+		v.sums.Store(&longer)
 		rows = longer
+	}
+	if len(r.currencies) > 0 && !sameList(r.currencies, v.currenciesShown()) {
+		all := r.currencies
+		v.currencies.Store(&all)
 	}
 	for i := range r.sums {
 		row := rows[r.sums[i].currency]
@@ -173,6 +179,9 @@ func (v *Shown) foldSums(r *Report) {
 		*row.next = r.sums[i].totals
 	}
 }
+
+// sameList reports whether two lists that are not empty are the same memory.
+func sameList[T any](a, b []T) bool { return len(a) == len(b) && &a[0] == &b[0] }
 
 // Publish shows what was folded, and tells the listener.
 func (v *Shown) Publish() {
@@ -188,7 +197,7 @@ func (v *Shown) Publish() {
 	}
 	v.changed = v.changed[:0]
 	for _, row := range v.summed {
-		row.sums.Store(row.next)
+		row.shown.Store(row.next)
 		row.next = nil
 	}
 	v.summed = v.summed[:0]
@@ -385,13 +394,12 @@ func (v *Shown) index(a *account) {
 // Listen registers a listener. Call it once, before anything else runs.
 func (v *Shown) Listen(l Listener) { v.listener = l }
 
-// Listener learns what a publication has shown. Its methods run on the goroutine that has published, under no lock of
-// the accounts, and do not wait.
+// Listener learns what a publication has shown. Its methods run on the goroutine that has published, and do not wait.
 type Listener interface {
 	// BalanceChanged is called once for each balance that is shown with another value than before.
 	BalanceChanged(account uint32, currencyCode string)
 	// Transferred is called for each deposit, profit and withdrawal, in the order of the log, behind
-	// BalanceChanged of the same money. amount is the change of the balance.
+	// BalanceChanged of the same money. amount is the change of the balance, in 10^-18.
 	Transferred(account uint32, currencyCode string, amount fixed.I128)
 	// KeyDeleted is called with the number (auth.Principal.Key) of each deleted key, which verifies nothing any more.
 	KeyDeleted(key uint64)
@@ -403,9 +411,9 @@ func (v *Shown) tell() {
 	if l == nil {
 		return
 	}
-	codes := v.codesShown()
+	currencies := v.currenciesShown()
 	for _, b := range v.told {
-		l.BalanceChanged(b.account, codes[b.currency])
+		l.BalanceChanged(b.account, currencies[b.currency].Code)
 	}
 	v.told = spare(v.told)
 	for _, t := range v.next.transfers {
@@ -418,7 +426,7 @@ func (v *Shown) tell() {
 	}
 }
 
-// differs compares what is shown with State, at a time when nothing waits to be shown. The caller holds mu.
+// differs compares what is shown with State, at a time when nothing waits to be shown.
 func (v *Shown) differs(s *State) error {
 	if got := int(v.accounts.Load()); got != len(s.dir.users) {
 		return fmt.Errorf("%d accounts are shown, there are %d", got, len(s.dir.users))
@@ -431,7 +439,8 @@ func (v *Shown) differs(s *State) error {
 		for i := range u.rows {
 			r := &u.rows[i]
 			if a.balance(r.currency) != (shownBalance{r.currency, r.free, r.held}) {
-				return fmt.Errorf("account %d: another balance of %s is shown", u.n, s.balances.currencies[r.currency])
+				return fmt.Errorf("account %d: another balance of %s is shown", u.n,
+					s.balances.currencies[r.currency].Code)
 			}
 		}
 		got, want := v.Accruals(u.n), &u.received
@@ -441,8 +450,12 @@ func (v *Shown) differs(s *State) error {
 		}
 	}
 	for n := range s.balances.sums {
-		if got := (*v.currencies.Load())[n].sums.Load(); *got != s.balances.sums[n].totals {
-			return fmt.Errorf("%s: other totals are shown", s.balances.currencies[n])
+		c, t := s.balances.currencies[n], &s.balances.sums[n]
+		if !t.used {
+			continue
+		}
+		if got := (*v.sums.Load())[n].shown.Load(); *got != t.totals || v.currenciesShown()[n] != c {
+			return fmt.Errorf("%s: other totals are shown", c.Code)
 		}
 	}
 	return nil

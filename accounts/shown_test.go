@@ -41,27 +41,13 @@ func readAll(v *Shown, n uint32) {
 	v.SwitchOf(n)
 }
 
-// No reader waits for State: all of them answer while somebody holds its lock.
-func TestReadersTakeNoLock(t *testing.T) {
-	r := newRig(t)
-	one := r.user(ProfilePatch{IsAmbassador: ptr(true)})
-	r.do(Command{Kind: CreateLink, User: one, DiscountPercent: dec("5")})
-	v := r.s.View()
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	readAll(v, one)
-	r.s.Counts()
-}
-
-// trades folds trades of 0.01 BTC at 100 USDT between two users, without fees.
-func (r *rig) trades(buyer, seller uint32, n int) []engine.Event {
-	events := make([]engine.Event, n)
-	for i := range events {
-		events[i] = engine.Event{
-			Kind: engine.EventTrade, Seq: r.next(0),
-			Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller),
-			Price: 10_000, Amount: 10_000, TimeNs: t0,
-		}
+// trades returns n trades of 0.01 BTC at 100 USDT between two users, without fees.
+func trades(buyer, seller uint32, n int) (events []engine.Event) {
+	for range n {
+		events = append(events, traded(engine.Event{
+			Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller), Price: 10_000, Amount: 10_000,
+			TimeNs: t0,
+		})...)
 	}
 	return events
 }
@@ -120,24 +106,11 @@ func TestReadersSeeWholeChanges(t *testing.T) {
 			}
 		})
 	}
-	writers.Go(func() { // handlers
-		for range 300 {
-			p := OrderParams{Account: one, Side: engine.Buy, Price: 10_000, Amount: 10_000}
-			held, reason := r.s.Reserve(p)
-			aside, reject := r.s.SetAside(&Command{Kind: Withdraw, User: one, Currency: "BTC", Amount: dec("1")})
-			if reason != engine.NotRejected || reject != nil {
-				t.Errorf("%s, %v", reason, reject)
-			}
-			r.s.Release(held)
-			aside.Release()
-		}
-	})
 	writers.Go(func() { // the loop
 		for i := range 150 {
 			for range 2 {
-				for _, e := range r.trades(users[i%2], users[1-i%2], 3) {
-					r.pos++
-					r.s.FoldEvents([]engine.Event{e}, r.pos)
+				for range 3 {
+					r.folds(trades(users[i%2], users[1-i%2], 1)...)
 				}
 				r.s.View()
 			}
@@ -198,9 +171,9 @@ func TestWhatAReaderHasStays(t *testing.T) {
 			before = append(before, v.account(u))
 			texts = append(texts, say(v.account(u)))
 		}
-		e := r.trades(users[0], users[1], 1)[0]
-		e.TakerFee, e.TimeNs = RateOne/100, t0+int64(i)*dayNs/3
-		r.fold(func(f fold) { f.event(&e) })
+		events := trades(users[0], users[1], 1)
+		events[2].TakerFee, events[2].TimeNs = RateOne/100, t0+int64(i)*dayNs/3
+		r.fold(events...)
 		r.do(Command{Kind: PatchUser, User: up, Profile: ProfilePatch{Level: ptr(int64(i)), StakingLevel: ptr("R" +
 			fmt.Sprint(i%3))}})
 		r.do(Command{Kind: AddProfit, User: users[0], Currency: "BTC", Amount: dec("1"), Profit: accrual.StakeAccrual})
@@ -224,7 +197,7 @@ func TestShownAllocates(t *testing.T) {
 		slice := func() []engine.Event {
 			var events []engine.Event
 			for i := 0; i < changed; i += 2 {
-				events = append(events, r.trades(users[i], users[i+1], 10)...)
+				events = append(events, trades(users[i], users[i+1], 10)...)
 			}
 			return events
 		}
@@ -234,8 +207,7 @@ func TestShownAllocates(t *testing.T) {
 		}
 		next := 0
 		fold := func() {
-			r.pos++
-			r.s.FoldEvents(runs[next], r.pos)
+			r.folds(runs[next]...)
 			v.Fold(r.s.Take())
 			next++
 		}
@@ -266,10 +238,9 @@ func TestWhatWaitsToBeShownIsBounded(t *testing.T) {
 	l := &told{}
 	v.Listen(l)
 	for i := range 50_001 {
-		events := r.trades(users[i%4], users[(i+1)%4], 1)
-		events[0].TakerFee = RateOne / 100
-		r.pos++
-		r.s.FoldEvents(events, r.pos)
+		events := trades(users[i%4], users[(i+1)%4], 1)
+		events[2].TakerFee = RateOne / 100
+		r.folds(events...)
 		v.Fold(r.s.Take())
 	}
 	if n := &v.next; len(n.balances)+len(n.received)+len(n.sums) != 0 || len(v.changed) != 5 || len(v.summed) != 1+1 {
@@ -310,7 +281,7 @@ func TestReportsAreShownWhenTheyArePublished(t *testing.T) {
 		"deposit":  command(Command{Kind: Deposit, User: 1, Currency: "AA", Amount: dec("1")}),
 		"switch":   command(Command{Kind: SetSwitch, User: 1, Timeout: MinSwitch}),
 		"settings": func() { r.rates(Config{Levels: []uint32{1}}) },
-		"nothing":  func() { r.pos++; r.s.FoldEvents(nil, r.pos) },
+		"nothing":  func() { r.folds() },
 	} {
 		before := look()
 		step()
@@ -337,10 +308,7 @@ func TestAReportHasTheLastChangeOfABalance(t *testing.T) {
 	r, users := tradersOf(t, 2)
 	v, l := r.s.View(), &told{}
 	v.Listen(l)
-	trade := func() {
-		r.pos++
-		r.s.FoldEvents(r.trades(users[0], users[1], 1), r.pos)
-	}
+	trade := func() { r.folds(trades(users[0], users[1], 1)...) }
 	deposit := func() { r.deposit(users[0], "USDT", "5") }
 	for _, steps := range [][]func(){{trade, deposit}, {deposit, trade}, {deposit, deposit}, {trade, trade, trade}} {
 		for _, each := range []bool{false, true} { // a report for each step, or for all
@@ -354,8 +322,8 @@ func TestAReportHasTheLastChangeOfABalance(t *testing.T) {
 			}
 			v.Publish()
 			for _, row := range r.s.dir.users[users[0]].rows {
-				b := v.Balance(users[0], r.s.balances.currencies[row.currency])
-				if b.Free != row.free || b.Held != row.held {
+				b := v.Balance(users[0], r.s.balances.currencies[row.currency].Code)
+				if b.Digits != 18 || b.Free != row.free.Wide() || b.Held != row.held.Wide() {
 					t.Errorf("%s is shown, want %s", text(b.Free), text(row.free))
 				}
 			}
@@ -365,8 +333,7 @@ func TestAReportHasTheLastChangeOfABalance(t *testing.T) {
 	// A balance that is as it was is not told of.
 	l.balances = 0
 	trade()
-	r.pos++
-	r.s.FoldEvents(r.trades(users[1], users[0], 1), r.pos)
+	r.folds(trades(users[1], users[0], 1)...)
 	if r.s.View(); l.balances != 0 {
 		t.Errorf("the listener was told of %d balances that are as they were", l.balances)
 	}
@@ -375,11 +342,9 @@ func TestAReportHasTheLastChangeOfABalance(t *testing.T) {
 // A state that nobody reads reports nothing. What it has at the first Shown is shown, with the position.
 func TestReportsBeginWithTheFirstShown(t *testing.T) {
 	r := newRig(t)
-	r.pos++
-	r.s.FoldEvents([]engine.Event{{
-		Kind: engine.EventPair, Seq: r.next(0),
-		Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6},
-	}}, r.pos)
+	r.folds(engine.Event{Kind: engine.EventPair, Instrument: &engine.Instrument{
+		Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6, BaseDigits: 8, QuoteDigits: 8,
+	}})
 	r.deposit(r.do(Command{Kind: CreateUser}).User.Number, "USDT", "5")
 	if r.s.Take() != nil || len(r.s.report.balances)+len(r.s.report.users)+len(r.s.report.transfers) != 0 {
 		t.Errorf("%+v is reported", r.s.report)
@@ -427,7 +392,7 @@ func BenchmarkShown(b *testing.B) {
 			s := New(testSettings())
 			v, r := s.Shown(), &Report{}
 			for c := range currencies {
-				r.codes = append(r.codes, fmt.Sprint("C", c))
+				r.currencies = append(r.currencies, accrual.Currency{Code: fmt.Sprint("C", c), Digits: 8})
 			}
 			for u := range uint32(users) {
 				r.users = append(r.users, &person{n: u, id: UserID(u)})
@@ -435,7 +400,7 @@ func BenchmarkShown(b *testing.B) {
 			change := func(r *Report, u uint32) {
 				for c := range uint32(2) {
 					r.balances = append(r.balances, balanceChange{
-						account: u, currency: c, free: fixed.FromI64(1).Wide(),
+						account: u, currency: c, free: fixed.FromI64(1),
 					})
 				}
 			}

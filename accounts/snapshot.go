@@ -16,16 +16,16 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; a snapshot of another version is refused.
-const SnapshotVersion = 7
+const SnapshotVersion = 8
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
-// sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has neither
-// reservations nor asides: they end with the process.
+// sorted by code and everything else by number, so that equal states have equal bytes.
 //
-//	version | settings | totals by currency | pairs | users (profile, inviter, links, keys, level changes, balances,
-//	halt, switch) | receivers of the deal accruals kept, oldest first | open holds | accruals and archive by receiver
+//	version | settings | currencies (code, digits, totals) | pairs | users (profile, inviter, links, keys, level
+//	changes, balances, number of open orders, halt, switch) | receivers of the deal accruals kept, oldest first |
+//	accruals and archive by receiver
 //
-// Money takes 16 bytes, and a sum (balances, totals, archive) 24, the least significant word first.
+// Money takes 16 bytes, and a sum of the archive 24, the least significant word first.
 type snapshot struct {
 	walker
 	s     *State
@@ -39,10 +39,8 @@ type snapshot struct {
 	written []row // balances of the account that is being encoded
 }
 
-// AppendSnapshot appends the whole state, secrets included. Reservations wait while it encodes.
+// AppendSnapshot appends the whole state, secrets included.
 func (s *State) AppendSnapshot(dst []byte) []byte {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	w := snapshot{walker: walker{wire.Writer(dst)}, s: s}
 	w.state()
 	return w.Bytes()
@@ -81,21 +79,7 @@ func (w *snapshot) state() {
 		w.user(&to)
 		push(w.walker, &w.s.referral.dealQueue, to)
 	}
-	w.orders()
 	w.received()
-}
-
-func (w *snapshot) orders() {
-	ids := slices.Sorted(maps.Keys(w.s.holds.orders))
-	for i := range w.each(len(ids)) {
-		var o orderHold
-		if !w.Reading() {
-			o = *w.s.holds.orders[ids[i]]
-		}
-		if w.order(&o); w.Reading() {
-			w.addOrder(&o)
-		}
-	}
 }
 
 func (w *snapshot) received() {
@@ -152,51 +136,67 @@ func (w *snapshot) currencies() {
 		w.byNo = append(w.byNo, uint32(no))
 	}
 	slices.SortFunc(w.byNo, func(a, b uint32) int {
-		return cmp.Compare(s.balances.currencies[a],
-			s.balances.currencies[b])
+		return cmp.Compare(s.balances.currencies[a].Code, s.balances.currencies[b].Code)
 	})
 	for i := range w.each(len(w.byNo)) {
-		var code string
+		var c accrual.Currency
 		var t totals
 		if !w.Reading() {
 			w.rank[w.byNo[i]] = uint32(i)
-			code, t = s.balances.currencies[w.byNo[i]], s.balances.sums[w.byNo[i]].totals
+			c, t = s.balances.currencies[w.byNo[i]], s.balances.sums[w.byNo[i]].totals
 		}
-		w.text(&code)
-		w.sum(&t.fees)
-		w.sum(&t.deposited)
-		w.sum(&t.withdrawn)
+		digits := uint8(c.Digits)
+		w.text(&c.Code)
+		w.U8(&digits, fixed.Scale)
+		w.money(&t.fees)
+		w.money(&t.deposited)
+		w.money(&t.withdrawn)
 		if !w.Reading() {
 			continue
 		}
-		if _, twice := s.balances.currencyNo[code]; twice {
-			w.Fail("currency %q twice", code)
+		if _, twice := s.balances.currencyNo[c.Code]; twice {
+			w.Fail("currency %q twice", c.Code)
 		}
-		s.balances.sums[s.balances.currency(code)].totals = t
+		if t.deposited.Sign() < 0 || t.deposited.Cmp(MaxUnits) > 0 || t.withdrawn.Sign() < 0 {
+			w.Fail("the sums of currency %q are out of range", c.Code)
+		}
+		n := s.balances.currency(c.Code)
+		s.balances.currencies[n].Digits = int(digits)
+		s.balances.sums[n] = sums{totals: t, used: t != totals{}}
 	}
 }
 
 func (w *snapshot) pairs() {
-	ids := slices.Sorted(maps.Keys(w.s.holds.pairs))
-	for i := range w.each(len(ids)) {
-		var p pairTerms
-		if !w.Reading() {
-			p = *w.s.holds.pairs[ids[i]]
+	b := w.s.balances
+	var ids []uint32
+	for id := range b.pairs {
+		if b.pairs[id].in != nil {
+			ids = append(ids, uint32(id))
 		}
-		price, amount := uint8(p.digitsPrice), uint8(p.digitsAmount)
-		w.U32(&p.id)
+	}
+	for i := range w.each(len(ids)) {
+		id, p := at(w.walker, ids, i), pair{in: &engine.Instrument{}}
+		if !w.Reading() {
+			p = b.pairs[id]
+		}
+		price, amount := uint8(p.in.DigitsPrice), uint8(p.in.DigitsAmount)
+		w.U32(&id)
 		w.currency(&p.base)
 		w.currency(&p.quote)
 		w.U8(&price, fixed.Scale)
 		w.U8(&amount, fixed.Scale)
-		if !w.Reading() {
+		if !w.Reading() || w.Err() != nil {
 			continue
 		}
-		p.digitsPrice, p.digitsAmount = int(price), int(amount)
-		if p.digitsTotal() > fixed.Scale {
-			w.Fail("pair %d has %d digits", p.id, p.digitsTotal())
+		in := engine.Instrument{
+			DigitsPrice: int(price), DigitsAmount: int(amount),
+			BaseDigits: b.currencies[p.base].Digits, QuoteDigits: b.currencies[p.quote].Digits,
 		}
-		w.s.holds.pairs[p.id] = &p
+		if id >= engine.MaxPairs || in.DigitsAmount > in.BaseDigits || in.DigitsTotal() > in.QuoteDigits {
+			w.Fail("pair %d has other digits than its currencies, or a number that no pair has", id)
+			continue
+		}
+		b.setPair(engine.PairID(id), pair{p.base, p.quote, &in})
 	}
 }
 
@@ -254,6 +254,9 @@ func (w *snapshot) account(u *user) {
 		put(w.walker, &u.levelChanges, c)
 	}
 	w.rows(u)
+	orders := uint64(u.orders)
+	w.U64(&orders)
+	u.orders = int(orders)
 	w.Bool(&u.halted)
 	atNs := u.deadlineNs
 	if w.I64(&atNs); w.Reading() {
@@ -271,38 +274,15 @@ func (w *snapshot) rows(u *user) {
 	for i := range w.each(len(w.written)) {
 		r := at(w.walker, w.written, i)
 		w.currency(&r.currency)
-		w.sum(&r.free)
-		w.sum(&r.held)
-		if !w.Reading() {
+		w.money(&r.free)
+		w.money(&r.held)
+		if !w.Reading() || w.Err() != nil {
 			continue
 		}
-		if u.find(r.currency) != nil {
+		if _, twice := u.place(r.currency); twice {
 			w.Fail("account %d has two balances of a currency", u.n)
 		}
 		*u.row(r.currency) = r
-	}
-}
-
-func (w *snapshot) order(o *orderHold) {
-	w.U64(&o.id)
-	w.user(&o.account)
-	w.U32(&o.pair)
-	w.U8((*uint8)(&o.side), uint8(engine.Sell))
-	w.U8((*uint8)(&o.typ), uint8(engine.StopMarket))
-	w.Bool(&o.byQuote)
-	w.Bool(&o.capped)
-	w.Bool(&o.waiting)
-	w.I64(&o.price)
-	w.I64(&o.open)
-	w.I64(&o.filled)
-	w.Fixed64(&o.quote.Hi)
-	w.Fixed64(&o.quote.Lo)
-	w.rate(&o.rates.Maker)
-	w.rate(&o.rates.Taker)
-	w.rate(&o.rates.Discount)
-	w.money(&o.held)
-	if w.Bool(&o.limited); o.limited {
-		w.money(&o.coming)
 	}
 }
 
@@ -359,20 +339,6 @@ func (w *snapshot) addAccount(u *user) {
 	}
 }
 
-// addOrder adds a decoded open order. An order with an earn limit reserves the limit as its room.
-func (w *snapshot) addOrder(o *orderHold) {
-	p := w.s.holds.pairs[o.pair]
-	if p == nil || o.held.Cmp(MaxMoney) > 0 || o.coming.Sign() < 0 || o.coming.Cmp(MaxMoney) > 0 ||
-		o.price < 0 || o.open < 0 || o.filled < 0 {
-		w.Fail("order %d is out of range", o.id)
-		return
-	}
-	limit := o.coming
-	o.coming = fixed.I128{}
-	w.s.holds.add(o)
-	w.s.holds.expectOf(o, p, limit)
-}
-
 // addReceived adds the decoded accruals of a receiver.
 func (w *snapshot) addReceived(to uint32, r accrual.Received) {
 	u := w.s.dir.users[to]
@@ -400,9 +366,14 @@ func (s *State) complete() error {
 			*s.dir.linkOwner.At(int(l.number) - 1) = linkRef{owner: u.n, index: i}
 		}
 	}
-	s.balances.sumUp(s.dir.users)
-	for _, o := range s.holds.orders {
-		s.holds.expectRest(o, s.holds.pairs[o.pair])
+	for _, u := range s.dir.users {
+		for i := range u.rows {
+			r := &u.rows[i]
+			t := &s.balances.sums[r.currency]
+			if t.held = t.held.AddWrap(r.held); u.profile.Unlimited {
+				t.debt = t.debt.AddWrap(debt(r.free))
+			}
+		}
 	}
 	if err := s.dir.countTree(); err != nil {
 		return err

@@ -25,125 +25,117 @@ func refusedState(t *testing.T, name string, b []byte, says string) *State {
 // A snapshot of a state with one member out of range is refused, and says why.
 func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 	base := richSnapshot(t)
-	const beyond = "order 7 is out of range"
 	for name, x := range map[string]struct {
-		breaks func(s *State, o *orderHold)
+		breaks func(s *State)
 		says   string
 	}{
-		"nothing":             {func(*State, *orderHold) {}, ""},
-		"side":                {func(_ *State, o *orderHold) { o.side = 2 }, "2 is above 1"},
-		"type":                {func(_ *State, o *orderHold) { o.typ = 4 }, "4 is above 3"},
-		"last type":           {func(_ *State, o *orderHold) { o.typ = engine.StopMarket }, ""},
-		"price":               {func(_ *State, o *orderHold) { o.price = -1 }, beyond},
-		"open":                {func(_ *State, o *orderHold) { o.open = -1 }, beyond},
-		"nothing open":        {func(_ *State, o *orderHold) { o.open = 0 }, ""},
-		"filled":              {func(_ *State, o *orderHold) { o.filled = -1 }, beyond},
-		"pair of an order":    {func(_ *State, o *orderHold) { o.pair = 9 }, beyond},
-		"account of an order": {func(_ *State, o *orderHold) { o.account = 99 }, "user 99 of"},
-		"rate":                {func(_ *State, o *orderHold) { o.rates.Maker = RateOne + 1 }, "a rate of 100000001"},
-		"hold of 10^20": {
-			func(_ *State, o *orderHold) { o.held = MaxMoney },
-			"is not the sum of its orders' holds",
+		"nothing":         {func(*State) {}, ""},
+		"orders":          {func(s *State) { s.dir.users[1].orders = -1 }, "open orders"},
+		"no orders":       {func(s *State) { s.dir.users[1].orders = 0 }, "is held without an open order"},
+		"hold":            {func(s *State) { s.dir.users[1].rows[0].held = dec("9") }, "deposited - withdrawn"},
+		"pair":            {func(s *State) { s.balances.setPair(engine.MaxPairs, s.balances.pairs[0]) }, "pair 131072"},
+		"the last pair":   {func(s *State) { s.balances.setPair(engine.MaxPairs-1, s.balances.pairs[0]) }, ""},
+		"digits of price": {func(s *State) { s.balances.pairs[0].in.DigitsPrice = 19 }, "19 is above 18"},
+		"digits of amount": {
+			func(s *State) { s.balances.pairs[0].in.DigitsAmount = 19 }, "19 is above 18",
 		},
-		"hold beyond":     {func(_ *State, o *orderHold) { o.held = MaxMoney.Add(fixed.FromI64(1)) }, beyond},
-		"coming below 0":  {func(_ *State, o *orderHold) { o.limited, o.coming = true, fixed.FromI64(-1) }, beyond},
-		"coming of 10^20": {func(_ *State, o *orderHold) { o.limited, o.coming = true, MaxMoney }, ""},
-		"coming beyond": {
-			func(_ *State, o *orderHold) { o.limited, o.coming = true, MaxMoney.Add(fixed.FromI64(1)) }, beyond,
-		},
-		"digits of the price":  {func(s *State, _ *orderHold) { s.holds.pairs[0].digitsPrice = 19 }, "19 is above 18"},
-		"digits of the amount": {func(s *State, _ *orderHold) { s.holds.pairs[0].digitsAmount = 19 }, "19 is above 18"},
 		"digits together": {
-			func(s *State, _ *orderHold) { s.holds.pairs[0].digitsPrice = 13 },
-			"pair 0 has 19 digits",
+			func(s *State) { s.balances.pairs[0].in.DigitsPrice = 13 }, "pair 0 has other digits than its currencies",
 		},
+		"digits of the base": {
+			func(s *State) { s.balances.currencies[s.balances.pairs[0].base].Digits = 5 }, "pair 0 has other digits",
+		},
+		"digits of a currency": {func(s *State) { s.balances.currencies[0].Digits = 19 }, "19 is above 18"},
 		"currency twice": {
-			func(s *State, _ *orderHold) { s.balances.currencies[1] = s.balances.currencies[0] }, " twice",
+			func(s *State) { s.balances.currencies[1] = s.balances.currencies[0] }, " twice",
 		},
 		"balance twice": {
-			func(s *State, _ *orderHold) {
-				s.dir.users[1].rows = append(s.dir.users[1].rows, s.dir.users[1].rows...)
-			},
+			func(s *State) { s.dir.users[1].rows = append(s.dir.users[1].rows, s.dir.users[1].rows...) },
 			"account 1 has two balances of a currency",
 		},
 		"nickname twice": {
-			func(s *State, _ *orderHold) { s.dir.users[2].profile.Nickname = s.dir.users[1].profile.Nickname },
+			func(s *State) { s.dir.users[2].profile.Nickname = s.dir.users[1].profile.Nickname },
 			"the nickname",
 		},
 		"level": {
-			func(s *State, _ *orderHold) { s.dir.users[1].profile.Level = MaxLevel + 1 },
+			func(s *State) { s.dir.users[1].profile.Level = MaxLevel + 1 },
 			"31 is above 30",
 		},
 		"staking level": {
-			func(s *State, _ *orderHold) { s.dir.users[1].profile.Staking = StakingLevels },
+			func(s *State) { s.dir.users[1].profile.Staking = StakingLevels },
 			"9 is above 8",
 		},
-		"inviter": {func(s *State, _ *orderHold) { s.dir.users[1].inviter = 99 }, "user 99 of"},
+		"inviter": {func(s *State) { s.dir.users[1].inviter = 99 }, "user 99 of"},
 		"cycle": {
-			func(s *State, _ *orderHold) { s.dir.users[1].inviter = 1 },
+			func(s *State) { s.dir.users[1].inviter = 1 },
 			"the inviter relation has a cycle",
 		},
 		"link 0": {
-			func(s *State, _ *orderHold) { s.dir.users[1].links[0].number = 0 },
+			func(s *State) { s.dir.users[1].links[0].number = 0 },
 			"link numbers are not dense",
 		},
 		"link beyond": {
-			func(s *State, _ *orderHold) { s.dir.users[1].links[0].number = 2 },
+			func(s *State) { s.dir.users[1].links[0].number = 2 },
 			"link numbers are not dense",
 		},
 		"link twice": {
-			func(s *State, _ *orderHold) {
+			func(s *State) {
 				s.dir.users[1].links = append(s.dir.users[1].links, s.dir.users[1].links[0])
 			},
 			"link numbers are not dense",
 		},
 		"link of the built-in account": {
-			func(s *State, _ *orderHold) {
+			func(s *State) {
 				s.dir.users[0].links, s.dir.users[1].links = s.dir.users[1].links, nil
 			},
 			"link numbers are not dense",
 		},
 		"queue": {
-			func(s *State, _ *orderHold) { s.referral.dealQueue.Push(1) },
+			func(s *State) { s.referral.dealQueue.Push(1) },
 			"the queue of deal accruals does not match them",
 		},
 		"maker of a key": {
-			func(s *State, _ *orderHold) { changeKey(s, func(k *auth.KeyRecord) { k.CreatedBy = "x" }) }, "key",
+			func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CreatedBy = "x" }) }, "key",
 		},
 		"public key": {
-			func(s *State, _ *orderHold) {
+			func(s *State) {
 				changeKey(s, func(k *auth.KeyRecord) { k.Ed25519 = make([]byte, 31) })
 			},
 			"an Ed25519 public key of 31 bytes",
 		},
 		"rates": {
-			func(s *State, _ *orderHold) { s.settings.Referral.Levels[0] = RateOne }, "sum to more than the fee",
+			func(s *State) { s.settings.Referral.Levels[0] = RateOne }, "sum to more than the fee",
 		},
 		"commission": {
-			func(s *State, _ *orderHold) { s.settings.Withdrawal.Minimum = dec("-1") }, "a commission is negative",
+			func(s *State) { s.settings.Withdrawal.Minimum = dec("-1") }, "a commission is negative",
 		},
 		"currency of a commission": {
-			func(s *State, _ *orderHold) { s.settings.Commissions[0].Currency = strings.Repeat("A", 21) },
+			func(s *State) { s.settings.Commissions[0].Currency = strings.Repeat("A", 21) },
 			"text of 21 bytes",
 		},
 		"sums": {
-			func(s *State, _ *orderHold) { s.balances.sums[0].deposited = fixed.I192{} },
+			func(s *State) { s.balances.sums[0].deposited = fixed.I128{} },
 			"deposited - withdrawn",
 		},
+		"deposits": {
+			func(s *State) { s.balances.sums[0].deposited = MaxUnits.Add(fixed.FromI64(1)) }, "sums of currency",
+		},
+		"deposits below 0":    {func(s *State) { s.balances.sums[0].deposited = dec("-1") }, "sums of currency"},
+		"withdrawals below 0": {func(s *State) { s.balances.sums[0].withdrawn = dec("-1") }, "sums of currency"},
 	} {
 		s, err := DecodeSnapshot(base)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.breaks(s, s.holds.orders[7])
+		x.breaks(s)
 		refusedState(t, name, s.AppendSnapshot(nil), x.says)
 	}
 	refusedState(t, "a byte more", append(bytes.Clone(base), 0), "1 bytes left over")
 	refusedState(t, "no bytes", nil, "ends inside a field")
 	base[0] = SnapshotVersion - 1
-	refusedState(t, "version 6", base, "version 6, and this program reads 7 alone")
+	refusedState(t, "version 7", base, "version 7, and this program reads 8 alone")
 	base[0] = SnapshotVersion + 1
-	refusedState(t, "version 8", base, "version 8, and this program reads 7 alone")
+	refusedState(t, "version 9", base, "version 9, and this program reads 8 alone")
 }
 
 // Taking a snapshot changes nothing, and a restored state has everything that follows from it: the number of
@@ -151,9 +143,9 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	base := richSnapshot(t)
 	s := refusedState(t, "rich", base, "")
-	pair := s.holds.pairs[0]
+	pair := s.balances.pairs[0]
 	s.AppendSnapshot(nil)
-	if s.holds.pairs[0] != pair {
+	if s.balances.pairs[0] != pair {
 		t.Error("a snapshot has replaced a pair")
 	}
 	others := 0

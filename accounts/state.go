@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"fmt"
-	"sync"
 
 	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
@@ -10,43 +9,25 @@ import (
 )
 
 // State holds all accounts, in parts that are not usable alone: directory (users and who invited them), balances
-// (money and its sums), holds (open orders, reservations, settlement) and referral (shares of fees and incomes).
+// (money, its sums, and what orders hold) and referral (shares of fees and incomes). It implements engine.Funds.
 //
-// Do, FoldEvents, SetSettings, Take and AppendSnapshot belong to the goroutine that applies the log; any goroutine may
-// call Reserve, Release, SetAside and the functions that read. One lock guards all parts, because one trade moves money
-// of up to twelve accounts. Sharded locks would gain nothing at the rates of a fold. Readers of users and money take no
-// lock: they read Shown, which follows State's reports. One report lists changes by commands and by events in their
-// order, because a later value of a balance contains the earlier one:
+// Readers of users and money read Shown, which follows State's reports. One report lists changes by commands and by
+// events in their order, because a later value of a balance contains the earlier one:
 //
-//	Do, FoldEvents ── Take ── once the records have reached the mark ──> Shown.Fold ── Publish
+//	Do, Fold ── Take ── once the records have reached the mark ──> Shown.Fold ── Publish
 //
-// Where the half-even rounding of several fees would exceed the money available by some 10^-18, the fee is reduced. For
-// the built-in account, which holds nothing, and for what accounts owe, the bound of 10^20 is checked at current prices
-// only.
-//
-// mu guards every member.
+// Owner: the goroutine that applies the log. It has no lock.
 type State struct {
-	mu sync.RWMutex
-
 	settings  Settings
 	dir       *directory
 	balances  *balances
 	referral  *referral
-	holds     *holds
 	keys      *auth.Roster
 	deadlines deadlines
 
 	shown  *Shown // nil: nobody reads
 	report Report // since the last Take; its position alone while shown is nil
 	takes  uint64 // number of reports that were taken
-}
-
-// Counts holds counters for metrics, since the start of the process.
-type Counts struct {
-	Archived   uint64 // accruals added to the archive of their day
-	Shortfalls uint64 // fees that were reduced to keep a balance at or above zero
-	Unreserved uint64 // orders accepted without a reservation of this process
-	Overdrafts uint64 // settlements that a funded account could not cover; each one is a bug
 }
 
 // New returns a state with the built-in account only.
@@ -60,7 +41,7 @@ func newState() *State {
 	dir, money := newDirectory(), newBalances()
 	return &State{
 		dir: dir, balances: money, keys: auth.NewRoster(),
-		referral: newReferral(dir, money), holds: newHolds(dir, money), deadlines: newDeadlines(),
+		referral: newReferral(dir, money), deadlines: newDeadlines(),
 	}
 }
 
@@ -69,8 +50,6 @@ func (s *State) SetSettings(settings Settings) {
 	if err := settings.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.settings = settings.clone()
 	s.referral.config = s.settings.Referral
 	if s.shown != nil {
@@ -82,8 +61,6 @@ func (s *State) SetSettings(settings Settings) {
 // Do carries out a command at a time. It decides by the state, the settings in it, the command and the time alone, and
 // so again in a replay of the log. A refusal is a *refuse.Refusal and has changed nothing.
 func (s *State) Do(nowNs int64, cmd *Command) (Result, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	res := Result{Kind: cmd.Kind}
 	if reject := s.do(nowNs, cmd, &res); reject != nil {
 		return Result{}, reject
@@ -102,11 +79,9 @@ func (s *State) do(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 }
 
 // Shown returns what readers see. The first call builds it from the whole State, as the end of a recovery does, and
-// begins the reports: a recovery that reported every step would hold all of them. Who calls it first owns State and has
-// told FoldEvents the position. Any goroutine may call it then.
+// begins the reports: a recovery that reported every step would hold all of them. Who calls it first has told Advance
+// the position.
 func (s *State) Shown() *Shown {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.shown == nil {
 		s.balances.reportSums()
 		s.shown = newShown(s)
@@ -117,8 +92,6 @@ func (s *State) Shown() *Shown {
 
 // Take returns what has changed since the last Take, for Shown.Fold; nil: nothing, or nobody reads.
 func (s *State) Take() *Report {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.shown == nil {
 		return nil
 	}
@@ -133,20 +106,11 @@ func (s *State) Take() *Report {
 	return r
 }
 
-// Counts returns the counters for metrics. Any goroutine may call it.
-func (s *State) Counts() Counts {
-	c := &s.holds.counts
-	return Counts{
-		Archived: s.referral.archived.Load(), Shortfalls: c.shortfalls.Load(), Unreserved: c.unreserved.Load(),
-		Overdrafts: c.overdrafts.Load(),
-	}
-}
-
-// Check walks the whole state and reports the first broken invariant: balances that do not add up to the totals, a
-// funded account below zero, held money that no order holds, a value that is shown and is not the one of the state.
+// Check walks the whole state and reports the first broken invariant: balances that do not add up to the totals, an
+// account below zero that must not be, held money without an open order, a debt that is not the sum of the debts, a
+// value that is shown and is not the one of the state. That what is held is the sum of the holds of the open orders,
+// no one can say without the books.
 func (s *State) Check() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -156,55 +120,41 @@ func (s *State) Check() error {
 	return nil
 }
 
-// check implements Check, except for what is shown. The caller must hold mu.
+// check implements Check, except for what is shown.
 func (s *State) check() error {
-	holds := map[balanceKey]fixed.I192{}
-	for id, o := range s.holds.orders {
-		if o.held.Sign() < 0 {
-			return fmt.Errorf("order %d holds less than nothing", id)
-		}
-		k := balanceKey{o.account, o.currency(s.holds.pairs[o.pair])}
-		holds[k] = holds[k].Plus(o.held)
-	}
-	reserved := map[balanceKey]fixed.I192{}
-	for k, e := range s.holds.pending {
-		for _, amount := range e.amounts {
-			at := balanceKey{k.account, e.currency}
-			reserved[at] = reserved[at].Plus(amount)
-		}
-	}
-	for _, a := range s.holds.asides {
-		reserved[a.balanceKey] = reserved[a.balanceKey].Plus(a.money)
-	}
-	audit := make([]totals, len(s.balances.sums))
+	free, held, debts := make([]fixed.I192, len(s.balances.sums)), make([]fixed.I192, len(s.balances.sums)),
+		make([]fixed.I192, len(s.balances.sums))
 	for _, u := range s.dir.users {
+		if u.orders < 0 {
+			return fmt.Errorf("account %d has %d open orders", u.n, u.orders)
+		}
 		for i := range u.rows {
 			r := &u.rows[i]
-			if r.held != holds[balanceKey{u.n, r.currency}] {
-				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n,
-					s.balances.currencies[r.currency])
+			switch code := s.balances.currencies[r.currency].Code; {
+			case !s.balances.sums[r.currency].used:
+				return fmt.Errorf("account %d has a balance of %s, which has none", u.n, code)
+			case r.held.Sign() < 0:
+				return fmt.Errorf("account %d: held of %s is below zero", u.n, code)
+			case r.held.Sign() > 0 && u.orders == 0:
+				return fmt.Errorf("account %d: %s is held without an open order", u.n, code)
+			case !u.profile.Unlimited && r.free.Sign() < 0:
+				return fmt.Errorf("account %d: %s is below zero", u.n, code)
 			}
-			if r.pending != reserved[balanceKey{u.n, r.currency}] {
-				return fmt.Errorf("account %d: what is reserved of %s is not the sum of its reservations", u.n,
-					s.balances.currencies[r.currency])
-			}
-			if !u.profile.Unlimited && r.free.Sign() < 0 { // held is a sum of holds
-				return fmt.Errorf("account %d: %s is below zero", u.n, s.balances.currencies[r.currency])
-			}
-			a := &audit[r.currency]
-			a.free, a.held = a.free.Add(r.free), a.held.Add(r.held)
+			free[r.currency], held[r.currency] = free[r.currency].Plus(r.free), held[r.currency].Plus(r.held)
+			debts[r.currency] = debts[r.currency].Plus(debt(r.free))
 		}
 	}
-	for i := range s.balances.sums {
-		t, a := &s.balances.sums[i], &audit[i]
-		if a.free != t.free || a.held != t.held {
-			return fmt.Errorf("the balances of %s do not add up to their totals", s.balances.currencies[i])
-		}
-		if t.fees.Sign() < 0 {
-			return fmt.Errorf("the fee account of %s is below zero", s.balances.currencies[i])
-		}
-		if t.free.Add(t.held).Add(t.fees) != t.deposited.Sub(t.withdrawn) {
-			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", s.balances.currencies[i])
+	for n := range s.balances.sums {
+		t, code := &s.balances.sums[n], s.balances.currencies[n].Code
+		switch {
+		case held[n] != t.held.Wide():
+			return fmt.Errorf("what is held of %s does not add up to its total", code)
+		case t.fees.Sign() < 0:
+			return fmt.Errorf("the fee account of %s is below zero", code)
+		case free[n].Add(held[n]).Plus(t.fees) != t.deposited.Wide().Minus(t.withdrawn):
+			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", code)
+		case debts[n] != t.debt.Wide():
+			return fmt.Errorf("%s: the debt is not the sum of what accounts are below zero", code)
 		}
 	}
 	return nil

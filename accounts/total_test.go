@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"tickhive/accounts/accrual"
@@ -9,15 +10,11 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// huge returns a rig with a pair whose orders reach 10^20 with few digits, and with users who
-// may go below zero.
+// huge returns a rig with a pair of assets with few digits, and with users who may go below zero.
 func huge(t *testing.T, users int) *rig {
 	r := newRig(t)
-	r.fold(func(f fold) {
-		f.pair(&engine.Event{
-			Kind: engine.EventPair, Pair: 0, Seq: r.next(0),
-			Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2},
-		})
+	r.addPair(engine.Instrument{
+		Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2, BaseDigits: 4, QuoteDigits: 4,
 	})
 	for range users {
 		r.do(Command{Kind: CreateUser, Profile: ProfilePatch{Unlimited: ptr(true)}})
@@ -53,50 +50,39 @@ func (r *rig) adds() {
 	}
 }
 
-// Fees have no limit: accounts that may go below zero pay them for as long as they trade.
-// Each trade here is of 4.5e19, and the sum of four fees exceeds 2^127.
-func TestFeesOfAnySumAreTaken(t *testing.T) {
+// The sums of fees and of withdrawals, and balances of accounts that take from unlimited ones, may be far larger than
+// one amount: each trade here is of 4.5e19, and the sum of four is beyond 2^127 of 10^-18.
+func TestSumsFarBeyondOneAmount(t *testing.T) {
 	const users, lots, price = 40, 10_000_000, 45_000_000_000_000_000
 	r := huge(t, users)
-	want := new(big.Int)
+	r.s.settings.Withdrawal = CommissionRule{}
+	each := toBig(dec("45000000000000000000"))
+	times := func(n int64) *big.Int { return new(big.Int).Mul(each, big.NewInt(n)) }
 	for u := uint32(1); u <= users; u++ {
-		r.fold(func(f fold) {
-			fees := f.trade(&engine.Event{
-				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Side(u % 2),
-				Order: engine.OrderID(uint64(2 * u)), Maker: engine.OrderID(uint64(2*u + 1)),
-				Account: engine.AccountID(u), Price: price, Amount: lots, TakerFee: RateOne,
-			})
-			want.Add(want, toBig(fees.taker))
-		})
+		r.fold(traded(engine.Event{
+			Side: engine.Sell, Account: engine.AccountID(u), Price: price, Amount: lots, TakerFee: RateOne,
+		})...)
 		r.adds()
 	}
-	if got := r.usdt().Fees; toBig(got).Cmp(want) != 0 || got.CmpTerm(MaxMoney) <= 0 {
-		t.Fatalf("fees %s, want %s", text(got), want)
+	if got := r.usdt().Fees; toBig(got).Cmp(times(users)) != 0 || got.CmpTerm(MaxMoney) <= 0 {
+		t.Fatalf("fees %s", text(got))
 	}
-}
-
-// Withdrawals and a balance of the built-in account have no limit either.
-func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
-	const users = 20
-	r := huge(t, users)
 	for u := uint32(1); u <= users; u++ {
-		r.do(Command{Kind: Withdraw, User: u, Currency: "USDT", Amount: dec("90000000000000000000")})
+		r.do(Command{Kind: Withdraw, User: u, Currency: "USDT", Amount: dec("45000000000000000000")})
 		r.adds()
 	}
-	if got := r.usdt().Withdrawn; text(got) != "1800000000000000000000.0" {
+	if got := r.usdt().Withdrawn; toBig(got).Cmp(times(users)) != 0 {
 		t.Fatalf("%s withdrawn", text(got))
 	}
 	for u := uint32(1); u <= users; u++ {
-		r.fold(func(f fold) {
-			f.trade(&engine.Event{
-				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Buy,
-				Account: engine.AccountID(u), Price: 45_000_000_000_000_000, Amount: 10_000_000,
-			})
-		})
+		r.fold(traded(engine.Event{Account: engine.AccountID(u), Price: price, Amount: lots})...)
 	}
 	r.adds()
-	if b := r.s.View().Balance(0, "USDT"); text(b.Total) != "900000000000000000000.0" {
+	if b := r.s.View().Balance(0, "USDT"); b.Total.Sign() != 0 { // it has paid as much as it has received
 		t.Fatalf("the built-in account has %s", text(b.Total))
+	}
+	if b := r.s.View().Balance(1, "USDT"); toBig(b.Free).Cmp(times(-2)) != 0 {
+		t.Errorf("an account has %s", text(b.Free))
 	}
 }
 
@@ -109,12 +95,10 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	r.s.referral.maxDealAccruals = 2
 	r.rates(Config{Levels: []uint32{RateOne}})
 	for i := range uint64(rounds) {
-		r.fold(func(f fold) {
-			f.trade(&engine.Event{
-				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), TimeNs: t0, Side: engine.Side(i % 2), Account: 2,
-				Price: 45_000_000_000_000_000, Amount: 10_000_000, TakerFee: RateOne,
-			})
-		})
+		r.fold(traded(engine.Event{
+			TimeNs: t0, Side: engine.Sell, Account: 2, MakerAccount: engine.AccountID(3 * (i % 2)),
+			Price: 45_000_000_000_000_000, Amount: 10_000_000, TakerFee: RateOne,
+		})...)
 		r.do(Command{Kind: Withdraw, User: 1, Currency: "USDT", Amount: dec("45000000000000000000")})
 		r.adds()
 	}
@@ -134,44 +118,55 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	}
 }
 
-// Fold also books orders that Reserve would refuse, because their commands are in the journal.
-// A trade beyond 10^20 counts as 10^20 on both sides.
-func TestAFoldNeverPanicsOnAmounts(t *testing.T) {
-	const most = 1<<63 - 1
-	r := huge(t, 2)
-	r.do(Command{Kind: PatchUser, User: 2, Profile: ProfilePatch{NoTradeCommissions: ptr(true)}})
-	for i, typ := range []engine.OrderType{engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket} {
-		for side := engine.Buy; side <= engine.Sell; side++ {
-			id, price := uint64(10*i)+uint64(side)+1, int64(most)
-			flags := uint8(0)
-			if atMarket(typ) {
-				price = 0
-			}
-			if atMarket(typ) && side == engine.Buy {
-				flags = engine.FlagFunded
-			}
-			r.fold(func(f fold) {
-				f.accepted(&engine.Event{
-					Kind: engine.EventAccepted, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id), Account: 1,
-					Side: side, Type: typ, Price: price, Amount: most,
-					Flags: flags, Quote: fixed.U128{Hi: 1 << 62},
-					MakerFee: RateOne, TakerFee: RateOne,
-				})
-				f.trade(&engine.Event{
-					Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: side, Order: engine.OrderID(id),
-					Account: 1, MakerAccount: 2,
-					Price: most, Amount: most / 2, OpenAmount: most - most/2, TakerFee: RateOne, MakerFee: RateOne,
-				})
-				f.replaced(&engine.Event{
-					Kind: engine.EventReplaced, Pair: 0, Seq: r.next(0),
-					Order: engine.OrderID(id), Price: most, Amount: most, OpenAmount: most,
-				})
-				f.canceled(&engine.Event{
-					Kind: engine.EventCanceled, Pair: 0, Seq: r.next(0),
-					Order: engine.OrderID(id),
-				})
+// A fold books whatever the events of known pairs and accounts say, and never panics: their command is in the log.
+// Amounts beyond all bounds are taken modulo 2^128.
+func TestAFoldNeverPanics(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, digits := range []int{4, 18} {
+		r := newRig(t)
+		r.addPair(engine.Instrument{
+			Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2, BaseDigits: digits, QuoteDigits: digits,
+		})
+		for n := range 3 {
+			r.user(ProfilePatch{Unlimited: ptr(n == 2)})
+		}
+		r.invite(1, 2)
+		r.s.View()
+		number := func() int64 { return int64(rng.Uint64()) >> rng.IntN(64) }
+		for range 20_000 {
+			r.folds(engine.Event{
+				Kind: engine.EventAccepted + engine.EventKind(rng.IntN(int(engine.EventAsset))), TimeNs: number(),
+				Side: engine.Side(rng.IntN(2)), Type: engine.OrderType(rng.IntN(4)), Flags: uint8(rng.Uint32()),
+				Account: engine.AccountID(rng.IntN(4)), MakerAccount: engine.AccountID(rng.IntN(4)),
+				Order: 1, Maker: 2, Price: number(), Amount: number(), OpenAmount: number() * rng.Int64N(2),
+				MakerOpen: number(), Display: number() * rng.Int64N(2), TakerFee: rng.Uint32(), MakerFee: rng.Uint32(),
+				TakerDiscount: rng.Uint32(), MakerDiscount: rng.Uint32() >> rng.IntN(32),
+				Quote:      fixed.U128{Hi: uint64(number()), Lo: rng.Uint64()},
+				Instrument: &engine.Instrument{}, Asset: &engine.Asset{Symbol: "USDT", Digits: 7},
 			})
-			r.adds()
+			a, side := engine.AccountID(rng.IntN(4)), engine.Side(rng.IntN(2))
+			r.s.Cover(a, 0, side, fixed.U128{Hi: uint64(number()), Lo: rng.Uint64()})
+			r.s.Free(a, 0, side)
+			r.s.View()
+		}
+		if d, used := r.s.Digits("USDT"); d != digits || !used {
+			t.Errorf("USDT has %d digits, used %t", d, used)
 		}
 	}
+}
+
+func toBig[M amount](v M) *big.Int {
+	s := v.Wide()
+	negative := s.Sign() < 0
+	if negative {
+		s = s.Neg()
+	}
+	n := new(big.Int)
+	for _, w := range [...]uint64{s.W2, s.W1, s.W0} {
+		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w))
+	}
+	if negative {
+		n.Neg(n)
+	}
+	return n
 }

@@ -33,9 +33,8 @@ const (
 type user struct {
 	*person
 	rows     []row // sorted by currency number
+	orders   int   // number of open orders
 	received accrual.Received
-	orders   int    // number of open orders
-	reserved int    // number of orders and replaces on their way to the engine
 	reported uint32 // place of its last change of received in the report
 	tree     uint32 // next user towards the one who names the tree (directory.tree); n: this one
 	treeSize uint32 // number of users in the tree, for the user who names it
@@ -301,7 +300,7 @@ func userIDOrNil(n uint32) *string {
 // directory finds users by number, nickname and code, and holds the tree of inviters.
 // It owns the slice of users, not their balances and keys.
 //
-// Owner: State's mu.
+// Owner: State's.
 type directory struct {
 	users     []*user             // by number; 0 is the built-in unlimited account
 	byFolded  map[string]uint32   // by folded nickname

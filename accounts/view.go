@@ -3,7 +3,6 @@ package accounts
 import (
 	"github.com/google/uuid"
 
-	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -32,15 +31,14 @@ func (v *Shown) Pos() uint64 { return v.pos.Load() }
 // InviteCode returns user n's invite code.
 func InviteCode(n uint32) string { return codeOfNumber(uint64(n)) }
 
-// Terms holds the trading terms of an account, for the command of a new order.
+// Terms holds the trading terms of an account.
 type Terms struct {
 	BidDiscount, AskDiscount uint32 // 10^-8
 	NoFees                   bool
 	Unlimited                bool
 }
 
-// Discount returns the discount to stamp into an order of a side: the whole fee with
-// noTradeCommissions.
+// Discount returns the discount of the fees of an order of a side: the whole fee with noTradeCommissions.
 func (t Terms) Discount(side engine.Side) uint32 {
 	switch {
 	case t.NoFees:
@@ -57,7 +55,10 @@ func (v *Shown) Terms(n uint32) Terms {
 	if u == nil || n == 0 {
 		return Terms{NoFees: n == 0, Unlimited: n == 0}
 	}
-	p := &u.profile
+	return u.profile.terms()
+}
+
+func (p *Profile) terms() Terms {
 	return Terms{BidDiscount: p.BidDiscount, AskDiscount: p.AskDiscount, NoFees: p.NoFees, Unlimited: p.Unlimited}
 }
 
@@ -93,11 +94,7 @@ func (v *Shown) UserInfo(n uint32) UserInfo {
 	if u == nil {
 		return UserInfo{ReferralsLevelInfos: []ReferralLevelInfo{}}
 	}
-	set := accrual.Set{}
-	if u.received != nil {
-		set.Received = *u.received
-	}
-	byLevel, total := set.ByLevel()
+	byLevel, total := v.Accruals(n).ByLevel()
 	out := UserInfo{
 		InviteCode: InviteCode(n), ParentUserID: userIDOrNil(u.inviter), IsAmbassador: u.profile.IsAmbassador,
 		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel),

@@ -20,7 +20,10 @@ import (
 const startNs = 20_000 * 86_400 * int64(time.Second)
 
 func benchInstrument(code string) *engine.Instrument {
-	return &engine.Instrument{Code: code + "_USDT", Base: code, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0}
+	return &engine.Instrument{
+		Code: code + "_USDT", Base: code, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0,
+		MakerFee: 100_000, TakerFee: 200_000,
+	}
 }
 
 // runEngine measures E1 to E6.
@@ -187,7 +190,7 @@ func userOf(h uint64, side engine.Side) engine.AccountID {
 func (r *coreRun) own(cmd *engine.Command, id uint64) {
 	h := mixed(id)
 	cmd.Account = userOf(h, cmd.Side)
-	cmd.STP, cmd.MakerFee, cmd.TakerFee, cmd.Discount = engine.CancelTaker, 100_000, 200_000, 1_000_000
+	cmd.STP = engine.CancelTaker
 	if cmd.Client = nil; id%2 == 0 {
 		cmd.Client = &r.ids[id/2%uint64(len(r.ids))]
 		*cmd.Client = engine.ClientID{Hash: [2]uint64{h, ^h}}

@@ -5,12 +5,31 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
+	"tickhive/internal/fixed"
 )
+
+// enough is money without an end.
+type enough struct{ events int }
+
+func (f *enough) Fold(events []engine.Event) { f.events += len(events) }
+
+func (f *enough) Cover(engine.AccountID, engine.PairID, engine.Side, fixed.U128) engine.Reason {
+	return engine.NotRejected
+}
+
+func (f *enough) Free(engine.AccountID, engine.PairID, engine.Side) fixed.U128 {
+	return fixed.FromU64(1 << 60)
+}
+
+func (f *enough) Discount(engine.AccountID, engine.Side) uint32 { return 0 }
+
+func (f *enough) Digits(string) (int, bool) { return 0, false }
 
 // In steady state no command allocates: each kind is measured over more than 1,000
 // distinct commands on a book of 2,000 orders.
 func TestNoAllocations(t *testing.T) {
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	m.core.SetFunds(&enough{})
 	events := make([]engine.Event, 0, 1024)
 	apply := func(cmd engine.Command) {
 		m.now++
@@ -65,6 +84,17 @@ func TestNoAllocations(t *testing.T) {
 			c.TIF = engine.FOK
 			apply(c)
 			apply(place(engine.Sell, 505, 9))
+		},
+		"market buy": func() {
+			apply(place(engine.Sell, 501, 2))
+			apply(engine.Command{Type: engine.Market, Amount: 2, Account: 3, STP: engine.CancelMaker})
+		},
+		"market stop": func() {
+			apply(place(engine.Sell, 501, 2))
+			apply(engine.Command{Type: engine.StopMarket, Stop: 502, Amount: 1, Account: 3})
+			apply(place(engine.Sell, 502, 1))
+			apply(engine.Command{Type: engine.Market, Amount: 3, Account: 2})
+			apply(engine.Command{Kind: engine.CancelAll, Account: 3})
 		},
 		"stop": func() {
 			c := place(engine.Sell, 400, 1)

@@ -185,7 +185,12 @@ func BenchmarkE3(b *testing.B) {
 }
 
 // BenchmarkCore is the core alone, for profiles.
-func BenchmarkCore(b *testing.B) {
+func BenchmarkCore(b *testing.B) { benchmarkCore(b, nil) }
+
+// BenchmarkCoreAsks asks for money that never ends.
+func BenchmarkCoreAsks(b *testing.B) { benchmarkCore(b, &enough{}) }
+
+func benchmarkCore(b *testing.B, f engine.Funds) {
 	for _, name := range floor.Names {
 		b.Run(name, func(b *testing.B) {
 			w := floor.Generate(name)
@@ -193,6 +198,7 @@ func BenchmarkCore(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				r := newCoreRun()
+				r.core.SetFunds(f)
 				r.run(w.Preload)
 				runtime.GC()
 				b.StartTimer()

@@ -14,6 +14,7 @@ type book struct {
 	inst   *Instrument
 	id     PairID
 	opts   *Options
+	ledger *ledger
 	stream stream
 
 	lastN uint64 // number of the newest order (OrderID.N)
@@ -27,12 +28,12 @@ type book struct {
 	slices  int64 // slices in the reserves of all icebergs, waiting stops included
 
 	unfinished *continuation // nil: no command is unfinished
-	scan       scan          // of a fill-or-kill taker, between two parts
+	scan       scan          // a walk between two parts
 }
 
-func newBook(inst *Instrument, opts *Options) *book {
+func newBook(inst *Instrument, opts *Options, l *ledger) *book {
 	return &book{
-		inst: inst, id: inst.ID, opts: opts, stream: stream{pair: inst.ID},
+		inst: inst, id: inst.ID, opts: opts, ledger: l, stream: stream{pair: inst.ID},
 		sides:   ladders{newLadder(Buy), newLadder(Sell)},
 		orders:  openOrders{owners: owners.NewSet()},
 		stops:   stops{sides: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},

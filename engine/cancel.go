@@ -1,6 +1,9 @@
 package engine
 
-import "tickhive/engine/owners"
+import (
+	"tickhive/engine/owners"
+	"tickhive/internal/fixed"
+)
 
 // lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
 // Another account's order is as unknown as an id that was never issued.
@@ -48,10 +51,16 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 	st := b.unpark(s, o)
 	e := b.stream.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	e.Client = own
-	if st.flags&FlagQuote != 0 {
-		e.Quote = st.quote
-	}
+	e.Quote = b.holdOfStop(o, &st)
 	b.forget(s, o)
+}
+
+// holdOfStop returns the money that a waiting buy at the market's price holds, in product units; 0 for any other stop.
+func (b *book) holdOfStop(o *order, st *stopOrder) fixed.U128 {
+	if st.typ == StopMarket && o.side == Buy && st.flags&FlagQuote == 0 && o.owner != owners.Builtin {
+		return total(st.stop, o.shown)
+	}
+	return st.quote
 }
 
 // cancelAll carries out a mass cancel, the oldest order first.

@@ -84,6 +84,14 @@ func TestCase34FeesStandInTheTrade(t *testing.T) { runScript(t, "case34_fees_sta
 
 func TestCase35RefusedMembers(t *testing.T) { runScript(t, "case35_refused_members.txt") }
 
+func TestScriptMoneyOfMarketBuys(t *testing.T) { runScript(t, "money_market_buys.txt") }
+
+func TestScriptMoneyOfStops(t *testing.T) { runScript(t, "money_stops.txt") }
+
+func TestScriptMoneyOfReplaces(t *testing.T) { runScript(t, "money_replace.txt") }
+
+func TestScriptMoneyAndLimits(t *testing.T) { runScript(t, "money_limits.txt") }
+
 func TestScriptPairStates(t *testing.T) { runScript(t, "pair_states.txt") }
 
 func TestScriptMassCancel(t *testing.T) { runScript(t, "mass_cancel.txt") }

@@ -160,7 +160,10 @@ func TestCheckNoticesTheTaker(t *testing.T) {
 
 // Configurations that cannot be traded exactly are refused, each with its reason.
 func TestInstrumentValidate(t *testing.T) {
-	good := Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 10, DigitsAmount: 8}
+	good := Instrument{
+		Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 10, DigitsAmount: 8,
+		BaseDigits: 8, QuoteDigits: 18,
+	}
 	if err := good.Validate(); err != nil || good.DigitsTotal() != 18 {
 		t.Fatal(err)
 	}
@@ -170,6 +173,10 @@ func TestInstrumentValidate(t *testing.T) {
 		"widest band":      func(i *Instrument) { i.BandUp, i.BandDown = MaxBandUp, 1 },
 		"limits":           func(i *Instrument) { i.HasMinQuote, i.MinQuote, i.MaxQuote = true, MaxTotal, MaxTotal },
 		"largest alone":    func(i *Instrument) { i.MinQuote, i.MaxQuote = fixed.FromU64(6), fixed.FromU64(5) },
+		"digits":           func(i *Instrument) { i.BaseDigits = 18 },
+		"prices":           func(i *Instrument) { i.MaxPrice = math.MaxInt64 },
+		"amounts":          func(i *Instrument) { i.MaxAmount = math.MaxInt64 },
+		"amounts in units": func(i *Instrument) { i.DigitsAmount, i.BaseDigits, i.MaxAmount = 0, 18, 1e12 }, // 10^30
 		"smallest ignored": func(i *Instrument) { i.MinQuote.Hi = 1 << 40 },
 	} {
 		i := good
@@ -191,11 +198,18 @@ func TestInstrumentValidate(t *testing.T) {
 		"maxQuoteAmount is below": func(i *Instrument) {
 			i.HasMinQuote, i.MinQuote, i.MaxQuote = true, fixed.FromU64(6), fixed.FromU64(5)
 		},
-		"priceBandUp is":            func(i *Instrument) { i.BandUp = RateOne - 1 },
-		"priceBandUp is not from 1": func(i *Instrument) { i.BandUp = MaxBandUp + 1 },
-		"priceBandDown not":         func(i *Instrument) { i.BandDown = RateOne + 1 },
-		"a fee rate is":             func(i *Instrument) { i.MakerFee = RateOne + 1 },
-		"name two different":        func(i *Instrument) { i.Code, i.Base, i.Quote = "AA_AA", "AA", "AA" },
+		"digitsAmount 8 is more than the 7 digits of BTC":   func(i *Instrument) { i.BaseDigits = 7 },
+		"digitsAmount 8 is more than the 17 digits of USDT": func(i *Instrument) { i.QuoteDigits = 17 },
+		"BTC has 19 digits":          func(i *Instrument) { i.BaseDigits = 19 },
+		"USDT 19: the most is 18":    func(i *Instrument) { i.QuoteDigits = 19 },
+		"maxPrice or":                func(i *Instrument) { i.MaxPrice = -1 },
+		"or maxAmount is negative":   func(i *Instrument) { i.MaxAmount = -1 },
+		"more than 10^30 units of B": func(i *Instrument) { i.DigitsAmount, i.BaseDigits, i.MaxAmount = 0, 18, 1e12+1 },
+		"priceBandUp is":             func(i *Instrument) { i.BandUp = RateOne - 1 },
+		"priceBandUp is not from 1":  func(i *Instrument) { i.BandUp = MaxBandUp + 1 },
+		"priceBandDown not":          func(i *Instrument) { i.BandDown = RateOne + 1 },
+		"a fee rate is":              func(i *Instrument) { i.MakerFee = RateOne + 1 },
+		"name two different":         func(i *Instrument) { i.Code, i.Base, i.Quote = "AA_AA", "AA", "AA" },
 	} {
 		i := good
 		change(&i)

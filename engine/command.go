@@ -33,19 +33,16 @@ type Settings struct{ Encoded []byte }
 // RulesVersion is the version of the rules by which the exchange applies commands, those of the other parts too. Each
 // record of the journal has it: other rules would make another state of the same records, so DecodeCommand refuses a
 // record of any other version. A change of a command's effect takes the next number.
-const RulesVersion = 20
+const RulesVersion = 21
 
 // Flags of a Command.
 const (
 	FlagPostOnly uint8 = 1 << iota // Place: refuse rather than take
 	FlagQuote                      // Place: market buy by quote amount: Quote instead of Amount
-	FlagFunded                     // Place, Replace: SpendLimit limits what the account may spend
 	// Cancel, Replace: the order may belong to any account; CancelAll: cancel the orders of every account
 	FlagAllAccount
 	FlagHasPrice  // Replace: Price is given
 	FlagHasAmount // Replace: Amount is given
-	// Replace: the accounts hold no money for the order, so the replace of an account's order is refused
-	FlagUnheld
 )
 
 // Refusal reasons that only the edge can detect (the decimal text is off tick or beyond
@@ -78,15 +75,14 @@ type OtherRecord struct {
 // The core reads these members, besides Kind and TimeNs:
 //
 //	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
-//	            Display, SpendLimit, EarnLimit, rates, Client, Refuse
+//	            Display, Client, Refuse
 //	Cancel      Pair, Account (or FlagAllAccount), Order, Client = the text of the cancel's own id,
 //	            which nothing but its event has
-//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, SpendLimit,
-//	            EarnLimit, Refuse
+//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, Refuse
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
 //	            bound)
 //	Continue    Pair
-//	AddPair     Instrument (the core sets ID and CreatedNs); Pair = the requested number,
+//	AddPair     Instrument (the core sets ID, CreatedNs and the digits of the assets); Pair = the requested number,
 //	            used when it is free, else the next one (ControlPair: next)
 //	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
 //	SetAsset    Asset
@@ -113,20 +109,7 @@ type Command struct {
 	Stop    int64   // ticks; stop orders
 	Display int64   // lots shown of an iceberg, 0: everything
 
-	Quote fixed.U128 // product units: spend at most this (FlagQuote)
-	// SpendLimit has an effect only with FlagFunded. Place: the most that a market buy by amount may spend, in
-	// product units without the fee. Replace: the money that the account holds for the order beyond its open
-	// part, in product units for a bid, in lots for an ask; the core refuses a replace that needs more.
-	SpendLimit fixed.U128
-	// EarnLimit is the most that the order may bring its account, without the fee: product units for a sell,
-	// lots for a buy by quote. (Any other order is limited by its amount.) The core cancels the lots that would
-	// bring more (CauseLimit). In a Place, 0 means no limit. In a Replace of a sell with FlagFunded, it is the
-	// limit in addition to the worth of the open part at the old price.
-	EarnLimit fixed.U128
-
-	// Rates when the order was placed, in 10^-8 (docs/contract/storage.md#recovery).
-	MakerFee, TakerFee, Discount uint32
-
+	Quote      fixed.U128  // product units: spend at most this (FlagQuote)
 	Client     *ClientID   // nil: none
 	Instrument *Instrument // AddPair, SetPair
 	Asset      *Asset      // SetAsset

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -43,9 +44,6 @@ func bounds() []bounded {
 		place("type", func(c *Command) { c.Type = StopMarket }, func(c *Command) { c.Type = StopMarket + 1 }),
 		place("time in force", func(c *Command) { c.TIF = FOK }, func(c *Command) { c.TIF = FOK + 1 }),
 		place("self-trade mode", func(c *Command) { c.STP = Decrement }, func(c *Command) { c.STP = Decrement + 1 }),
-		place("maker fee", func(c *Command) { c.MakerFee = RateOne }, func(c *Command) { c.MakerFee = RateOne + 1 }),
-		place("taker fee", func(c *Command) { c.TakerFee = RateOne }, func(c *Command) { c.TakerFee = RateOne + 1 }),
-		place("discount", func(c *Command) { c.Discount = RateOne }, func(c *Command) { c.Discount = RateOne + 1 }),
 		place("reason", func(c *Command) { c.Refuse = lastReason }, func(c *Command) { c.Refuse = lastReason + 1 }),
 		place("client id", func(c *Command) { c.Client = text(maxRecordText) },
 			func(c *Command) { c.Client = text(maxRecordText + 1) }),
@@ -59,6 +57,15 @@ func bounds() []bounded {
 			func(in *Instrument) { in.DigitsPrice = fixed.Scale + 1 }),
 		pair("digits of the amount", func(in *Instrument) { in.DigitsAmount = fixed.Scale },
 			func(in *Instrument) { in.DigitsAmount = fixed.Scale + 1 }),
+		pair("largest price", func(in *Instrument) { in.MaxPrice = math.MaxInt64 },
+			func(in *Instrument) { in.MaxPrice = -1 }),
+		pair("largest amount", func(in *Instrument) { in.MaxAmount = math.MaxInt64 },
+			func(in *Instrument) { in.MaxAmount = -1 }),
+		{
+			"digits of an asset",
+			Command{Kind: SetAsset, Asset: &Asset{Symbol: "A", Digits: fixed.Scale}},
+			Command{Kind: SetAsset, Asset: &Asset{Symbol: "A", Digits: fixed.Scale + 1}},
+		},
 		pair("state", func(in *Instrument) { in.State = Halted }, func(in *Instrument) { in.State = Halted + 1 }),
 		pair("maker fee of a pair", func(in *Instrument) { in.MakerFee = RateOne },
 			func(in *Instrument) { in.MakerFee = RateOne + 1 }),
@@ -125,7 +132,7 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		head   = 2 + 8 + 1        // kind, rules, time and pair
 		words  = head + 5         // of a Place: presence bits, account, price, amount, client id
 		limits = head + 1 + 6 + 3 // of a pair: its number, its code, digits and state come before
-		fiat   = head + 2 + 2     // of an asset: symbol and name come before
+		fiat   = head + 2 + 2 + 1 // of an asset: symbol, name and digits come before
 	)
 	wide := binary.AppendUvarint(nil, 1<<32)
 	for _, c := range []struct {
@@ -144,7 +151,7 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 			[]byte{byte(Other)},
 		},
 		{"pair", order, head - 1, 1, wide},
-		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasEarn<<1)},
+		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasReusable<<1)},
 		{"account", order, words + 1, 1, wide},
 		{"length of a text", named, words + 4, 0, []byte{33}}, // its hashes are the 32 bytes behind it
 		{"account of a cancel", cancel, head + 1, 0, wide},
@@ -191,19 +198,11 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 		func(c *Command) { c.Stop = 1 },
 		func(c *Command) { c.Display = 1 },
 		func(c *Command) { c.Quote = one },
-		func(c *Command) { c.SpendLimit = one },
-		func(c *Command) { c.MakerFee = 1 },
-		func(c *Command) { c.TakerFee = 1 },
-		func(c *Command) { c.Discount = 1 },
 		func(c *Command) { c.Client = &ClientID{Text: "x"} },
 		func(c *Command) { c.Client = &ClientID{Text: "x", Reusable: true} },
-		func(c *Command) { c.Client, c.EarnLimit = &ClientID{Text: "x", Reusable: true}, one },
 		func(c *Command) { *c = Command{Kind: Cancel, Order: 7, Client: &ClientID{Text: "x"}} },
 		func(c *Command) { *c = Command{Kind: Cancel, Order: 7} },
 		func(c *Command) { c.Refuse = 1 },
-		func(c *Command) { c.EarnLimit = one },
-		func(c *Command) { c.Kind, c.Flags, c.SpendLimit = Replace, FlagFunded, one },
-		func(c *Command) { c.Kind, c.Flags, c.EarnLimit = Replace, FlagFunded, one },
 		func(c *Command) { *c = Command{Kind: Skip, Order: 1<<64 - 1} },
 		func(c *Command) { *c = otherOf(1, "x") },
 		func(c *Command) { *c = otherOf(MaxPart, "a longer one") },

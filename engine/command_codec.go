@@ -13,7 +13,7 @@ import (
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
 // its header; opening a segment of another version fails.
-const CommandVersion = 5
+const CommandVersion = 6
 
 // Limits of the members of a record. A larger value means that the bytes are no command.
 const (
@@ -26,11 +26,8 @@ const (
 	hasStop uint64 = 1 << iota
 	hasDisplay
 	hasQuote
-	hasSpend
-	hasRates
 	hasClient
 	hasRefuse
-	hasEarn
 	hasReusable // a client id that is Reusable
 )
 
@@ -83,10 +80,6 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Order))
 		dst = binary.AppendVarint(dst, c.Price)
 		dst = binary.AppendVarint(dst, c.Amount)
-		if c.Flags&FlagFunded != 0 {
-			dst = append128(dst, c.SpendLimit)
-			dst = append128(dst, c.EarnLimit)
-		}
 		return dst
 	case AddPair, SetPair:
 		w := walker{wire.Writer(dst)}
@@ -124,9 +117,8 @@ func appendPlace(dst []byte, c *Command) []byte {
 	dst = append(dst, byte(c.Side), byte(c.Type), byte(c.TIF), byte(c.STP), c.Flags)
 	has := uint64(0)
 	for bit, set := range [...]bool{
-		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), !c.SpendLimit.IsZero(),
-		c.MakerFee|c.TakerFee|c.Discount != 0, c.Client != nil, c.Refuse != NotRejected,
-		!c.EarnLimit.IsZero(), c.Client != nil && c.Client.Reusable,
+		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), c.Client != nil, c.Refuse != NotRejected,
+		c.Client != nil && c.Client.Reusable,
 	} {
 		if set {
 			has |= 1 << bit
@@ -152,14 +144,6 @@ func appendPlaceExtras(dst []byte, c *Command, has uint64) []byte {
 	if has&hasQuote != 0 {
 		dst = append128(dst, c.Quote)
 	}
-	if has&hasSpend != 0 {
-		dst = append128(dst, c.SpendLimit)
-	}
-	if has&hasRates != 0 {
-		dst = binary.AppendUvarint(dst, uint64(c.MakerFee))
-		dst = binary.AppendUvarint(dst, uint64(c.TakerFee))
-		dst = binary.AppendUvarint(dst, uint64(c.Discount))
-	}
 	if has&hasClient != 0 {
 		dst = appendRecordText(dst, c.Client.Text)
 		for _, w := range [...]uint64{c.Client.Hash[0], c.Client.Hash[1], c.Client.Content[0], c.Client.Content[1]} {
@@ -168,9 +152,6 @@ func appendPlaceExtras(dst []byte, c *Command, has uint64) []byte {
 	}
 	if has&hasRefuse != 0 {
 		dst = append(dst, byte(c.Refuse))
-	}
-	if has&hasEarn != 0 {
-		dst = append128(dst, c.EarnLimit)
 	}
 	return dst
 }
@@ -201,6 +182,7 @@ func (w walker) instrumentRecord(i *Instrument) {
 func (w walker) assetRecord(a *Asset) {
 	w.Text(&a.Symbol, maxRecordText)
 	w.Text(&a.Name, maxRecordText)
+	w.digits(&a.Digits)
 	for _, b := range [...]*bool{
 		&a.Fiat, &a.HasUnifiedID, &a.CanWithdraw, &a.CanDeposit,
 		&a.HasMinWithdraw, &a.HasMaxWithdraw, &a.HasMakerFee, &a.HasTakerFee,
@@ -228,12 +210,17 @@ const (
 	hasMaxQuote
 	hasBandUp
 	hasBandDown
+	hasMaxPrice
+	hasMaxAmount
 	allLimits = 1<<iota - 1
 )
 
-// limits returns which limits the pair has: smallest and largest order, price band up and down, one bit each.
+// limits returns which limits the pair has: smallest and largest order, price band up and down, largest price and
+// amount, one bit each.
 func (i *Instrument) limits() (bits uint8) {
-	for bit, has := range [...]bool{i.HasMinQuote, !i.MaxQuote.IsZero(), i.BandUp != 0, i.BandDown != 0} {
+	for bit, has := range [...]bool{
+		i.HasMinQuote, !i.MaxQuote.IsZero(), i.BandUp != 0, i.BandDown != 0, i.MaxPrice != 0, i.MaxAmount != 0,
+	} {
 		bits |= boolByte(has) << bit
 	}
 	return bits
@@ -253,6 +240,12 @@ func (w walker) optionalLimits(i *Instrument, bits uint8) {
 		if bits&x.bit != 0 {
 			w.U64(x.p)
 		}
+	}
+	if bits&hasMaxPrice != 0 {
+		w.I63(&i.MaxPrice)
+	}
+	if bits&hasMaxAmount != 0 {
+		w.I63(&i.MaxAmount)
 	}
 	if i.limits() != bits { // never while it writes
 		w.Fail("a limit of pair %q is present and 0", i.Code)
@@ -376,10 +369,6 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 		c.Price, c.Amount = r.varint(), r.varint()
-		if c.Flags&FlagFunded != 0 {
-			c.SpendLimit = r.u128()
-			c.EarnLimit = r.u128()
-		}
 	case AddPair, SetPair:
 		c.Instrument = &Instrument{}
 		w := r.rest()
@@ -438,13 +427,6 @@ func (r *recordReader) place(c *Command) {
 	if has&hasQuote != 0 {
 		c.Quote = r.u128()
 	}
-	if has&hasSpend != 0 {
-		c.SpendLimit = r.u128()
-	}
-	if has&hasRates != 0 {
-		c.MakerFee, c.TakerFee = uint32(r.uvarint(RateOne)), uint32(r.uvarint(RateOne))
-		c.Discount = uint32(r.uvarint(RateOne))
-	}
 	if has&hasClient != 0 {
 		c.Client = &ClientID{Text: r.text()}
 		c.Client.Hash = [2]uint64{r.u64le(), r.u64le()}
@@ -452,9 +434,6 @@ func (r *recordReader) place(c *Command) {
 	}
 	if has&hasRefuse != 0 {
 		c.Refuse = Reason(r.u8(byte(lastReason)))
-	}
-	if has&hasEarn != 0 {
-		c.EarnLimit = r.u128()
 	}
 	if has&hasReusable != 0 {
 		if c.Client == nil {

@@ -16,14 +16,10 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 	for range 20_000 {
 		c := f.Next()
 		c.TimeNs = f.R.Int64()
-		if c.Kind == engine.Place && f.R.IntN(8) == 0 {
-			c.MakerFee, c.TakerFee, c.Discount = 10, 20_000, 5
-			c.SpendLimit = fixed.U128{Hi: 3, Lo: f.R.Uint64()}
-		}
 		buf = checkRecord(t, &c, buf)
 	}
 	asset := &engine.Asset{
-		Symbol: "BTC", Name: "Bitcoin", CanDeposit: true, HasMinWithdraw: true,
+		Symbol: "BTC", Name: "Bitcoin", Digits: 8, CanDeposit: true, HasMinWithdraw: true,
 		MinWithdraw: fixed.I128{Hi: -1, Lo: 5},
 	}
 	inst := enginetest.Instrument()
@@ -31,7 +27,7 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 	limited := inst
 	limited.MaxQuote, limited.BandUp, limited.BandDown = fixed.U128{Hi: 1, Lo: 9}, engine.MaxBandUp, 1
 	onlyDown := enginetest.Instrument()
-	onlyDown.BandDown = engine.RateOne
+	onlyDown.BandDown, onlyDown.MaxPrice, onlyDown.MaxAmount = engine.RateOne, 0, 0
 	for _, c := range []engine.Command{
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &limited},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &onlyDown},

@@ -3,7 +3,7 @@ package engine
 // The work of a command is bounded. A command pauses when it has made
 // Options.PartEvents events, of which a trade and a cancel count for several; the book keeps the rest as a
 // continuation, and the pair's next command must be a Continue. Visits count too: stops that are reached, and orders
-// and levels that a fill-or-kill order or a mass cancel looks at.
+// and levels that a fill-or-kill order, a market buy by amount or a mass cancel looks at.
 //
 //	journal  | Place A ....... | Continue A ...... | Continue A
 //	events   | accepted, 596   | 600               | the rest
@@ -48,9 +48,10 @@ func (s *slice) add(work, partEvents int) bool {
 
 // continuation is the rest of a command of one pair. Which members are set says how it goes on:
 //
-//	cmd of a Place      check the fill-or-kill order, then place it
+//	cmd of a Place      walk on (reach), then place the order
 //	cmd of a CancelAll  cancel on
-//	taker               check it if book.scan says so, then match it; then the stops
+//	taker with a stop   walk on, then trigger it; then the stops
+//	taker               walk on if book.scan says so, then match it; then the stops
 //	none                the stops
 //
 // The stops that the command has reached are in stops.queue meanwhile.
@@ -99,15 +100,16 @@ func (b *book) resume() {
 	case c.cmd != nil && c.cmd.Kind == CancelAll:
 		b.cancelOn(c)
 	case c.cmd != nil:
-		b.placeTaker(c.cmd)
+		b.placeAgain(c.cmd)
 	case c.taker != nil:
-		t, entered := c.taker, false
-		if b.scan.need != 0 {
-			entered = b.enterTriggered(t)
-		} else {
-			entered = b.enter(t)
+		enter := b.enter
+		switch {
+		case c.taker.stop != 0:
+			enter = b.enterStop
+		case b.scan.need != 0:
+			enter = b.enterTriggered
 		}
-		if entered {
+		if enter(c.taker) {
 			b.cascade()
 		}
 	default:

@@ -15,6 +15,7 @@ type sliced struct {
 	t           *testing.T
 	opts        engine.Options
 	whole, core *engine.Core
+	purses      [2]*purse // of whole and of core
 	reader      *enginetest.Reader
 	now         int64
 	crash       func() bool
@@ -31,6 +32,9 @@ func newSliced(t *testing.T, opts engine.Options, parts int) *sliced {
 	s.whole = engine.NewCore(opts)
 	s.opts.PartEvents = parts
 	s.core = engine.NewCore(s.opts)
+	s.purses = [2]*purse{newPurse(t), newPurse(t)}
+	s.whole.SetFunds(s.purses[0])
+	s.core.SetFunds(s.purses[1])
 	inst := enginetest.Instrument()
 	s.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst})
 	return s
@@ -42,6 +46,7 @@ func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
 	s.now++
 	cmd.TimeNs, cmd.First = s.now, true
 	want = s.whole.Apply(&cmd, nil)
+	s.purses[0].checkFolded(want)
 	got := s.bounded(&cmd, s.core.Apply(&cmd, nil))
 	parts := 1
 	for ; s.core.Unfinished(cmd.Pair); parts++ {
@@ -64,11 +69,17 @@ func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
 	if (parts > 1 || s.now%256 == 0) && s.whole.HashPair(0, nil) != s.core.HashPair(0, nil) {
 		s.t.Fatalf("%+v in %d parts leaves another state", cmd, parts)
 	}
+	if parts > 1 {
+		if err := s.core.Check(); err != nil {
+			s.t.Fatalf("%+v in %d parts: %v", cmd, parts, err)
+		}
+	}
 	return want
 }
 
 func (s *sliced) bounded(cmd *engine.Command, events []engine.Event) []engine.Event {
 	s.t.Helper()
+	s.purses[1].checkFolded(events)
 	visits := s.core.Visits(0)
 	if len(events) > s.opts.PartEvents || visits > 4*s.opts.PartEvents {
 		s.t.Fatalf("a part of %+v makes %d events and %d visits, at most %d and %d", *cmd, len(events), visits,
@@ -96,6 +107,7 @@ func (s *sliced) restore() {
 	if again := back.EncodePair(nil, 0); !bytes.Equal(again, state) || !back.Unfinished(0) {
 		s.t.Fatal("the restored core has another state")
 	}
+	back.SetFunds(s.purses[1])
 	s.core = back
 }
 
@@ -109,12 +121,21 @@ func TestPartsHaveTheEffectOfTheWhole(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			s := newSliced(t, enginetest.RandomOptions(), engine.MinPartEvents+int(seed))
+			for _, p := range s.purses {
+				p.endow()
+			}
+			given := s.purses[0].sums()
 			f := &enginetest.Flow{R: enginetest.NewRand(seed), Reader: s.reader}
 			f.Init()
 			s.crash = func() bool { return f.R.IntN(2) == 0 }
 			for range n {
 				s.do(f.Next())
 				f.Last = s.core.LastOrderID(0)
+			}
+			for i, c := range []*engine.Core{s.whole, s.core} {
+				if err := s.purses[i].agree(c, given); err != nil {
+					t.Fatal(err)
+				}
 			}
 			t.Logf("seed %d: %d parts beyond the first, at most %d of a command, %d restored, %v", seed, s.parts,
 				s.most, s.crashes, s.kinds)
@@ -166,7 +187,7 @@ var hostile = map[string]struct {
 	},
 	"fill-or-kill": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
-		engine.Command{Amount: 1 << 40, Price: 1 << 40, TIF: engine.FOK},
+		engine.Command{Amount: 1 << 40, Price: 1 << 38, TIF: engine.FOK},
 		0,
 	},
 	"fill-or-kill beside the account's orders": {
@@ -176,6 +197,33 @@ var hostile = map[string]struct {
 		},
 		engine.Command{Amount: 1 << 40, Price: 1 << 20, TIF: engine.FOK, Account: 5, STP: engine.CancelBoth},
 		0,
+	},
+	"market buy": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
+		engine.Command{Amount: 1 << 40, Type: engine.Market, Account: 5},
+		2,
+	},
+	"market buy beside the account's orders": {
+		func(s *sliced, n int64) {
+			s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i/1000 })
+			s.do(engine.Command{Side: engine.Buy, Price: 1, Amount: 1, Account: 5})
+		},
+		engine.Command{Amount: 1 << 40, Type: engine.Market, Account: 5, STP: engine.CancelBoth},
+		1,
+	},
+	"triggered market buy beside the account's orders": {
+		func(s *sliced, n int64) {
+			s.do(engine.Command{
+				Side: engine.Buy, Type: engine.StopMarket, Stop: 50, Amount: 1 << 40, Account: 5, STP: engine.Decrement,
+			})
+			for i := range n {
+				cmd := place(engine.Sell, 100+i%7, 1)
+				cmd.Account = engine.AccountID(3 + 2*(i%2)) // every second one is its own
+				s.do(cmd)
+			}
+		},
+		engine.Command{Amount: 1, Price: 100, Account: 4},
+		2,
 	},
 	"mass cancel": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },

@@ -146,9 +146,9 @@ func TestUnfinishedCommandIsFinishedFirst(t *testing.T) {
 	}
 }
 
-// The check of a fill-or-kill order finds the same in parts: to the lot, and to the unit of its earn limit.
+// The check of a fill-or-kill order finds the same in parts, to the lot.
 func TestFillOrKillInPartsIsExact(t *testing.T) {
-	lots := func(t *testing.T, side Side, extra int64, own bool, earn int64) (traded int64, parts int) {
+	lots := func(t *testing.T, side Side, extra int64, own bool) (traded int64, parts int) {
 		c := newWorkCore(t, MinPartEvents)
 		for i := range int64(120) { // three levels of 40 lots: a part ends within a level
 			price := 100 + i/40
@@ -158,9 +158,6 @@ func TestFillOrKillInPartsIsExact(t *testing.T) {
 		far := int64(1)
 		if side == Sell {
 			cmd.Price, far = 1, 10_000
-		}
-		if earn != 0 {
-			cmd.EarnLimit = fixed.FromU64(uint64(earn))
 		}
 		if own {
 			c.Apply(&Command{Side: side, Price: far, Amount: 1, Account: 2, First: true}, nil)
@@ -179,21 +176,17 @@ func TestFillOrKillInPartsIsExact(t *testing.T) {
 		}
 		return traded, parts
 	}
-	const worth = 40 * (100 + 101 + 102)
 	for _, own := range []bool{false, true} {
 		for _, x := range []struct {
 			side        Side
-			extra, earn int64
-			want        int64
+			extra, want int64
 		}{
-			{Buy, 0, 0, 120},
-			{Buy, 1, 0, 0},
-			{Sell, 0, 0, 120},
-			{Sell, 1, 0, 0},
-			{Sell, 0, worth, 120},
-			{Sell, 0, worth - 1, 0},
+			{Buy, 0, 120},
+			{Buy, 1, 0},
+			{Sell, 0, 120},
+			{Sell, 1, 0},
 		} {
-			traded, parts := lots(t, x.side, x.extra, own, x.earn)
+			traded, parts := lots(t, x.side, x.extra, own)
 			if traded != x.want || parts < 2 && own {
 				t.Errorf("own orders %t, %+v: %d lots in %d parts", own, x, traded, parts)
 			}

@@ -25,10 +25,14 @@ func (k *control) refuse(cmd *Command, r Reason, dst []Event) []Event {
 	return append(dst, e)
 }
 
-func (k *control) setAsset(cmd *Command, o *Options, dst []Event) []Event {
-	a := *cmd.Asset
-	if _, ok := k.assets[a.Symbol]; !ok && len(k.assets) >= o.Assets {
+// setAsset adds or changes an asset. Its digits may change until it has a pair or a balance.
+func (c *Core) setAsset(cmd *Command, dst []Event) []Event {
+	k, a := &c.control, *cmd.Asset
+	if _, ok := k.assets[a.Symbol]; !ok && len(k.assets) >= c.opts.Assets {
 		return k.refuse(cmd, TooManyOrders, dst)
+	}
+	if d, ok := c.digitsInUse(a.Symbol); ok && d != a.Digits {
+		return k.refuse(cmd, AssetInUse, dst)
 	}
 	k.assets[a.Symbol] = &a
 	e := k.event(cmd, EventAsset)
@@ -36,21 +40,37 @@ func (k *control) setAsset(cmd *Command, o *Options, dst []Event) []Event {
 	return append(dst, e)
 }
 
+// digitsInUse returns the digits of a currency that has a pair or a balance.
+func (c *Core) digitsInUse(currency string) (digits int, ok bool) {
+	if digits, ok = c.digits[currency]; !ok && c.ledger.funds != nil {
+		digits, ok = c.ledger.funds.Digits(currency)
+	}
+	return digits, ok
+}
+
+// Digits returns the digits of a currency; false for one that has no pair, no balance and no asset.
+func (c *Core) Digits(currency string) (digits int, ok bool) {
+	if a := c.control.assets[currency]; a != nil {
+		return a.Digits, true
+	}
+	return c.digitsInUse(currency)
+}
+
 // addPair gives a new pair its number and its book. The pair's stream begins with this event.
 func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 	if _, ok := c.byCode[cmd.Instrument.Code]; ok {
 		return c.control.refuse(cmd, PairExists, dst)
 	}
-	if cmd.Instrument.Validate() != nil || c.count >= c.opts.Pairs {
+	inst := *cmd.Instrument
+	if inst.TakeDigits(c.Digits); inst.Validate() != nil || c.count >= c.opts.Pairs {
 		return c.control.refuse(cmd, InvalidPair, dst)
 	}
 	id := PairID(len(c.books))
 	if wish := cmd.Pair; wish < MaxPairs && (uint64(wish) >= uint64(len(c.books)) || c.books[wish] == nil) {
 		id = wish
 	}
-	inst := *cmd.Instrument
 	inst.ID, inst.CreatedNs = id, cmd.TimeNs
-	b := newBook(&inst, &c.opts)
+	b := newBook(&inst, &c.opts, &c.ledger)
 	c.register(b)
 	return b.emitPair(cmd, dst)
 }
@@ -61,6 +81,7 @@ func (c *Core) register(b *book) {
 	}
 	c.books[b.id] = b
 	c.byCode[b.inst.Code] = b.id
+	c.digits[b.inst.Base], c.digits[b.inst.Quote] = b.inst.BaseDigits, b.inst.QuoteDigits
 	c.count++
 }
 
@@ -77,6 +98,7 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	set := cmd.Instrument
 	inst.State, inst.MinQuote, inst.HasMinQuote = set.State, set.MinQuote, set.HasMinQuote
 	inst.MaxQuote, inst.BandUp, inst.BandDown = set.MaxQuote, set.BandUp, set.BandDown
+	inst.MaxPrice, inst.MaxAmount = set.MaxPrice, set.MaxAmount
 	inst.MakerFee, inst.TakerFee = set.MakerFee, set.TakerFee
 	if inst.Validate() != nil {
 		return c.control.refuse(cmd, InvalidPair, dst)

@@ -13,11 +13,7 @@ import "tickhive/engine/slots"
 //     when it is triggered on arrival.
 //   - The mode decrement and a replace to a lower total reduce an iceberg's reserve first; the iceberg keeps its place.
 //     A waiting stop cannot be replaced: order_closed.
-//   - An order with an earn limit trades up to the limit and not a lot more. The remainder is canceled with CauseLimit,
-//     even where a gtc order would rest at a price at which it may bring more. Fill-or-kill is refused in that case,
-//     also when the limit allows no lot at an order of the same account on the way.
-//   - Self-trade prevention acts where the taker would trade a lot. Money, earn limit and price limit end a taker
-//     before.
+//   - Self-trade prevention acts where the taker would trade a lot. Money and price limit end a taker before.
 //   - Each pair remembers the client order ids of all accounts together, so that one pair's evictions never depend on
 //     another pair; a repeat is answered in any pair state.
 type Core struct {
@@ -25,8 +21,10 @@ type Core struct {
 	books  []*book // by PairID; nil: not a pair of this core
 	byCode map[string]PairID
 	count  int
+	digits map[string]int // of the currencies of the pairs
 	slice  slice
 	warmer warmer
+	ledger ledger
 
 	control control
 }
@@ -37,7 +35,8 @@ func NewCore(o Options) *Core {
 		panic("BUG: " + err.Error())
 	}
 	return &Core{
-		opts: o.withDefaults(), byCode: map[string]PairID{}, warmer: warmer{fetch: slots.Fetch},
+		opts: o.withDefaults(), warmer: warmer{fetch: slots.Fetch},
+		byCode: map[string]PairID{}, digits: map[string]int{},
 		control: control{assets: map[string]*Asset{}},
 	}
 }
@@ -53,12 +52,13 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	} else if c.slice.over {
 		return dst
 	}
+	c.ledger.begin(len(dst))
 	if int(cmd.Kind) > int(CancelAll) {
-		return c.applyControl(cmd, dst)
+		return c.ledger.fold(c.applyControl(cmd, dst))
 	}
 	b := c.book(cmd.Pair)
 	if b == nil {
-		return c.control.refuse(cmd, UnknownPair, dst)
+		return c.ledger.fold(c.control.refuse(cmd, UnknownPair, dst))
 	}
 	from := len(dst)
 	if b.unfinished != nil {
@@ -82,7 +82,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	if c.slice.add(work, c.opts.PartEvents) || b.unfinished != nil {
 		c.slice.over = true
 	}
-	return b.stream.endCommand()
+	return c.ledger.fold(b.stream.endCommand())
 }
 
 func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
@@ -92,7 +92,7 @@ func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
 	case SetPair:
 		return c.setPair(cmd, dst)
 	case SetAsset:
-		return c.control.setAsset(cmd, &c.opts, dst)
+		return c.setAsset(cmd, dst)
 	case Continue:
 		return c.applyContinue(cmd, dst)
 	case Other:

@@ -3,8 +3,8 @@
 //
 //	core := engine.NewCore(engine.Options{})
 //	for cmd := range commands { // stamped with TimeNs, and journaled
-//		events = core.Apply(&cmd, events[:0])
-//		fold(events)
+//		events = core.Apply(&cmd, events[:0]) // Funds has folded them
+//		publish(events)
 //	}
 //
 // Owner: a Core belongs to one goroutine, the sequencer's. Readers see what marketdata publishes from the events.
@@ -17,10 +17,10 @@
 //  4. A level's amount is the sum of the shown parts of its orders; a level event carries a changed amount.
 //  5. Order ids and trade ids are dense per pair and never reused.
 //  6. No waiting stop is at or through the last trade after a command, its last part.
-//  7. No sum overflows: the core refuses an order beyond the bounds of a side, and of MaxTotal.
+//  7. No sum overflows: the core refuses an order beyond the bounds of a side, and of MaxSettled.
 //  8. A part of a command is bounded work.
-//  9. A pair's events depend only on that pair's commands.
+//  9. A pair's events depend only on that pair's commands and on the answers of Funds.
 //
-// The package does not know funds: an account is a number, and the trade event repeats the fee rates that were stamped
-// into the command. It starts no goroutine, reads no clock and does no I/O: package sequencer does these.
+// The package keeps no balance: an account is a number, Funds says what it may spend, and the events say what its
+// orders hold. It starts no goroutine, reads no clock and does no I/O: package sequencer does these.
 package engine

@@ -17,8 +17,8 @@ func named(account engine.AccountID, text string) *engine.ClientID {
 	return enginetest.ClientID(account, text, "")
 }
 
-// Members that an order type does not use have no effect: a quote amount and earn limit of another side, money of a
-// sell, the time in force and the slices of a market order.
+// Members that an order type does not use have no effect: a quote amount without its flag, the time in force and the
+// slices of a market order.
 func TestUnusedMembersHaveNoEffect(t *testing.T) {
 	opts := engine.Options{OpenOrders: 3, PairSlices: 1, ClientIDs: 1}
 	m := newMarket(t, opts, enginetest.Instrument())
@@ -28,28 +28,14 @@ func TestUnusedMembersHaveNoEffect(t *testing.T) {
 	m.do(place(engine.Sell, 100, 100)) // no room for client ids is needed
 	one := fixed.FromU64(1)
 	for name, c := range map[string]struct {
-		cmd    engine.Command
-		lots   int64
-		quoted fixed.U128 // of the acceptance
+		cmd  engine.Command
+		lots int64
 	}{
-		"earn limit of a buy": {
-			engine.Command{Price: 100, Amount: 5, TIF: engine.IOC, EarnLimit: one}, 5, fixed.U128{},
+		"quote amount of a limit order": {engine.Command{Price: 100, Amount: 5, TIF: engine.IOC, Quote: one}, 5},
+		"quote amount of a market sell": {
+			engine.Command{Side: engine.Sell, Type: engine.Market, Amount: 6, Quote: one}, 6,
 		},
-		"money of a market sell": {
-			engine.Command{
-				Side: engine.Sell, Type: engine.Market, Amount: 6, Flags: engine.FlagFunded, SpendLimit: one,
-			},
-			6,
-			fixed.U128{},
-		},
-		"spend limit without its flag": {
-			engine.Command{Type: engine.Market, Amount: 7, SpendLimit: one}, 7, fixed.U128{},
-		},
-		"spend limit": {
-			engine.Command{Type: engine.Market, Amount: 7, Flags: engine.FlagFunded, SpendLimit: fixed.FromU64(299)},
-			2,
-			fixed.FromU64(299),
-		},
+		"quote amount of a buy without a flag": {engine.Command{Type: engine.Market, Amount: 7, Quote: one}, 7},
 	} {
 		events := m.do(c.cmd)
 		lots := int64(0)
@@ -58,7 +44,7 @@ func TestUnusedMembersHaveNoEffect(t *testing.T) {
 				lots += e.Amount
 			}
 		}
-		if lots != c.lots || events[0].Quote != c.quoted || events[0].EarnLimit() != c.cmd.EarnLimit {
+		if lots != c.lots || !events[0].Quote.IsZero() {
 			t.Errorf("%s: %d lots, quote %v, %v", name, lots, events[0].Quote, kinds(events))
 		}
 	}
@@ -69,17 +55,13 @@ func TestUnusedMembersHaveNoEffect(t *testing.T) {
 		t.Errorf("a market order that needs no place among the open orders: %v", got)
 	}
 	m.do(engine.Command{Kind: engine.Cancel, Order: 1})
-	funded := engine.Command{
-		Type: engine.StopMarket, Stop: 999, Amount: 9, Flags: engine.FlagFunded, SpendLimit: one,
-	}
-	m.do(funded)
+	m.do(engine.Command{Type: engine.StopMarket, Stop: 999, Amount: 9, Quote: one})
 	if o, _ := m.core.Order(m.core.LastOrderID(0)); !o.Waiting || o.Quote != (fixed.U128{}) {
 		t.Errorf("a stop by amount has a quote amount: %+v", o)
 	}
 	m.do(engine.Command{Kind: engine.Cancel, Order: m.core.LastOrderID(0)})
 	stop := engine.Command{
-		Type: engine.StopMarket, TIF: engine.IOC, Side: engine.Sell, Stop: 50, Amount: 9, Display: 1,
-		Flags: engine.FlagFunded, SpendLimit: one,
+		Type: engine.StopMarket, TIF: engine.IOC, Side: engine.Sell, Stop: 50, Amount: 9, Display: 1, Quote: one,
 	}
 	if got := m.kindsOf(stop); got[0] == "rejected" {
 		t.Errorf("a stop market order has no slices: %v", got)
@@ -307,43 +289,11 @@ func TestLimitsOfAReplace(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 
-	// 10^22 units of the product, at two digits, are the most that moves money.
+	// 10^24 units of the product, of which each is 10^6 units of the quote, are the most of an order.
 	m = newMarket(t, engine.Options{}, enginetest.Instrument())
 	m.do(place(engine.Sell, 1e12, 1))
-	more := replace(1e10 + 1)
-	more.Flags |= engine.FlagUnheld
-	m.mustReject(more, engine.TotalOutOfRange)
-	most := replace(1e10)
-	most.Flags |= engine.FlagUnheld
-	for _, cmd := range []engine.Command{most, replace(1e10 + 1)} {
-		if e := m.do(cmd)[0]; e.Kind != engine.EventReplaced {
-			t.Errorf("%+v: %+v", cmd, e)
-		}
-	}
-}
-
-// A funded sell may bring, after a replace, what its open part was worth and what the command adds.
-func TestEarnLimitOfAReplace(t *testing.T) {
-	m := newMarket(t, engine.Options{}, enginetest.Instrument())
-	sell := place(engine.Sell, 150, 10)
-	sell.Account = 3
-	m.do(sell)
-	m.do(place(engine.Buy, 100, 50))
-	events := m.do(engine.Command{
-		Kind: engine.Replace, Order: 1, Account: 3, Price: 50, Amount: 20,
-		Flags: engine.FlagHasAmount | engine.FlagHasPrice | engine.FlagFunded, SpendLimit: fixed.FromU64(10),
-		EarnLimit: fixed.FromU64(10),
-	})
-	if e := events[0]; e.Kind != engine.EventReplaced || e.EarnLimit() != fixed.FromU64(10*150+10) {
+	m.mustReject(replace(1e12+1), engine.TotalOutOfRange)
+	if e := m.do(replace(1e12))[0]; e.Kind != engine.EventReplaced {
 		t.Errorf("%+v", e)
-	}
-	traded := int64(0)
-	for _, e := range events {
-		if e.Kind == engine.EventTrade {
-			traded += e.Amount
-		}
-	}
-	if traded != 15 {
-		t.Errorf("%d lots trade, want 15", traded)
 	}
 }

@@ -18,8 +18,8 @@ const (
 	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, MakerOpen = stop
 	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
 	// The order exists; later events of the same command report its effects. OpenAmount =
-	// Amount. Quote is the most that a market buy may spend: by quote, or funded (FlagFunded).
-	// EarnLimit is copied from the command, 0 for none.
+	// Amount. Quote, of a buy at market: what it holds, in product units. By quote that is its quote amount; by amount
+	// what it will cost, or while it waits stop price x amount (the built-in account holds nothing: 0).
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client (place). No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
@@ -29,29 +29,35 @@ const (
 	// taker's open amount after it, MakerOpen = the maker's (hidden part included),
 	// Account = taker's, MakerAccount, STP = none, rates and discounts of both, Status = the
 	// taker's after it. For a market buy by quote (FlagQuote in Flags) OpenAmount is 0,
-	// Status PartiallyCompleted and the rest is in Quote (left to spend).
+	// Status PartiallyCompleted and the rest is in Quote (left to spend). Display = the taker's own
+	// limit in ticks, 0 for a market order. A market buy by amount holds exactly what it pays: when a
+	// trade ends it, nothing of its hold is left.
 	EventTrade
 	// LevelChanged: Side, Price, Amount = the new shown amount of the level, 0 = gone. It
 	// always differs from the previous amount.
 	EventLevel
 	// Canceled: Order, Account, Side, Price (0 for market), Amount = the canceled open
 	// amount, Status, Cause; for a market buy by quote Amount is 0 and Quote = the unspent
-	// quote amount. Status is Canceled or PartiallyExecutedAndCanceled; a market buy by
-	// quote that has less left than one lot costs is Completed. Client is the own id of
-	// the request that canceled the order, not the order's.
+	// quote amount; for a market buy by amount Quote = what is left of its hold. Status is
+	// Canceled or PartiallyExecutedAndCanceled; a market buy by quote that has less left than one
+	// lot costs is Completed. Client is the own id of the request that canceled the order, not the
+	// order's.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
-	// OpenAmount = the open amount before it trades on. EarnLimit is the most that the open
-	// amount may bring, 0 for no limit.
+	// OpenAmount = the open amount before it trades on. MakerOpen and Display = price and open
+	// amount before the replace.
 	EventReplaced
 	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, Price, OpenAmount: a
-	// waiting stop enters the book.
+	// waiting stop enters the book. Quote, of a market buy by amount: its hold from now on, which
+	// was stop price x OpenAmount.
 	EventTriggered
 	// Refilled: Order, Account, Side, Price, Amount = the new slice, OpenAmount: an iceberg
 	// went to the back.
 	EventRefilled
 	// Reduced: Order, Account, Side, Price, Amount = lots taken off without a trade
 	// (self-trade mode decrement), OpenAmount = the lots left (0: an EventCanceled follows).
+	// Display = the order's own limit in ticks, 0 for a market order. For a market buy by quote
+	// OpenAmount is 0, and Quote = what is left to spend.
 	EventReduced
 	// PairChanged: Instrument. The first event of a pair adds it.
 	EventPair
@@ -72,14 +78,8 @@ const (
 	CauseSelfTrade                     // self-trade prevention
 	CauseReplace                       // the order was replaced with a total that is already filled
 	CauseUnfillable                    // a triggered stop that the book would refuse (fok, post-only, no liquidity)
-	CauseLimit                         // a further fill would exceed what the account may hold
+	CauseFunds                         // the money of a triggered market buy ended before its amount
 )
-
-// EarnLimit returns the earn limit of an EventAccepted or EventReplaced, 0 for none. The limit is stored in two
-// members that these kinds do not use otherwise: a separate member would make every event 16 bytes larger.
-func (e *Event) EarnLimit() fixed.U128 { return fixed.U128{Hi: uint64(e.Maker), Lo: uint64(e.Trade)} }
-
-func (e *Event) setEarnLimit(v fixed.U128) { e.Maker, e.Trade = OrderID(v.Hi), TradeID(v.Lo) }
 
 // Event is one entry of a pair's stream: fixed size, no pointers but the client id and
 // the instrument, which are immutable. It is valid until the next Apply into the same
@@ -105,8 +105,8 @@ type Event struct {
 	Price      int64
 	Amount     int64
 	OpenAmount int64
-	MakerOpen  int64 // EventAccepted: the stop price
-	Display    int64
+	MakerOpen  int64 // EventAccepted, EventTriggered: the stop price; EventReplaced: the price before
+	Display    int64 // EventAccepted: lots shown; EventTrade, EventReduced: the limit; EventReplaced: open before
 
 	MakerAccount            AccountID
 	TakerFee, TakerDiscount uint32

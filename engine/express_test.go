@@ -44,7 +44,7 @@ func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 		open   []int64
 	}{{3, []int64{0}}, {6, []int64{4, 0}}, {12, []int64{11, 6, 1}}} { // one lot of the last one rests
 		cmd := place(engine.Buy, 100, c.amount)
-		cmd.Account, cmd.Flags = 4, engine.FlagFunded|engine.FlagAllAccount
+		cmd.Account, cmd.Flags = 4, engine.FlagHasPrice|engine.FlagAllAccount
 		var open []int64
 		cmd.First = true
 		for _, e := range m.core.Apply(&cmd, nil) {
@@ -56,7 +56,7 @@ func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 			if e.OpenAmount == 0 {
 				want = engine.Completed
 			}
-			if e.Status != want || e.Flags != engine.FlagAllAccount || e.Side != engine.Buy || e.Account != 4 {
+			if e.Status != want || e.Flags != cmd.Flags || e.Display != 100 || e.Side != engine.Buy || e.Account != 4 {
 				t.Errorf("%d lots: %+v", c.amount, e)
 			}
 		}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math/big"
 	"testing"
 
 	"tickhive/engine"
@@ -16,6 +17,8 @@ type market struct {
 	now    int64
 	buf    []engine.Event
 	quick  bool // without the full walk after each command
+	purse  *purse
+	given  [2]*big.Int // all quote and base of the purse, nil: not checked
 }
 
 func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
@@ -46,6 +49,9 @@ func (m *market) do(cmd engine.Command) []engine.Event {
 	if err := m.reader.Read(m.buf); err != nil {
 		m.t.Fatalf("after %+v: %v", cmd, err)
 	}
+	if m.purse != nil {
+		m.purse.checkFolded(m.buf)
+	}
 	if m.quick {
 		return m.buf
 	}
@@ -68,5 +74,10 @@ func (m *market) check() {
 	}
 	if err := m.core.Check(); err != nil {
 		m.t.Fatal(err)
+	}
+	if m.purse != nil {
+		if err := m.purse.agree(m.core, m.given); err != nil {
+			m.t.Fatal(err)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func (b *book) match(t *taker) (done bool) {
 }
 
 // sweep takes from one level. It returns false when the part ends before. The taker meets a maker only where its money
-// and its earn limit allow a lot: an order of its own account that it cannot reach stays as it is.
+// allows a lot: an order of its own account that it cannot reach stays as it is.
 func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
 		if b.stream.spent() {
@@ -45,21 +45,12 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 		o := b.orders.at(s)
 		q := min(t.lots(lv.price), o.shown)
 		if q == 0 {
-			t.ended = true // the money ends below one lot
+			t.endOfMoney()
 			return true
-		}
-		if t.bounded {
-			if q = t.earnable(lv.price, q); q == 0 {
-				t.stopAtLimit()
-				return true
-			}
 		}
 		if t.stp != SelfTradeNone && o.owner == t.owner {
 			b.selfTrade(t, opp, lv, s, o)
 			continue
-		}
-		if t.bounded {
-			t.earned(lv.price, q)
 		}
 		o.shown -= q
 		lv.shown -= q
@@ -107,10 +98,15 @@ func (t *taker) report(e *Event) {
 	e.Account = t.account
 	e.Order = t.id
 	e.TakerFee, e.TakerDiscount = t.takerFee, t.discount
+	e.Display = t.own()
 	e.Status = PartiallyCompleted
-	if t.byQuote() {
+	if t.capped {
 		e.Quote = t.money
-	} else if e.OpenAmount = t.left; t.left == 0 {
+		if t.byQuote() {
+			return
+		}
+	}
+	if e.OpenAmount = t.left; t.left == 0 {
 		e.Status = Completed
 	}
 }
@@ -153,9 +149,6 @@ func (b *book) enter(t *taker) (done bool) {
 	case t.left == 0 && !t.ended: // filled
 		b.release(t)
 	case t.ended || t.tif != GTC: // a market order is IOC
-		b.cancelTaker(t)
-	case t.exceedsLimit():
-		t.cause = CauseLimit
 		b.cancelTaker(t)
 	default:
 		b.rest(t)
@@ -209,16 +202,13 @@ func (b *book) cancelTaker(t *taker) {
 	e.Side = t.side
 	e.Cause = t.cause
 	e.Status = finalStatus(t.filled)
-	if !t.market {
-		e.Price = t.limit
-	}
-	if !t.byQuote() {
-		e.Amount = t.left
-	} else {
+	e.Price = t.own()
+	e.Amount = t.open()
+	if t.capped {
 		e.Quote = t.money
-		if t.filled > 0 && b.spent(t) {
-			e.Status = Completed
-		}
+	}
+	if t.byQuote() && t.filled > 0 && b.spent(t) {
+		e.Status = Completed
 	}
 	b.release(t)
 }
@@ -273,11 +263,12 @@ type taker struct {
 	was     int64 // what the level it comes back to showed before a replace took it out
 	found   int64 // what the level showed at which an earlier part paused, before it took; 0: none
 
-	capped bool       // money limits what it may spend
-	money  fixed.U128 // left to spend when capped
+	// money is what a market buy holds in product units: its quote amount, or what its amount costs (reach). While it
+	// trades, it counts down when it is capped: by quote, or where it is less than the amount costs.
+	capped bool
+	money  fixed.U128
 
-	bounded bool       // earn limits what it may bring
-	earn    fixed.U128 // left to bring when bounded: product units of a sell, lots of a buy by quote
+	stop int64 // stop price of a reached stop, until EventTriggered reports it
 
 	makerFee, takerFee, discount uint32
 
@@ -312,46 +303,32 @@ func lotsFor(money fixed.U128, price int64) int64 {
 	return int64(q.Lo)
 }
 
-// setEarn sets the limit of what the order may bring. A buy by amount needs none, because its amount limits it.
-func (t *taker) setEarn(limit fixed.U128) {
-	t.bounded, t.earn = !limit.IsZero() && (t.side == Sell || t.byQuote()), limit
-}
-
-// earnable returns how many of q lots at price the order may take within its earn limit.
-func (t *taker) earnable(price, q int64) int64 {
-	if t.side == Sell {
-		if !t.earn.Less(total(price, q)) {
-			return q
-		}
-		return lotsFor(t.earn, price)
+// own returns the limit of a limit order, 0 for a market order.
+func (t *taker) own() int64 {
+	if t.market {
+		return 0
 	}
-	return min(q, lotsFor(t.earn, 1))
+	return t.limit
 }
 
-// earned subtracts the proceeds of q lots at price from the earn limit.
-func (t *taker) earned(price, q int64) {
-	if t.side == Buy {
-		price = 1
+// byAmount reports whether it is a market buy by amount that holds money, which the built-in account does not.
+func (t *taker) byAmount() bool { return t.market && t.side == Buy && t.account != 0 && !t.byQuote() }
+
+// endOfMoney ends a taker whose money buys no lot at the next price.
+func (t *taker) endOfMoney() {
+	if t.ended = true; !t.byQuote() {
+		t.cause = CauseFunds
 	}
-	t.earn = t.earn.Sub(total(price, q))
 }
 
-// exceedsLimit reports whether an order that would rest may exceed its earn limit. Of those, only a sell has one.
-func (t *taker) exceedsLimit() bool {
-	return t.bounded && t.earn.Less(total(t.limit, t.left))
-}
-
-// stopAtLimit ends the order at its earn limit.
-func (t *taker) stopAtLimit() { t.ended, t.cause = true, CauseLimit }
-
-// setMarket sets the limit to the worst possible price.
-func (t *taker) setMarket() {
+// setMarket makes it a market order, whose limit is the worst possible price; quote is the amount of a buy by quote.
+func (t *taker) setMarket(quote fixed.U128) {
 	t.market, t.tif, t.limit = true, IOC, 1
 	if t.side == Buy {
 		t.limit = math.MaxInt64
 	}
 	if t.byQuote() {
-		t.left = math.MaxInt64
+		t.capped, t.money, t.left = true, quote, math.MaxInt64
 	}
 }
 
@@ -360,12 +337,12 @@ func (t *taker) setMarket() {
 func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	switch t.stp {
 	case CancelTaker:
-		t.stop()
+		t.crossed()
 	case CancelMaker:
 		b.cancelMaker(opp, lv, s, o)
 	case CancelBoth:
 		b.cancelMaker(opp, lv, s, o)
-		t.stop()
+		t.crossed()
 	case Decrement:
 		b.decrement(t, opp, lv, s, o)
 	default:
@@ -373,7 +350,7 @@ func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	}
 }
 
-func (t *taker) stop() { t.ended, t.cause = true, CauseSelfTrade }
+func (t *taker) crossed() { t.ended, t.cause = true, CauseSelfTrade }
 
 // cancelMaker cancels a maker in the level that is being swept.
 func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
@@ -399,14 +376,15 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	}
 	b.shrink(s, o, lv, opp, open-d)
 	o.total -= d
-	b.stream.reduced(MakeOrderID(b.id, o.n), t.account, o.side, lv.price, d).OpenAmount = open - d
+	e := b.stream.reduced(MakeOrderID(b.id, o.n), t.account, o.side, lv.price, d)
+	e.OpenAmount, e.Display = open-d, lv.price
 	if t.byQuote() {
 		t.money = t.money.Sub(total(lv.price, d))
 	} else {
 		t.left -= d
 	}
-	e := b.stream.reduced(t.id, t.account, t.side, lv.price, d)
-	e.OpenAmount = t.open()
+	e = b.stream.reduced(t.id, t.account, t.side, lv.price, d)
+	e.OpenAmount, e.Display = t.open(), t.own()
 	if t.byQuote() {
 		e.Flags, e.Quote = t.flags, t.money
 	}
@@ -414,7 +392,7 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 		b.cancelMaker(opp, lv, s, o)
 	}
 	if t.left == 0 {
-		t.stop()
+		t.crossed()
 	}
 }
 
@@ -433,28 +411,25 @@ func (b *book) shrink(s int32, o *order, lv *level, l *ladder, open int64) {
 	}
 }
 
-// scan is the check of a fill-or-kill taker between two parts.
+// scan is a walk over the other side (reach) between two parts.
 type scan struct {
-	need  int64      // lots still to be found; 0: no check is unfinished
-	earn  fixed.U128 // left of the taker's earn limit
+	need  int64      // lots still to be found; 0: no walk is unfinished
+	cost  fixed.U128 // of the lots found, product units
 	price int64      // of the level to go on with
 	n     uint64     // of the order to go on with at this level, 0: its first
-	// The lots of other accounts at this level before order n: shown, and with reserves.
-	shown, whole int64
+	// The reserves of other accounts at this level before order n.
+	hidden int64
 }
 
-// fillable reports whether a fill-or-kill taker would be filled completely; it changes nothing. It counts hidden lots,
-// but no lots that self-trade prevention or the taker's earn limit would keep from trading. An order of the taker's own
-// account where the limit allows no lot ends it too, though lots behind may bring less. It counts whole levels by their
-// sums and reads single orders only when the account has other orders. known is false when the part ends before the
-// answer is found.
-func (b *book) fillable(t *taker) (fills, known bool) {
+// reach walks the other side as the taker will take it, and changes nothing: fills reports whether its whole amount is
+// there, cost is the worth of the lots that it gets. It counts hidden lots, and treats orders of the taker's own
+// account as the taker's self-trade mode will. It counts whole levels by their sums and reads single orders only when
+// the account has other orders. known is false when the part ends before the answer is found.
+func (b *book) reach(t *taker) (fills bool, cost fixed.U128, known bool) {
 	opp := &b.sides[t.side.Opposite()]
-	at, left := b.scan, *t
+	at := b.scan
 	if at.need == 0 {
 		at.need = t.left
-	} else {
-		left.earn = at.earn
 	}
 	own := t.stp != SelfTradeNone && b.orders.owners.At(t.owner).Open > 1 // it may have orders besides the taker
 	known = true
@@ -468,55 +443,40 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 			return false
 		}
 		b.stream.visit()
-		lots, blocked, last := lv.shown+lv.hidden, false, false
-		if own {
-			if blocked, known = b.othersAt(t, lv, &at); !known {
-				at.price = lv.price
-				return false
-			}
-			lots = at.whole
-			if blocked {
-				lots = at.shown
-			}
-			last = b.orders.at(lv.tail).owner == t.owner && at.shown == at.whole
-			at.n, at.shown, at.whole = 0, 0, 0
-		}
-		lots = min(lots, at.need)
-		if left.bounded {
-			must := lots
-			if last && lots < at.need {
-				must++ // it is to reach the order of its own behind the last lot
-			}
-			if left.earnable(lv.price, must) < must {
-				return false
-			}
-			left.earned(lv.price, lots)
-		}
-		if at.need -= lots; at.need == 0 {
-			fills = true
+		blocked := false
+		if !own {
+			at.take(lv.price, lv.shown+lv.hidden)
+		} else if blocked, known = b.reachAt(t, lv, &at); !known {
+			at.price = lv.price
 			return false
 		}
-		return !blocked
+		return at.need > 0 && !blocked
 	})
-	if known {
-		b.scan = scan{}
-	} else {
-		at.earn = left.earn
+	if !known {
 		b.scan = at
+		return false, fixed.U128{}, false
 	}
-	return fills, known
+	b.scan = scan{}
+	return at.need == 0, at.cost, true
 }
 
-// othersAt counts the lots of other accounts that a taker gets at a level. Unless its mode cancels
-// the maker, an order of the same account ends the taker there (blocked): the taker cannot reach
-// the orders behind it, nor the reserves that would queue behind it. The answer is not known yet
-// when the part ends before.
-func (b *book) othersAt(t *taker, lv *level, at *scan) (blocked, known bool) {
+// take counts up to q lots at price.
+func (at *scan) take(price, q int64) {
+	q = min(q, at.need)
+	at.need -= q
+	at.cost = at.cost.Add(total(price, q))
+}
+
+// reachAt walks a level order by order. An order of the taker's account ends a taker there (blocked), unless the mode
+// cancels that order or takes both down by the smaller amount: the taker cannot reach the orders behind it, nor the
+// reserves that would queue behind it. A fill-or-kill order that loses an amount is not filled, so it ends there too.
+// The answer is not known yet when the part ends before.
+func (b *book) reachAt(t *taker, lv *level, at *scan) (blocked, known bool) {
 	s := lv.head
 	if at.n != 0 {
 		s = b.orders.ids.Get(at.n)
 	}
-	for s != 0 {
+	for ; s != 0 && at.need > 0; s = b.orders.at(s).next {
 		o := b.orders.at(s)
 		if b.stream.spent() {
 			at.n = o.n
@@ -525,12 +485,15 @@ func (b *book) othersAt(t *taker, lv *level, at *scan) (blocked, known bool) {
 		b.stream.visit()
 		switch {
 		case o.owner != t.owner:
-			at.shown += o.shown
-			at.whole += o.shown + b.orders.hidden(s, o)
+			at.take(lv.price, o.shown)
+			at.hidden += b.orders.hidden(s, o)
+		case t.stp == Decrement && t.market:
+			at.need -= min(at.need, o.shown+b.orders.hidden(s, o))
 		case t.stp != CancelMaker:
 			return true, true
 		}
-		s = o.next
 	}
+	at.take(lv.price, at.hidden)
+	at.n, at.hidden = 0, 0
 	return false, true
 }

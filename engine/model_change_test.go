@@ -1,10 +1,10 @@
 package engine_test
 
 import (
+	"math/big"
 	"slices"
 
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 )
 
 func (m *model) find(c engine.Command) (*modelOrder, engine.Reason) {
@@ -77,8 +77,17 @@ func (m *model) replace(c engine.Command) {
 	case hasPrice && c.Price < 1:
 		m.reject(c, engine.PriceNotPositive)
 		return
+	case hasPrice && c.Price > mostOf(m.inst.MaxPrice, m.inst.DigitsPrice):
+		m.reject(c, engine.PriceOutOfRange)
+		return
 	case hasAmount && c.Amount < 1:
 		m.reject(c, engine.AmountNotPositive)
+		return
+	case hasAmount && c.Amount > mostOf(m.inst.MaxAmount, m.inst.DigitsAmount):
+		m.reject(c, engine.AmountOutOfRange)
+		return
+	case hasPrice && m.outOfBand(c.Price):
+		m.reject(c, engine.PriceOutOfBand)
 		return
 	}
 	o, r := m.find(c)
@@ -104,35 +113,39 @@ func (m *model) replace(c engine.Command) {
 	}
 	filled := o.total - o.rest
 	if amount <= filled {
+		if r := m.cover(o, new(big.Int)); r != 0 {
+			m.reject(c, r)
+			return
+		}
 		m.remove(o, engine.CauseReplace)
 		return
 	}
-	o.earn = nil
-	var limit fixed.U128
-	if c.Flags&engine.FlagFunded != 0 && o.cmd.Side == engine.Sell {
-		o.earn = product(o.cmd.Price, o.rest)
-		o.earn.Add(o.earn, toBig(c.EarnLimit))
-		limit = fromBig(o.earn)
+	if r = m.sums(price, amount); r == 0 {
+		r = m.replaced(o, price, amount, filled)
 	}
-	if r := m.replaced(o, price, amount, filled); r != 0 {
+	if r != 0 {
 		m.reject(c, r)
 		return
 	}
 	m.emit(engine.Event{
 		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side,
-		Price: price, Amount: amount, OpenAmount: amount - filled,
-		Maker: engine.OrderID(limit.Hi), Trade: engine.TradeID(limit.Lo),
+		Price: price, Amount: amount, OpenAmount: amount - filled, MakerOpen: o.cmd.Price, Display: o.rest,
 	})
 	m.change(o, price, amount, filled)
 }
 
 // replaced returns the refusal of a replace, NotRejected if the order may change.
 func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reason {
-	if r := m.sums(price, amount); r != 0 {
-		return r
+	after := *o
+	after.cmd.Type, after.cmd.Price, after.rest = engine.Limit, price, amount-filled
+	before := *o
+	before.cmd.Type = engine.Limit
+	more := m.needs(&after)
+	if more.Sub(more, m.needs(&before)); more.Sign() < 0 {
+		more.SetInt64(0)
 	}
-	if o.earn != nil && o.earn.Cmp(product(price, amount-filled)) < 0 {
-		return engine.TotalOutOfRange
+	if r := m.cover(o, more); r != 0 {
+		return r
 	}
 	if more := amount - o.total; more > 0 && !m.fits(o.cmd.Side, more) {
 		return engine.AmountOutOfRange

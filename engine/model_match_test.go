@@ -32,6 +32,14 @@ func (o *modelOrder) market() bool {
 	return o.cmd.Type == engine.Market || o.cmd.Type == engine.StopMarket
 }
 
+// limit returns the order's own price, 0 for a market order.
+func (o *modelOrder) limit() int64 {
+	if o.market() {
+		return 0
+	}
+	return o.cmd.Price
+}
+
 func (o *modelOrder) allows(price int64) bool {
 	return o.market() || (o.cmd.Side == engine.Buy && price <= o.cmd.Price) ||
 		(o.cmd.Side == engine.Sell && price >= o.cmd.Price)
@@ -50,44 +58,45 @@ func (m *model) entry(o *modelOrder) engine.Reason {
 			return engine.WouldCross
 		}
 	case o.cmd.TIF == engine.FOK:
-		if !m.killable(o, opp) {
+		if _, fills := m.play(o); !fills {
 			return engine.FOKUnfilled
 		}
 	}
 	return 0
 }
 
-// killable plays the whole match on copies: filled to the last lot or not at all.
-func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
+// play plays the whole match on copies: the cost of what o takes, and whether that is its whole amount.
+func (m *model) play(o *modelOrder) (cost *big.Int, fills bool) {
 	type copyOf struct {
 		o           *modelOrder
 		shown, rest int64
 	}
 	var q []copyOf
-	for _, x := range opp {
+	for _, x := range m.side(1 - o.cmd.Side) {
 		if o.allows(x.cmd.Price) {
 			q = append(q, copyOf{x, x.shown, x.rest})
 		}
 	}
-	left, may := o.rest, o.earn
+	cost = new(big.Int)
+	taken, left := int64(0), o.rest
 	for len(q) > 0 && left > 0 {
 		x := q[0]
+		q = q[1:]
 		if x.o.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
-			if o.cmd.STP != engine.CancelMaker || may != nil && may.Cmp(big.NewInt(x.o.cmd.Price)) < 0 {
-				return false
+			switch {
+			case o.cmd.STP == engine.CancelMaker:
+				continue
+			case o.cmd.STP == engine.Decrement:
+				left -= min(left, x.rest)
+				continue
 			}
-			q = q[1:]
-			continue
+			break
 		}
 		d := min(left, x.shown)
-		if may != nil {
-			if may = new(big.Int).Sub(may, product(x.o.cmd.Price, d)); may.Sign() < 0 {
-				return false
-			}
-		}
+		cost.Add(cost, product(x.o.cmd.Price, d))
 		left -= d
+		taken += d
 		x.rest -= d
-		q = q[1:]
 		if d == x.shown && x.rest > 0 { // refills behind the others of its price
 			x.shown = min(x.o.cmd.Display, x.rest)
 			i := 0
@@ -97,7 +106,7 @@ func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
 			q = slices.Insert(q, i, x)
 		}
 	}
-	return left == 0
+	return cost, taken == o.rest
 }
 
 // wants returns the number of lots that o takes at price.
@@ -152,40 +161,20 @@ func (m *model) enter(o *modelOrder) {
 	m.remainder(o, stopped)
 }
 
-// affords returns the number of lots that o may trade at price by its amount, its money and its earn limit, and
-// which of these ends it when the number is 0.
-func (o *modelOrder) affords(price int64) (lots int64, cause engine.CancelCause) {
-	lots = o.wants(price)
-	if lots == 0 || o.earn == nil {
-		return lots, engine.CauseRemainder
-	}
-	each := price
-	if o.byQuote {
-		each = 1
-	}
-	if most := new(big.Int).Div(o.earn, big.NewInt(each)); most.Cmp(big.NewInt(lots)) < 0 {
-		lots = most.Int64()
-	}
-	return lots, engine.CauseLimit
-}
-
 // meet trades o with x or applies self-trade prevention, if o can still trade a lot. It reports whether the taker is
 // done.
 func (m *model) meet(o, x *modelOrder) bool {
-	lots, cause := o.affords(x.cmd.Price)
+	lots := o.wants(x.cmd.Price)
 	if lots == 0 {
-		o.cause = cause
+		if o.cause = engine.CauseRemainder; !o.byQuote {
+			o.cause = engine.CauseFunds
+		}
 		return true
 	}
 	if x.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
 		return m.self(o, x)
 	}
 	d := min(lots, x.shown)
-	if o.earn != nil && o.byQuote {
-		o.earn.Sub(o.earn, big.NewInt(d))
-	} else if o.earn != nil {
-		o.earn.Sub(o.earn, product(x.cmd.Price, d))
-	}
 	m.trade++
 	m.last = x.cmd.Price
 	x.shown -= d
@@ -198,15 +187,14 @@ func (m *model) meet(o, x *modelOrder) bool {
 	e := engine.Event{
 		Kind: engine.EventTrade, Side: o.cmd.Side, Flags: o.cmd.Flags, Account: o.cmd.Account, Order: o.id, Maker: x.id,
 		Trade: m.trade, Price: x.cmd.Price, Amount: d, OpenAmount: o.rest, MakerOpen: x.rest,
-		MakerAccount: x.cmd.Account, TakerFee: o.cmd.TakerFee, TakerDiscount: o.cmd.Discount,
-		MakerFee: x.cmd.MakerFee, MakerDiscount: x.cmd.Discount, Status: engine.PartiallyCompleted,
+		MakerAccount: x.cmd.Account, TakerFee: o.takerFee, TakerDiscount: o.discount,
+		MakerFee: x.makerFee, MakerDiscount: x.discount, Status: engine.PartiallyCompleted, Display: o.limit(),
 	}
 	if o.money != nil {
 		o.money.Sub(o.money, product(x.cmd.Price, d))
-	}
-	if o.byQuote {
 		e.Quote = fromBig(o.money)
-	} else if o.rest == 0 {
+	}
+	if !o.byQuote && o.rest == 0 {
 		e.Status = engine.Completed
 	}
 	m.emit(e)
@@ -241,7 +229,7 @@ func (m *model) self(o, x *modelOrder) bool {
 		x.shown = min(x.shown, x.rest)
 		e := engine.Event{
 			Kind: engine.EventReduced, Account: o.cmd.Account, Price: x.cmd.Price, Amount: d,
-			Order: x.id, Side: x.cmd.Side, OpenAmount: x.rest,
+			Order: x.id, Side: x.cmd.Side, OpenAmount: x.rest, Display: x.cmd.Price,
 		}
 		m.emit(e)
 		e.Order, e.Side = o.id, o.cmd.Side
@@ -252,7 +240,7 @@ func (m *model) self(o, x *modelOrder) bool {
 			o.rest -= d
 			o.total -= d
 		}
-		e.OpenAmount = o.rest
+		e.OpenAmount, e.Display = o.rest, o.limit()
 		m.emit(e)
 		if x.rest == 0 {
 			m.kill(x, engine.CauseSelfTrade)
@@ -274,8 +262,10 @@ func (m *model) kill(x *modelOrder, cause engine.CancelCause) {
 	if x.total > x.rest {
 		e.Status = engine.PartiallyExecutedAndCanceled
 	}
-	if x.byQuote {
+	if x.money != nil {
 		e.Quote = fromBig(x.money)
+	} else if x.waiting && x.byAmount() {
+		e.Quote = fromBig(m.needs(x))
 	}
 	m.emit(e)
 	m.ended(x)
@@ -285,10 +275,6 @@ func (m *model) remainder(o *modelOrder, stopped bool) {
 	if o.rest == 0 && !stopped && !o.byQuote {
 		m.ended(o)
 		return
-	}
-	if !stopped && o.cmd.TIF == engine.GTC && !o.market() && o.earn != nil &&
-		o.earn.Cmp(product(o.cmd.Price, o.rest)) < 0 {
-		o.cause, stopped = engine.CauseLimit, true
 	}
 	if !stopped && o.cmd.TIF == engine.GTC && !o.market() {
 		before := m.levelSum(o.cmd.Side, o.cmd.Price)
@@ -320,15 +306,38 @@ func (m *model) hit(o *modelOrder) bool {
 
 func (m *model) trigger(o *modelOrder) {
 	o.waiting = false
-	m.emit(engine.Event{
+	e := engine.Event{
 		Kind: engine.EventTriggered, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
 		MakerOpen: o.cmd.Stop, Price: o.cmd.Price, OpenAmount: o.rest,
-	})
+	}
+	if o.byAmount() {
+		money, most := m.atTrigger(o)
+		if most.Cmp(money) < 0 {
+			money, o.money = most, new(big.Int).Set(most)
+		}
+		e.Quote = fromBig(money)
+	}
+	m.emit(e)
 	if m.entry(o) != 0 {
 		m.kill(o, engine.CauseUnfillable)
 		return
 	}
 	m.enter(o)
+}
+
+// atTrigger returns what a reached market buy costs, and the most that it may spend.
+func (m *model) atTrigger(o *modelOrder) (cost, most *big.Int) {
+	cost, _ = m.play(o)
+	most = m.mostSettled()
+	if m.purse == nil {
+		return cost, most
+	}
+	unit := m.purse.units(engine.Buy, big.NewInt(1))
+	money := new(big.Int).Div(toBig(m.purse.Free(o.cmd.Account, 0, engine.Buy)), unit)
+	if money.Add(money, m.needs(o)); money.Cmp(most) < 0 {
+		most = money
+	}
+	return cost, most
 }
 
 func (m *model) stops() {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math"
 	"math/big"
 	"slices"
 
@@ -22,6 +23,8 @@ type model struct {
 	last  int64
 	clock int // arrivals at the book, so that a lower one has priority
 
+	purse *purse // nil: no limits of money
+
 	open []*modelOrder
 	ids  []*modelID // remembered client ids, oldest first
 }
@@ -35,10 +38,12 @@ type modelOrder struct {
 	arrival          int
 	resting, waiting bool
 	money            *big.Int // nil: no cap
-	earn             *big.Int // left to bring; nil: no limit
 	byQuote          bool
-	dead             bool
-	cause            engine.CancelCause
+	cost             *big.Int // of a market buy by amount
+
+	makerFee, takerFee, discount uint32
+	dead                         bool
+	cause                        engine.CancelCause
 }
 
 type modelID struct {
@@ -55,6 +60,9 @@ func (m *model) emit(e engine.Event) {
 	m.seq++
 	e.Seq, e.TimeNs = m.seq, m.now
 	m.out = append(m.out, e)
+	if m.purse != nil {
+		m.purse.Fold([]engine.Event{e})
+	}
 }
 
 // apply does the same as Core.Apply, in the plain model; the result is valid until the next one.
@@ -72,7 +80,9 @@ func (m *model) apply(c engine.Command) []engine.Event {
 	case engine.SetPair:
 		change := c.Instrument
 		m.inst.State, m.inst.MinQuote, m.inst.HasMinQuote = change.State, change.MinQuote, change.HasMinQuote
-		m.inst.MaxQuote = change.MaxQuote
+		m.inst.MaxQuote, m.inst.MaxPrice, m.inst.MaxAmount = change.MaxQuote, change.MaxPrice, change.MaxAmount
+		m.inst.BandUp, m.inst.BandDown = change.BandUp, change.BandDown
+		m.inst.MakerFee, m.inst.TakerFee = change.MakerFee, change.TakerFee
 		inst := m.inst
 		m.emit(engine.Event{Kind: engine.EventPair, Instrument: &inst})
 	}
@@ -105,7 +115,7 @@ func fromBig(v *big.Int) fixed.U128 {
 
 func (m *model) sums(price, amount int64) engine.Reason {
 	p := product(price, amount)
-	if p.Cmp(toBig(engine.MaxTotal)) > 0 {
+	if p.Cmp(m.mostSettled()) > 0 {
 		return engine.TotalOutOfRange
 	}
 	if m.inst.HasMinQuote && p.Cmp(toBig(m.inst.MinQuote)) < 0 {
@@ -117,6 +127,35 @@ func (m *model) sums(price, amount int64) engine.Reason {
 	return 0
 }
 
+// mostSettled returns 10^30 units of the quote, or 2^96, in product units.
+func (m *model) mostSettled() *big.Int {
+	most := new(big.Int).Lsh(big.NewInt(1), 96)
+	d := int64(30 - m.inst.QuoteDigits + m.inst.DigitsPrice + m.inst.DigitsAmount)
+	if units := new(big.Int).Exp(big.NewInt(10), big.NewInt(d), nil); units.Cmp(most) < 0 {
+		return units
+	}
+	return most
+}
+
+// mostOf returns a limit, or its default of nine billion whole units.
+func mostOf(limit int64, digits int) int64 {
+	if limit != 0 {
+		return limit
+	}
+	most := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+	if most.Mul(most, big.NewInt(9_000_000_000)); most.IsInt64() {
+		return most.Int64()
+	}
+	return math.MaxInt64
+}
+
+// outOfBand reports whether a price is beyond the factors of the last trade.
+func (m *model) outOfBand(price int64) bool {
+	up, down := new(big.Int).SetUint64(m.inst.BandUp), new(big.Int).SetUint64(m.inst.BandDown)
+	p, last := product(price, engine.RateOne), big.NewInt(m.last)
+	return m.last != 0 && (up.Sign() > 0 && p.Cmp(up.Mul(up, last)) > 0 || p.Cmp(down.Mul(down, last)) < 0)
+}
+
 func (m *model) members(c engine.Command) engine.Reason {
 	stop := c.Type == engine.StopLimit || c.Type == engine.StopMarket
 	market := c.Type == engine.Market || c.Type == engine.StopMarket
@@ -126,12 +165,14 @@ func (m *model) members(c engine.Command) engine.Reason {
 		return c.Refuse
 	case stop && c.Stop < 1:
 		return engine.PriceNotPositive
+	case stop && c.Stop > mostOf(m.inst.MaxPrice, m.inst.DigitsPrice):
+		return engine.PriceOutOfRange
 	case market && byQuote:
 		q := toBig(c.Quote)
 		switch {
 		case q.Sign() == 0 || c.Side == engine.Sell:
 			return engine.AmountNotPositive
-		case q.Cmp(toBig(engine.MaxTotal)) > 0:
+		case q.Cmp(m.mostSettled()) > 0:
 			return engine.TotalOutOfRange
 		case m.inst.HasMinQuote && q.Cmp(toBig(m.inst.MinQuote)) < 0:
 			return engine.BelowMinQuoteAmount
@@ -141,20 +182,27 @@ func (m *model) members(c engine.Command) engine.Reason {
 		return 0
 	case market && c.Amount < 1:
 		return engine.AmountNotPositive
+	case market && c.Amount > mostOf(m.inst.MaxAmount, m.inst.DigitsAmount):
+		return engine.AmountOutOfRange
+	case market && stop && c.Side == engine.Buy && product(c.Stop, c.Amount).Cmp(m.mostSettled()) > 0:
+		return engine.TotalOutOfRange
 	case market:
 		return 0
 	case c.Price < 1:
 		return engine.PriceNotPositive
+	case c.Price > mostOf(m.inst.MaxPrice, m.inst.DigitsPrice):
+		return engine.PriceOutOfRange
 	case c.Amount < 1 || c.Display < 0:
 		return engine.AmountNotPositive
-	case c.Display > c.Amount, c.Display > 0 && c.Amount/c.Display > m.opts.IcebergSlices:
+	case c.Display > c.Amount, c.Display > 0 && c.Amount/c.Display > m.opts.IcebergSlices,
+		c.Amount > mostOf(m.inst.MaxAmount, m.inst.DigitsAmount):
 		return engine.AmountOutOfRange
 	}
 	if r := m.sums(c.Price, c.Amount); r != 0 {
 		return r
 	}
-	if !c.EarnLimit.IsZero() && c.Side == engine.Sell && toBig(c.EarnLimit).Cmp(product(c.Price, c.Amount)) < 0 {
-		return engine.TotalOutOfRange
+	if m.outOfBand(c.Price) {
+		return engine.PriceOutOfBand
 	}
 	if (c.TIF == engine.GTC || stop) && !m.fits(c.Side, c.Amount) {
 		return engine.AmountOutOfRange
@@ -199,6 +247,7 @@ func (m *model) place(c engine.Command) {
 	o := m.newOrder(c)
 	for _, r := range []func() engine.Reason{
 		func() engine.Reason { return m.members(c) },
+		func() engine.Reason { return m.cover(o, m.needs(o)) },
 		func() engine.Reason {
 			if known != nil {
 				return engine.DuplicateClientOrderID
@@ -211,6 +260,17 @@ func (m *model) place(c engine.Command) {
 				return m.entry(o)
 			}
 			return 0
+		},
+		func() engine.Reason {
+			if !o.byAmount() || c.Type != engine.Market {
+				return 0
+			}
+			cost, _ := m.play(o)
+			if cost.Cmp(m.mostSettled()) > 0 {
+				return engine.TotalOutOfRange
+			}
+			o.cost = cost
+			return m.cover(o, cost)
 		},
 	} {
 		if reason := r(); reason != 0 {
@@ -241,27 +301,57 @@ func (m *model) newOrder(c engine.Command) *modelOrder {
 		o.cmd.TIF, o.cmd.Price, o.cmd.Display = engine.IOC, 0, 0
 		if o.byQuote {
 			o.money, o.total, o.rest = toBig(c.Quote), 0, 0
-		} else if c.Flags&engine.FlagFunded != 0 && c.Side == engine.Buy {
-			o.money = toBig(c.SpendLimit)
 		}
-	}
-	if !c.EarnLimit.IsZero() && (c.Side == engine.Sell || o.byQuote) {
-		o.earn = toBig(c.EarnLimit)
 	}
 	return o
 }
 
+// byAmount reports whether the order is a market buy by amount that holds money.
+func (o *modelOrder) byAmount() bool {
+	return o.market() && o.cmd.Side == engine.Buy && !o.byQuote && o.cmd.Account != 0
+}
+
+// needs returns what an order holds while it rests or waits: lots of a sell, else product units.
+func (m *model) needs(o *modelOrder) *big.Int {
+	switch {
+	case o.cmd.Side == engine.Sell:
+		return big.NewInt(o.rest)
+	case o.byQuote:
+		return new(big.Int).Set(o.money)
+	case o.cmd.Type == engine.StopMarket:
+		return product(o.cmd.Stop, o.rest)
+	}
+	return product(o.cmd.Price, o.rest) // a market order has no price
+}
+
+// cover asks whether the account of an order has that much more.
+func (m *model) cover(o *modelOrder, need *big.Int) engine.Reason {
+	if m.purse == nil {
+		return 0
+	}
+	return m.purse.Cover(o.cmd.Account, 0, o.cmd.Side, fromBig(m.purse.units(o.cmd.Side, need)))
+}
+
 func (m *model) accepted(o *modelOrder, c engine.Command) {
+	if c.Account != 0 {
+		o.makerFee, o.takerFee = m.inst.MakerFee, m.inst.TakerFee
+		if m.purse != nil {
+			o.discount = m.purse.Discount(c.Account, c.Side)
+		}
+	}
 	e := engine.Event{
 		Kind: engine.EventAccepted, Order: o.id, Account: c.Account, Side: c.Side, Type: c.Type,
 		TIF: o.cmd.TIF, STP: c.STP, Flags: c.Flags, Price: o.cmd.Price, Amount: o.total, OpenAmount: o.total,
-		Display: o.cmd.Display, TakerFee: c.TakerFee, MakerFee: c.MakerFee, TakerDiscount: c.Discount,
-		Client: c.Client, Maker: engine.OrderID(c.EarnLimit.Hi), Trade: engine.TradeID(c.EarnLimit.Lo),
+		Display: o.cmd.Display, TakerFee: o.takerFee, MakerFee: o.makerFee, TakerDiscount: o.discount,
+		Client: c.Client,
 	}
-	if o.byQuote {
+	switch {
+	case o.byQuote:
 		e.Quote = c.Quote
-	} else if o.money != nil {
-		e.Quote = c.SpendLimit
+	case o.byAmount() && c.Type == engine.StopMarket:
+		e.Quote = fromBig(m.needs(o))
+	case o.byAmount():
+		e.Quote = fromBig(o.cost)
 	}
 	if c.Type == engine.StopLimit || c.Type == engine.StopMarket {
 		e.MakerOpen = c.Stop

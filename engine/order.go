@@ -33,7 +33,6 @@ const (
 	markClient                     // coldOrder.client is set
 	markStop                       // a waiting stop; coldOrder.stop is set
 	markPostOnly                   // post-only: a replace must not make it a taker
-	markEarn                       // a waiting stop; stopOrder.earn is set
 )
 
 // coldOrder holds the members that few orders need; a separate slab stores it under the same
@@ -50,8 +49,7 @@ type stopOrder struct {
 	stop    int64 // ticks
 	price   int64 // ticks; 0 for market
 	display int64
-	quote   fixed.U128 // FlagQuote: the amount to spend; FlagFunded: the limit of spending
-	earn    fixed.U128 // 0: no limit
+	quote   fixed.U128 // FlagQuote: the amount to spend
 	typ     OrderType
 	tif     TimeInForce
 	flags   uint8

@@ -1,7 +1,10 @@
 package engine
 
+import "tickhive/internal/fixed"
+
 // place carries out a Place. It first answers a repeat of a remembered client id, or refuses a repeat of an open
-// order's if the id is reusable. Then it checks the order's members, then the pair's state, and then enters the order.
+// order's if the id is reusable. Then it checks the order's members, then the money of its account, then the pair's
+// state, and then enters the order.
 func (b *book) place(cmd *Command) {
 	var known int32
 	if cmd.Client != nil {
@@ -18,7 +21,11 @@ func (b *book) place(cmd *Command) {
 			}
 		}
 	}
-	if r := b.checkMembers(cmd); r != NotRejected {
+	r := b.checkMembers(cmd)
+	if r == NotRejected {
+		r = b.coverPlace(cmd)
+	}
+	if r != NotRejected {
 		b.stream.refuse(cmd, r)
 		return
 	}
@@ -33,14 +40,27 @@ func (b *book) place(cmd *Command) {
 	b.placeTaker(cmd)
 }
 
-// placeTaker carries out the place of an order that may match. While the check of a fill-or-kill order
-// is unfinished, the order has no id, and a later part calls placeTaker again.
+// placeAgain goes on with a place in a later part. Nothing is held for an order that is not accepted, so its account
+// may have spent the money meanwhile.
+func (b *book) placeAgain(cmd *Command) {
+	if r := b.coverPlace(cmd); r != NotRejected {
+		b.scan = scan{}
+		b.stream.refuse(cmd, r)
+		return
+	}
+	b.placeTaker(cmd)
+}
+
+// placeTaker carries out the place of an order that may match. While the walk of a fill-or-kill order or of a market
+// buy is unfinished, the order has no id, and a later part calls placeTaker again.
 func (b *book) placeTaker(cmd *Command) {
 	var t taker
 	t.set(cmd, b.orders.owners.AddOrder(uint32(cmd.Account)))
 	r, known := NotRejected, true
 	if cmd.Type < StopLimit { // the check of a stop runs when it is triggered
-		r, known = b.mayEnter(&t)
+		if r, known = b.mayEnter(&t); r == NotRejected && t.byAmount() {
+			r, known = b.payAhead(&t)
+		}
 	}
 	if r != NotRejected {
 		b.orders.owners.DropOrder(t.owner)
@@ -51,16 +71,15 @@ func (b *book) placeTaker(cmd *Command) {
 		}
 		return
 	}
-	t.n, t.client = b.accept(cmd, t.owner, t.tif)
-	t.id = MakeOrderID(b.id, t.n)
+	b.accept(cmd, &t)
 	entered := false
 	if cmd.Type >= StopLimit {
 		if !through(b.last, cmd.Side, cmd.Stop) {
 			b.park(&t, cmd)
 			return
 		}
-		b.stream.triggered(&t, cmd.Type, cmd.Stop, cmd.Price)
-		entered = b.enterTriggered(&t)
+		t.stop = cmd.Stop
+		entered = b.enterStop(&t)
 	} else {
 		entered = b.enter(&t)
 	}
@@ -69,36 +88,72 @@ func (b *book) placeTaker(cmd *Command) {
 	}
 }
 
+// payAhead sets the money of a market buy by amount to what the amount costs, which the account must have. The answer
+// is not known yet when the part ends before.
+func (b *book) payAhead(t *taker) (r Reason, known bool) {
+	_, cost, known := b.reach(t)
+	switch {
+	case !known:
+		return NoLiquidity, false
+	case b.inst.MaxSettled().Less(cost):
+		return TotalOutOfRange, true
+	}
+	t.money = cost
+	return b.cover(t.account, Buy, b.inst.QuoteUnits(cost)), true
+}
+
 func (t OrderType) market() bool { return t == Market || t == StopMarket }
 
-// checkMembers checks the conditions that do not depend on the book (status 400).
+// checkMembers checks the members of an order (status 400).
 func (b *book) checkMembers(cmd *Command) Reason {
+	if r := b.inst.CheckMembers(cmd, b.last, b.opts.IcebergSlices); r != NotRejected {
+		return r
+	}
+	if !cmd.Type.market() && (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
+		return AmountOutOfRange
+	}
+	return NotRejected
+}
+
+// CheckMembers checks the members of an order as far as they depend on nothing but the pair, the price of its last
+// trade (0: none) and the most slices of an iceberg.
+func (i *Instrument) CheckMembers(cmd *Command, last, slices int64) Reason {
 	if cmd.Refuse != NotRejected {
 		return cmd.Refuse
 	}
-	if cmd.Type >= StopLimit && cmd.Stop <= 0 {
-		return PriceNotPositive
+	if cmd.Type >= StopLimit {
+		if r := i.checkPrice(cmd.Stop); r != NotRejected {
+			return r
+		}
 	}
 	if cmd.Type.market() {
-		return b.inst.checkMarket(cmd)
+		return i.checkMarket(cmd)
 	}
-	if cmd.Price <= 0 {
-		return PriceNotPositive
+	if r := i.checkPrice(cmd.Price); r != NotRejected {
+		return r
 	}
 	if cmd.Amount <= 0 || cmd.Display < 0 {
 		return AmountNotPositive
 	}
-	if d := cmd.Display; d > cmd.Amount || d > 0 && cmd.Amount/d > b.opts.IcebergSlices {
+	if d := cmd.Display; d > cmd.Amount || d > 0 && cmd.Amount/d > slices || cmd.Amount > i.LargestAmount() {
 		return AmountOutOfRange
 	}
-	if r := b.inst.CheckTotal(total(cmd.Price, cmd.Amount)); r != NotRejected {
+	if r := i.CheckTotal(total(cmd.Price, cmd.Amount)); r != NotRejected {
 		return r
 	}
-	if !cmd.EarnLimit.IsZero() && cmd.Side == Sell && cmd.EarnLimit.Less(total(cmd.Price, cmd.Amount)) {
-		return TotalOutOfRange
+	if i.OutOfBand(cmd.Price, last) {
+		return PriceOutOfBand
 	}
-	if (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
-		return AmountOutOfRange
+	return NotRejected
+}
+
+// checkPrice checks a price of an order, in ticks.
+func (i *Instrument) checkPrice(price int64) Reason {
+	switch {
+	case price <= 0:
+		return PriceNotPositive
+	case price > i.LargestPrice():
+		return PriceOutOfRange
 	}
 	return NotRejected
 }
@@ -106,8 +161,13 @@ func (b *book) checkMembers(cmd *Command) Reason {
 // checkMarket checks the amount of a market order.
 func (i *Instrument) checkMarket(cmd *Command) Reason {
 	if cmd.Flags&FlagQuote == 0 {
-		if cmd.Amount <= 0 {
+		switch {
+		case cmd.Amount <= 0:
 			return AmountNotPositive
+		case cmd.Amount > i.LargestAmount():
+			return AmountOutOfRange
+		case cmd.Side == Buy && i.MaxSettled().Less(total(cmd.Stop, cmd.Amount)): // it holds that while it waits
+			return TotalOutOfRange
 		}
 		return NotRejected
 	}
@@ -120,15 +180,8 @@ func (i *Instrument) checkMarket(cmd *Command) Reason {
 // checkState checks whether the pair takes new orders, and more orders of this account
 // (status 409).
 func (b *book) checkState(cmd *Command) Reason {
-	if s := b.inst.State; s != Online {
-		switch {
-		case s == Halted:
-			return PairHalted
-		case s == CancelOnly:
-			return PairCancelOnly
-		case cmd.Flags&FlagPostOnly == 0:
-			return PairPostOnly
-		}
+	if r := b.inst.CheckState(cmd); r != NotRejected {
+		return r
 	}
 	if cmd.Client != nil && !b.clients.HasRoom() || b.lastN == 1<<orderIDBits-1 {
 		return TooManyOrders
@@ -150,6 +203,19 @@ func (b *book) checkState(cmd *Command) Reason {
 	return NotRejected
 }
 
+// CheckState returns the reason for which the state of the pair refuses an order.
+func (i *Instrument) CheckState(cmd *Command) Reason {
+	switch {
+	case i.State == Halted:
+		return PairHalted
+	case i.State == CancelOnly:
+		return PairCancelOnly
+	case i.State == PostOnlyState && cmd.Flags&FlagPostOnly == 0:
+		return PairPostOnly
+	}
+	return NotRejected
+}
+
 // stopFits reports whether one more stop of an account may wait.
 func (b *book) stopFits(id AccountID) bool {
 	if b.stops.parked.InUse() >= b.opts.PairStops {
@@ -159,7 +225,7 @@ func (b *book) stopFits(id AccountID) bool {
 }
 
 // mayEnter checks whether a taker may enter the book at this point. The answer is not known yet
-// when the part ends before the check of a fill-or-kill taker does.
+// when the part ends before the walk of a fill-or-kill taker does.
 func (b *book) mayEnter(t *taker) (r Reason, known bool) {
 	switch {
 	case t.market:
@@ -171,7 +237,7 @@ func (b *book) mayEnter(t *taker) (r Reason, known bool) {
 			return WouldCross, true
 		}
 	case t.tif == FOK:
-		fills, known := b.fillable(t)
+		fills, _, known := b.reach(t)
 		if !fills {
 			return FOKUnfilled, known
 		}
@@ -190,66 +256,89 @@ func (t *taker) set(cmd *Command, owner int32) {
 	t.flags = cmd.Flags
 	t.limit = cmd.Price
 	t.left = cmd.Amount
-	t.makerFee = cmd.MakerFee
-	t.takerFee = cmd.TakerFee
-	t.discount = cmd.Discount
 	if cmd.Type.market() {
-		switch {
-		case t.byQuote():
-			t.capped, t.money = true, cmd.Quote
-		case t.flags&FlagFunded != 0 && t.side == Buy:
-			t.capped, t.money = true, cmd.SpendLimit
-		}
-		t.setMarket()
+		t.setMarket(cmd.Quote)
 	} else {
-		t.flags &^= FlagQuote | FlagFunded
+		t.flags &^= FlagQuote
 		t.display = cmd.Display
 	}
-	t.setEarn(cmd.EarnLimit)
 }
 
-// accept gives the order its id and remembers its client id.
-func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, client int32) {
-	n, client, e := b.accepted(cmd, owner)
-	e.TIF = tif
-	if !cmd.EarnLimit.IsZero() {
-		e.setEarnLimit(cmd.EarnLimit)
+// accept gives the order its id and its rates, and remembers its client id. The built-in account pays no fees.
+func (b *book) accept(cmd *Command, t *taker) {
+	if t.account != 0 {
+		t.makerFee, t.takerFee = b.inst.MakerFee, b.inst.TakerFee
+		if f := b.ledger.funds; f != nil {
+			t.discount = f.Discount(t.account, t.side)
+		}
 	}
+	b.lastN++
+	t.n = b.lastN
+	t.id = MakeOrderID(b.id, t.n)
+	e := b.stream.emit(EventAccepted)
+	if cmd.Client != nil {
+		if cmd.Client.Reusable {
+			b.clients.Forget(&b.orders.owners, cmd.Client.Hash)
+		}
+		t.client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, t.n, t.owner)
+		e.Client = cmd.Client
+	}
+	e.Order = t.id
+	e.Account = cmd.Account
+	e.Side = cmd.Side
+	e.Type = cmd.Type
+	e.TIF = t.tif
+	e.STP = cmd.STP
+	e.Flags = cmd.Flags
+	e.TakerFee, e.MakerFee, e.TakerDiscount = t.takerFee, t.makerFee, t.discount
 	if cmd.Type >= StopLimit {
 		e.MakerOpen = cmd.Stop
 	}
 	if !cmd.Type.market() {
 		e.Price = cmd.Price
 		e.Display = cmd.Display
-	} else if cmd.Flags&FlagQuote != 0 {
-		e.Quote = cmd.Quote
-		return n, client
-	} else if cmd.Flags&FlagFunded != 0 && cmd.Side == Buy {
-		e.Quote = cmd.SpendLimit // only the event tells the accounts what the order may spend
+	} else {
+		if cmd.Type == StopMarket && t.byAmount() {
+			t.money = total(cmd.Stop, cmd.Amount)
+		}
+		if e.Quote = t.money; t.byQuote() {
+			return
+		}
 	}
 	e.Amount = cmd.Amount
 	e.OpenAmount = cmd.Amount
-	return n, client
 }
 
-// accepted does the same and sets the members of the event that every order has.
-func (b *book) accepted(cmd *Command, owner int32) (n uint64, client int32, e *Event) {
-	b.lastN++
-	n = b.lastN
-	e = b.stream.emit(EventAccepted)
-	if cmd.Client != nil {
-		if cmd.Client.Reusable {
-			b.clients.Forget(&b.orders.owners, cmd.Client.Hash)
-		}
-		client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, n, owner)
-		e.Client = cmd.Client
+// coverPlace asks whether the account of a place may hold what the order holds when it is accepted. For a market buy by
+// amount that is known later (payAhead).
+func (b *book) coverPlace(cmd *Command) Reason {
+	l, i := b.ledger, b.inst
+	if l.funds == nil {
+		return NotRejected
 	}
-	e.Order = MakeOrderID(b.id, n)
-	e.Account = cmd.Account
-	e.Side = cmd.Side
-	e.Type = cmd.Type
-	e.STP = cmd.STP
-	e.Flags = cmd.Flags
-	e.TakerFee, e.MakerFee, e.TakerDiscount = cmd.TakerFee, cmd.MakerFee, cmd.Discount
-	return n, client, e
+	need := fixed.U128{}
+	switch {
+	case cmd.Side == Sell:
+		need = i.BaseUnits(cmd.Amount)
+	case !cmd.Type.market():
+		need = i.QuoteUnits(total(cmd.Price, cmd.Amount))
+	case cmd.Flags&FlagQuote != 0:
+		need = i.QuoteUnits(cmd.Quote)
+	case cmd.Type == StopMarket:
+		need = i.QuoteUnits(total(cmd.Stop, cmd.Amount))
+	}
+	l.fold(b.stream.out[:b.stream.n])
+	return l.funds.Cover(cmd.Account, b.id, cmd.Side, need)
 }
+
+// cover asks whether an account may place an order that needs that many more units of what it spends.
+func (b *book) cover(a AccountID, s Side, need fixed.U128) Reason {
+	if b.ledger.funds == nil {
+		return NotRejected
+	}
+	b.fold()
+	return b.ledger.funds.Cover(a, b.id, s, need)
+}
+
+// fold folds the events of the command so far, before Funds is asked.
+func (b *book) fold() { b.ledger.fold(b.stream.out[:b.stream.n]) }

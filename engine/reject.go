@@ -34,11 +34,13 @@ const (
 	// The numbers of the reasons are part of the journal's records: later ones come last.
 	PriceOutOfBand
 	AboveMaxQuoteAmount
-	AccountHalted // found by the accounts: the core knows no halts of accounts
+	AccountHalted // Funds.Cover
+	// AssetInUse refuses a SetAsset on the control stream that would change digits.
+	AssetInUse
 )
 
 // lastReason is the highest number of a reason.
-const lastReason = AccountHalted
+const lastReason = AssetInUse
 
 var reasonNames = [...]string{
 	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
@@ -46,7 +48,7 @@ var reasonNames = [...]string{
 	"insufficient_funds", "unknown_pair", "unknown_order", "would_cross", "no_liquidity",
 	"fok_unfilled", "pair_post_only", "pair_cancel_only", "pair_halted", "order_closed",
 	"duplicate_client_order_id", "too_many_orders", "pair_exists", "invalid_pair", "price_out_of_band",
-	"above_max_quote_amount", "account_halted",
+	"above_max_quote_amount", "account_halted", "asset_in_use",
 }
 
 // String returns the wire word.

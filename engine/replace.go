@@ -22,19 +22,22 @@ func (b *book) replace(cmd *Command) {
 	open := o.shown + b.orders.hidden(s, o)
 	filled := o.total - open
 	if amount <= filled {
+		if r := b.cover(b.orders.account(o), o.side, fixed.U128{}); r != NotRejected {
+			b.stream.refuse(cmd, r)
+			return
+		}
 		b.cancelOpen(s, o, CauseReplace, nil)
 		return
 	}
-	if r := b.checkReplaced(cmd, s, o, price, amount, open, amount-filled); r != NotRejected {
+	if r := b.checkReplaced(s, o, price, amount, open, amount-filled); r != NotRejected {
 		b.stream.refuse(cmd, r)
 		return
 	}
-	limit := b.earnLimit(cmd, o, open)
 	if price == lv.price && amount <= o.total {
-		b.replaceInPlace(s, o, lv, amount, amount-filled, limit)
+		b.replaceInPlace(s, o, lv, amount, amount-filled)
 		return
 	}
-	if b.reenter(s, o, price, amount, filled, limit) {
+	if b.reenter(s, o, price, amount, filled) {
 		b.cascade()
 	}
 }
@@ -44,17 +47,25 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	switch {
 	case cmd.Refuse != NotRejected:
 		return 0, nil, cmd.Refuse
-	case cmd.Flags&FlagHasPrice != 0 && cmd.Price <= 0:
-		return 0, nil, PriceNotPositive
-	case cmd.Flags&FlagHasAmount != 0 && cmd.Amount <= 0:
+	case cmd.Flags&FlagHasPrice != 0:
+		r = b.inst.checkPrice(cmd.Price)
+	}
+	switch {
+	case r != NotRejected:
+		return 0, nil, r
+	case cmd.Flags&FlagHasAmount == 0:
+	case cmd.Amount <= 0:
 		return 0, nil, AmountNotPositive
+	case cmd.Amount > b.inst.LargestAmount():
+		return 0, nil, AmountOutOfRange
+	}
+	if cmd.Flags&FlagHasPrice != 0 && b.inst.OutOfBand(cmd.Price, b.last) {
+		return 0, nil, PriceOutOfBand
 	}
 	if s, o, r = b.lookup(cmd); r != NotRejected {
 		return 0, nil, r
 	}
 	switch {
-	case cmd.Flags&FlagUnheld != 0 && b.orders.account(o) != 0:
-		r = UnknownOrder // the order did not exist yet when the accounts checked its funds
 	case o.marks&markStop != 0:
 		r = OrderClosed // a waiting stop is not in the book
 	case b.inst.State == Halted:
@@ -66,18 +77,12 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 }
 
 // checkReplaced checks whether the order may change to price and amount with the given open lots.
-func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was, open int64) Reason {
+func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) Reason {
 	if r := b.inst.CheckTotal(total(price, amount)); r != NotRejected {
 		return r
 	}
-	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {
-		return TotalOutOfRange // no earlier check knows the price and total that stay unchanged
-	}
-	if cmd.Flags&FlagFunded != 0 && !b.fundsCover(cmd.SpendLimit, o, price, was, open) {
-		return InsufficientFunds
-	}
-	if limit := b.earnLimit(cmd, o, was); !limit.IsZero() && limit.Less(total(price, open)) {
-		return TotalOutOfRange
+	if r := b.cover(b.orders.account(o), o.side, b.needsMore(o, price, was, open)); r != NotRejected {
+		return r
 	}
 	if !b.roomFor(o.side, open-was) {
 		return AmountOutOfRange
@@ -103,28 +108,16 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	return NotRejected
 }
 
-// fundsCover reports whether an order's money is enough for open lots at price. The money is what the order holds for
-// its open part, was lots at the old price, and spare. The accounts computed spare before the command was sequenced.
-// Since then the order may have traded or become smaller, so its new open part may need more than this money. Nothing
-// overflows: a total is at most MaxTotal, and spare is the difference of two totals.
-func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bool {
+// needsMore returns the units that an order with was open lots needs beyond its hold to have open lots at price.
+func (b *book) needsMore(o *order, price, was, open int64) fixed.U128 {
 	if o.side == Sell {
-		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
+		return b.inst.BaseUnits(max(0, open-was))
 	}
-	return !total(b.orders.levels.At(o.level).price, was).Add(spare).Less(total(price, open))
+	return b.inst.QuoteUnits(total(price, open).SubFloor(total(b.orders.levels.At(o.level).price, was)))
 }
 
-// earnLimit returns the most that an account's sell, of which was lots are open, may bring after the replace; 0
-// for no limit. It is the worth of the open part at the old price plus the limit of the command. Both are at
-// most 10^20 in money, so nothing overflows.
-func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
-	if cmd.Flags&FlagFunded == 0 || o.side == Buy {
-		return fixed.U128{}
-	}
-	return total(b.orders.levels.At(o.level).price, was).AddSat(cmd.EarnLimit)
-}
-
-func (b *book) emitReplaced(o *order, price, amount, open int64, limit fixed.U128) {
+// emitReplaced reports a replace of an order that is still on its level.
+func (b *book) emitReplaced(s int32, o *order, price, amount, open int64) {
 	e := b.stream.emit(EventReplaced)
 	e.Order = MakeOrderID(b.id, o.n)
 	e.Account = b.orders.account(o)
@@ -132,11 +125,12 @@ func (b *book) emitReplaced(o *order, price, amount, open int64, limit fixed.U12
 	e.Price = price
 	e.Amount = amount
 	e.OpenAmount = open
-	e.setEarnLimit(limit)
+	e.MakerOpen = b.orders.levels.At(o.level).price
+	e.Display = o.shown + b.orders.hidden(s, o)
 }
 
-func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, limit fixed.U128) {
-	b.emitReplaced(o, lv.price, amount, open, limit)
+func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64) {
+	b.emitReplaced(s, o, lv.price, amount, open)
 	shown := lv.shown
 	b.shrink(s, o, lv, &b.sides[o.side], open)
 	o.total = amount
@@ -147,8 +141,8 @@ func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, 
 
 // reenter removes the order and enters it as a new arrival with the same slot, id and rates.
 // It returns false when the part ends before.
-func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fixed.U128) (done bool) {
-	b.emitReplaced(o, price, amount, amount-filled, limit)
+func (b *book) reenter(s int32, o *order, price, amount, filled int64) (done bool) {
+	b.emitReplaced(s, o, price, amount, amount-filled)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
 		client: b.orders.clientOf(s, o), account: b.orders.account(o),
@@ -161,7 +155,6 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fix
 	if o.marks&markIceberg != 0 {
 		t.display = b.orders.cold.At(s).display
 	}
-	t.setEarn(limit)
 	lv := b.orders.levels.At(o.level)
 	same := price == lv.price
 	if same {

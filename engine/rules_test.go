@@ -76,8 +76,9 @@ func TestCase07EndsOfTheRange(t *testing.T) {
 		Kind: engine.Replace, Order: 1, Price: math.MaxInt64, Amount: math.MaxInt64,
 		Flags: engine.FlagHasAmount | engine.FlagHasPrice | engine.FlagAllAccount,
 	}, engine.TotalOutOfRange)
+	most := fixed.Mul64(fixed.Pow10[12], fixed.Pow10[12]) // product units, which are 10^30 units of the quote
 	m.mustReject(engine.Command{
-		Kind: engine.Place, Type: engine.Market, Flags: engine.FlagQuote, Quote: engine.MaxTotal.Add(fixed.FromU64(1)),
+		Kind: engine.Place, Type: engine.Market, Flags: engine.FlagQuote, Quote: most.Add(fixed.FromU64(1)),
 	}, engine.TotalOutOfRange)
 	m.mustReject(place(engine.Sell, 1, math.MaxInt64), engine.AmountOutOfRange)
 	if e := m.do(place(engine.Sell, 1, math.MaxInt64-1)); e[3].Kind != engine.EventTrade || e[3].MakerOpen != 1 ||
@@ -87,7 +88,7 @@ func TestCase07EndsOfTheRange(t *testing.T) {
 	if e := m.do(place(engine.Buy, math.MaxInt64, 1)); e[1].Kind != engine.EventTrade || e[1].Price != math.MaxInt64 {
 		t.Fatalf("the highest price did not trade: %v", kinds(e))
 	}
-	big := engine.Command{Kind: engine.Place, Type: engine.Market, Flags: engine.FlagQuote, Quote: engine.MaxTotal}
+	big := engine.Command{Kind: engine.Place, Type: engine.Market, Flags: engine.FlagQuote, Quote: most}
 	m.do(place(engine.Sell, 1, 7))
 	if e := m.do(big); e[1].Amount != 6 { // one met what was left of the bid
 		t.Fatalf("the largest quote amount bought %v", kinds(e))
@@ -180,34 +181,57 @@ func TestCase30DepthIsExact(t *testing.T) {
 	}
 }
 
-// The rates of both sides are the rates at their orders' placement, and the trade repeats them.
+// The rates of both sides are the pair's and the accounts' when their orders are accepted, and the trade repeats them.
 func TestCase34RatesStandInTheTrade(t *testing.T) {
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
-	maker := place(engine.Sell, 100, 5)
-	maker.Account, maker.MakerFee, maker.TakerFee, maker.Discount = 1, 11, 12, 13
-	taker := place(engine.Buy, 100, 2)
-	taker.Account, taker.MakerFee, taker.TakerFee, taker.Discount = 2, 21, 22, 23
-	m.do(maker)
-	e := m.do(taker)[1]
-	if e.Account != 2 || e.TakerFee != 22 || e.TakerDiscount != 23 || e.MakerAccount != 1 || e.MakerFee != 11 ||
-		e.MakerDiscount != 13 {
-		t.Fatalf("%+v", e)
+	m.fund()
+	rates := func(maker, taker uint32) {
+		inst := enginetest.Instrument()
+		inst.MakerFee, inst.TakerFee = maker, taker
+		m.do(engine.Command{Kind: engine.SetPair, Instrument: &inst})
 	}
-	// A replaced order that takes does so at the rates it was placed with.
-	rest := place(engine.Buy, 90, 2)
-	rest.Account, rest.TakerFee, rest.Discount = 3, 32, 33
-	id := m.do(rest)[0].Order
-	e = m.do(engine.Command{Kind: engine.Replace, Order: id, Account: 3, Flags: engine.FlagHasPrice, Price: 100})[2]
-	if e.Kind != engine.EventTrade || e.TakerFee != 32 || e.TakerDiscount != 33 {
-		t.Fatalf("%s: %+v", describe(&e), e)
-	}
-	// So does a stop that is triggered later.
-	stop := place(engine.Buy, 100, 1)
-	stop.Account, stop.Type, stop.Stop, stop.TakerFee, stop.Discount = 4, engine.StopLimit, 100, 42, 43
-	for _, e := range m.do(stop) {
-		if e.Kind == engine.EventTrade && (e.TakerFee != 42 || e.TakerDiscount != 43 || e.Account != 4) {
-			t.Fatalf("%+v", e)
+	check := func(e engine.Event, maker, makerDiscount, taker, takerDiscount uint32) {
+		t.Helper()
+		if e.Kind != engine.EventTrade || e.MakerFee != maker || e.MakerDiscount != makerDiscount ||
+			e.TakerFee != taker || e.TakerDiscount != takerDiscount {
+			t.Errorf("%s: %+v", describe(&e), e)
 		}
+	}
+	rates(11, 12)
+	maker := place(engine.Sell, 100, 5)
+	maker.Account = 1
+	if e := m.do(maker)[0]; e.MakerFee != 11 || e.TakerFee != 12 || e.TakerDiscount != 101 { // the purse's discounts
+		t.Errorf("%+v", e)
+	}
+	rates(21, 22)
+	taker := place(engine.Buy, 100, 2)
+	taker.Account = 2
+	check(m.do(taker)[1], 11, 101, 22, 200)
+	// A replaced order that takes does so at the rates it was accepted with, and so does a stop that triggers later.
+	rest := place(engine.Buy, 90, 2)
+	rest.Account = 3
+	id := m.do(rest)[0].Order
+	stop := place(engine.Buy, 100, 1)
+	stop.Account, stop.Type, stop.Stop = 4, engine.StopLimit, 101
+	m.do(stop)
+	rates(31, 32)
+	check(m.do(engine.Command{
+		Kind: engine.Replace, Order: id, Account: 3, Flags: engine.FlagHasPrice, Price: 100,
+	})[2], 11, 101, 22, 300)
+	dear := place(engine.Sell, 101, 1)
+	dear.Account = 1
+	m.do(dear)
+	both := place(engine.Buy, 101, 2)
+	both.Account = 2
+	events := m.do(both) // the trade at 101 triggers the stop, which rests at 100
+	check(events[1], 11, 101, 32, 200)
+	check(events[3], 31, 101, 32, 200)
+	sell := place(engine.Sell, 100, 1)
+	sell.Account = 1
+	check(m.do(sell)[1], 21, 400, 32, 101)
+	// The built-in account pays no fee, so it has no rates, and no discount is asked for it.
+	if e := m.do(place(engine.Buy, 1, 1))[0]; e.MakerFee != 0 || e.TakerFee != 0 || e.TakerDiscount != 0 {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,18 +21,26 @@ import (
 //
 //	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N]
 //		[client=ID [reusable]] [id=N]
-//	buy|sell AMOUNT market [stop=P] [limit-spend=QUOTE] ...
+//	buy|sell AMOUNT market [stop=P] ...
 //	buy quote=QUOTE market ...
-//	... limit-earn=EARN: lots of a buy by quote, else money
 //	cancel ID [acct=N] [client=ID] · cancel all [acct=N]
-//	replace ID|last [amount=N] [price=P] [limit-earn=P] [acct=N]
-//	state online|post_only|cancel_only|halted · min QUOTE
-//	book · orders (queue order) · stops
+//	replace ID|last [amount=N] [price=P] [acct=N]
+//	state online|post_only|cancel_only|halted · min QUOTE · band DOWN UP · most PRICE AMOUNT
+//	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
+//	book · orders (queue order) · stops · balances
 //
 // Prices have two fractional digits, amounts none. id=N says which id the order must get.
 // Without acct the built-in account trades.
+//
+// Each script runs twice: whole commands, and commands in the smallest parts.
 func runScript(t *testing.T, file string) {
-	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	for _, parts := range []int{0, engine.MinPartEvents} {
+		runScriptWith(t, file, engine.Options{PartEvents: parts})
+	}
+}
+
+func runScriptWith(t *testing.T, file string, opts engine.Options) {
+	m := newMarket(t, opts, enginetest.Instrument())
 	datadriven.RunTest(t, "testdata/"+file, func(t *testing.T, d *datadriven.TestData) string {
 		if d.Cmd != "market" {
 			t.Fatalf("%s: unknown block %q", d.Pos, d.Cmd)
@@ -54,6 +64,10 @@ func (m *market) line(out *strings.Builder, line string) {
 		m.printBook(out)
 	case "orders":
 		m.printOrders(out)
+	case "give", "halt", "resume":
+		m.account(f)
+	case "balances":
+		m.printBalances(out)
 	case "stops":
 		for s := range m.core.Stops(0) {
 			fmt.Fprintf(out, "  %d %s stop %s\n", s.ID, s.Side, px(s.Price))
@@ -99,15 +113,8 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		}
 		cmd.Flags |= engine.FlagAllAccount
 		f = f[1:]
-	case "state":
-		m.inst.State = map[string]engine.PairState{
-			"online": engine.Online, "post_only": engine.PostOnlyState,
-			"cancel_only": engine.CancelOnly, "halted": engine.Halted,
-		}[f[1]]
-		inst := m.inst
-		return engine.Command{Kind: engine.SetPair, Instrument: &inst}, 0
-	case "min":
-		m.inst.HasMinQuote, m.inst.MinQuote = true, fixed.FromU64(uint64(m.price(f[1])))
+	case "state", "min", "band", "most":
+		m.change(f)
 		inst := m.inst
 		return engine.Command{Kind: engine.SetPair, Instrument: &inst}, 0
 	default:
@@ -138,11 +145,6 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		case "quote":
 			cmd.Flags |= engine.FlagQuote
 			cmd.Quote = fixed.FromU64(uint64(m.price(value)))
-		case "limit-spend":
-			cmd.Flags |= engine.FlagFunded
-			cmd.SpendLimit = fixed.FromU64(uint64(m.price(value)))
-		case "limit-earn":
-			m.limitEarn(&cmd, value)
 		case "stp":
 			for s := engine.SelfTradeNone; s <= engine.Decrement; s++ {
 				if s.String() == value {
@@ -189,16 +191,53 @@ func content(f []string) string {
 	}), " ")
 }
 
-func (m *market) limitEarn(cmd *engine.Command, value string) {
-	switch {
-	case cmd.Kind == engine.Replace: // only a funded replace has an earn limit
-		cmd.Flags |= engine.FlagFunded
-		fallthrough
-	case cmd.Flags&engine.FlagQuote == 0:
-		cmd.EarnLimit = fixed.FromU64(uint64(m.price(value)))
-	default:
-		cmd.EarnLimit = fixed.FromU64(uint64(m.integer(value)))
+// change sets members of the pair.
+func (m *market) change(f []string) {
+	switch f[0] {
+	case "state":
+		m.inst.State = map[string]engine.PairState{
+			"online": engine.Online, "post_only": engine.PostOnlyState,
+			"cancel_only": engine.CancelOnly, "halted": engine.Halted,
+		}[f[1]]
+	case "min":
+		m.inst.HasMinQuote, m.inst.MinQuote = true, fixed.FromU64(uint64(m.price(f[1])))
+	case "band":
+		m.inst.BandDown, m.inst.BandUp = m.rate(f[1]), m.rate(f[2])
+	case "most":
+		m.inst.MaxPrice, m.inst.MaxAmount = m.price(f[1]), m.integer(f[2])
 	}
+}
+
+// account sets what a purse knows of an account.
+func (m *market) account(f []string) {
+	if m.purse == nil {
+		m.fund()
+	}
+	a := engine.AccountID(m.integer(f[1]))
+	if m.purse.halted[a] = f[0] == "halt"; f[0] == "give" {
+		m.purse.give(a, m.integer(f[2]), m.price(f[3]))
+	}
+}
+
+func (m *market) printBalances(out *strings.Builder) {
+	for _, a := range slices.Sorted(maps.Keys(m.purse.limited)) {
+		text := func(of map[purseKey]*big.Int, s engine.Side, digits int) string {
+			v, _ := new(big.Int).DivMod(m.purse.of(of, a, s), m.purse.units(s, big.NewInt(1)), new(big.Int))
+			return string(fixed.AppendU128(nil, fromBig(v), digits))
+		}
+		fmt.Fprintf(out, "  account %d: %s free, %s held; %s quote free, %s held\n", a,
+			text(m.purse.free, engine.Sell, 0), text(m.purse.held, engine.Sell, 0),
+			text(m.purse.free, engine.Buy, 2), text(m.purse.held, engine.Buy, 2))
+	}
+}
+
+func (m *market) rate(s string) uint64 {
+	m.t.Helper()
+	units, exact, fits, err := fixed.ParseUnits(s, engine.RateScale)
+	if err != nil || !exact || !fits {
+		m.t.Fatalf("%q is no factor: %v", s, err)
+	}
+	return uint64(units)
 }
 
 func (m *market) integer(s string) int64 {
@@ -246,6 +285,8 @@ func px(ticks int64) string { return string(fixed.AppendI64(nil, ticks, 2)) }
 
 func qx(u fixed.U128) string { return string(fixed.AppendU128(nil, u, 2)) }
 
+var causes = [...]string{"request", "remainder", "self-trade", "replaced", "unfillable", "funds"}
+
 func describe(e *engine.Event) string {
 	switch e.Kind {
 	case engine.EventAccepted:
@@ -262,7 +303,7 @@ func describe(e *engine.Event) string {
 		return fmt.Sprintf("level %s %s = %d", e.Side, px(e.Price), e.Amount)
 	case engine.EventCanceled:
 		s := fmt.Sprintf("canceled %d open %d, %s (%s)", e.Order, e.Amount, e.Status,
-			[]string{"request", "remainder", "self-trade", "replaced", "unfillable", "limit"}[e.Cause])
+			causes[e.Cause])
 		if !e.Quote.IsZero() {
 			s += ", unspent " + qx(e.Quote)
 		}
@@ -273,7 +314,11 @@ func describe(e *engine.Event) string {
 	case engine.EventReplaced:
 		return fmt.Sprintf("replaced %d: total %d @ %s, open %d", e.Order, e.Amount, px(e.Price), e.OpenAmount)
 	case engine.EventTriggered:
-		return fmt.Sprintf("triggered %d at stop %s", e.Order, px(e.MakerOpen))
+		s := fmt.Sprintf("triggered %d at stop %s", e.Order, px(e.MakerOpen))
+		if !e.Quote.IsZero() {
+			s += ", holds " + qx(e.Quote)
+		}
+		return s
 	case engine.EventRefilled:
 		return fmt.Sprintf("refilled %d: %d @ %s", e.Order, e.Amount, px(e.Price))
 	case engine.EventReduced:
@@ -293,6 +338,9 @@ func describeAccepted(e *engine.Event) string {
 		fmt.Fprintf(&s, " for %s", qx(e.Quote))
 	} else {
 		fmt.Fprintf(&s, " %d", e.Amount)
+		if !e.Quote.IsZero() {
+			fmt.Fprintf(&s, " holds %s", qx(e.Quote))
+		}
 	}
 	if e.Price != 0 {
 		fmt.Fprintf(&s, " @ %s", px(e.Price))

@@ -15,7 +15,7 @@ import (
 
 // StateFormat is the version of the encoding that EncodePair and EncodeControl write. A snapshot of another format is
 // refused.
-const StateFormat = 3
+const StateFormat = 4
 
 // maxStateText bounds the texts of a state.
 const maxStateText = 1 << 16
@@ -28,7 +28,7 @@ const maxStateText = 1 << 16
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
-//	         amount, display, quote, type, tif, flags, rates, [earn limit]
+//	         amount, display, quote, type, tif, flags, rates
 //	clients  number in the window, number outside; each by n: n, account, open, hash, content
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
@@ -92,6 +92,8 @@ func (w walker) name(i *Instrument, maxID uint64, maxCode int) {
 func (i *Instrument) Walk(c *wire.Coder, maxID uint64, maxCode int) {
 	w := walker{c}
 	w.name(i, maxID, maxCode)
+	w.digits(&i.BaseDigits)
+	w.digits(&i.QuoteDigits)
 	limits := i.limits()
 	if w.U8(&limits, allLimits); w.Reading() {
 		i.HasMinQuote = limits&hasMinQuote != 0
@@ -151,9 +153,6 @@ func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 		st.flags = uint8(flags)
 	}
 	w.rates(o)
-	if o.marks&markEarn != 0 {
-		w.u128(&st.earn)
-	}
 }
 
 // client encodes or decodes a remembered client id, without its number.
@@ -208,6 +207,7 @@ func (c *Core) DecodeControl(data []byte) error {
 func (w walker) asset(a *Asset) {
 	w.Text(&a.Symbol, maxStateText)
 	w.Text(&a.Name, maxStateText)
+	w.digits(&a.Digits)
 	w.bits64(&a.UnifiedCryptoassetID)
 	for _, v := range [...]*fixed.I128{&a.MinWithdraw, &a.MaxWithdraw, &a.MakerFee, &a.TakerFee} {
 		w.i128(v)
@@ -267,7 +267,7 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 	}
 	inst := &Instrument{}
 	w.instrument(inst)
-	b := newBook(inst, &c.opts)
+	b := newBook(inst, &c.opts, &c.ledger)
 	if err := inst.Validate(); err != nil {
 		w.Fail("%w", err)
 	}
@@ -276,11 +276,21 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
 		w.Fail("the core has this pair, or this number, already")
 	}
+	if !c.digitsFit(inst) {
+		w.Fail("%s or %s has other digits in another pair", inst.Base, inst.Quote)
+	}
 	if err := w.End(); err != nil {
 		return 0, fmt.Errorf("engine: state of pair %q: %w", inst.Code, err)
 	}
 	c.register(b)
 	return b.id, nil
+}
+
+// digitsFit reports whether the digits of a pair are those of the other pairs.
+func (c *Core) digitsFit(i *Instrument) bool {
+	base, ok := c.digits[i.Base]
+	quote, also := c.digits[i.Quote]
+	return (!ok || base == i.BaseDigits) && (!also || quote == i.QuoteDigits)
 }
 
 // walk encodes or decodes everything after the instrument.
@@ -368,7 +378,7 @@ func (s *pairState) readOrder(side Side, price int64) {
 	if o.marks&markIceberg != 0 && o.shown > c.display {
 		s.Fail("order %d shows more than a slice", o.n)
 	}
-	if o.stp > Decrement || o.marks&(markStop|markEarn) != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
+	if o.stp > Decrement || o.marks&markStop != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
 		!b.roomFor(side, c.hidden+o.shown) {
 		s.Fail("order %d does not add up", o.n)
 	}
@@ -447,8 +457,7 @@ func (s *pairState) readStops(side Side) {
 func (s *pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
 	b, side, limit := s.b, o.side, st.typ == StopLimit
 	o.total = o.shown
-	if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
-		o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
+	if o.stp > Decrement || o.marks&^markClient != markStop || st.typ < StopLimit || st.stop < 1 ||
 		limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
 		s.Fail("stop %d does not add up", o.n)
 	}
@@ -539,7 +548,7 @@ func (s *pairState) readClients() {
 //
 //	part     0 or 1 and the record of its command, first number to cancel, canceled;
 //	         0 or 1 and the taker: n, account, client, side, type, limits, amounts, rates;
-//	         check of a fill-or-kill order: need, earn limit, price, n, shown, whole;
+//	         walk over the other side: need, cost, price, n, hidden;
 //	         wave; number of reached stops; each in the order in which they are triggered:
 //	         wave, n, side, then as a waiting stop
 type partState struct {
@@ -595,11 +604,10 @@ func (s *pairState) codePart() {
 	}
 	at := &b.scan
 	s.I63(&at.need)
-	s.u128(&at.earn)
+	s.u128(&at.cost)
 	s.I63(&at.price)
 	s.UpTo(&at.n, b.lastN)
-	s.I63(&at.shown)
-	s.I63(&at.whole)
+	s.I63(&at.hidden)
 	s.U32(&b.stops.wave)
 	n := s.Len(len(p.stops))
 	for i := range n {
@@ -615,17 +623,25 @@ func (s *pairState) codePart() {
 		s.U8((*uint8)(&r.order.side), uint8(Sell))
 		s.stop(&r.order, &r.stop, &r.account)
 	}
-	if p.cmd != nil && p.taker != nil || (at.need != 0) != s.checks(p) {
+	if !p.sound(at) {
 		s.Fail("the unfinished command does not add up")
 	}
 }
 
-// checks reports whether p must be in the check of a fill-or-kill order.
-func (s *pairState) checks(p *partState) bool {
-	if p.cmd != nil {
-		return p.cmd.Kind == Place
+// sound reports whether the command or the taker of p may be in the walk at, or in none.
+func (p *partState) sound(at *scan) bool {
+	t, walks := p.taker, at.need != 0
+	switch {
+	case at.cost.Hi >= 1<<62:
+		return false // reach adds less than 2^126
+	case p.cmd != nil:
+		return t == nil && walks == (p.cmd.Kind == Place)
+	case t == nil:
+		return !walks
+	case t.stop != 0:
+		return walks && t.byAmount()
 	}
-	return p.taker != nil && s.b.scan.need != 0
+	return !walks || t.tif == FOK && !t.market
 }
 
 func (s *pairState) codeCommand(p *partState) {
@@ -654,13 +670,11 @@ func (s *pairState) codeTaker(p *partState, t *taker) {
 	s.U8((*uint8)(&t.tif), uint8(FOK))
 	s.U8((*uint8)(&t.stp), uint8(Decrement))
 	s.U8(&t.flags, math.MaxUint8)
-	for _, v := range [...]*int64{&t.limit, &t.left, &t.filled, &t.display, &t.was, &t.found} {
+	for _, v := range [...]*int64{&t.limit, &t.left, &t.filled, &t.display, &t.was, &t.found, &t.stop} {
 		s.I63(v)
 	}
 	s.Bool(&t.capped)
 	s.u128(&t.money)
-	s.Bool(&t.bounded)
-	s.u128(&t.earn)
 	s.U32(&t.makerFee)
 	s.U32(&t.takerFee)
 	s.U32(&t.discount)
@@ -684,6 +698,9 @@ func (s *pairState) restorePart() {
 		t.slot = b.orders.restore(o, coldOrder{}, p.account)
 		t.owner = b.orders.at(t.slot).owner
 	}
+	if at := &b.scan; at.hidden > 0 && at.hidden > b.hiddenAt(at.price) {
+		s.Fail("the walk has passed %d hidden lots", at.hidden)
+	}
 	before := slots.Queued{}
 	for i := range p.stops {
 		r := &p.stops[i]
@@ -698,6 +715,16 @@ func (s *pairState) restorePart() {
 	}
 	c := p.continuation
 	b.unfinished = &c
+}
+
+// hiddenAt returns the hidden lots of the orders of a price.
+func (b *book) hiddenAt(price int64) (lots int64) {
+	for side := range b.sides {
+		if ls := b.sides[side].find(&b.orders.levels, price); ls != 0 {
+			lots += b.orders.levels.At(ls).hidden
+		}
+	}
+	return lots
 }
 
 // linkTaker gives the taker the client id that was read after it.

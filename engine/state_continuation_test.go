@@ -16,6 +16,9 @@ import (
 func unfinished(t *testing.T, prepare func(s *sliced), cmd engine.Command) []stateField {
 	t.Helper()
 	s := newSliced(t, engine.Options{}, engine.MinPartEvents)
+	inst := enginetest.Instrument()
+	inst.MakerFee, inst.TakerFee = 14, 15
+	s.do(engine.Command{Kind: engine.SetPair, Instrument: &inst})
 	prepare(s)
 	cmd.First = true
 	s.core.Apply(&cmd, nil)
@@ -35,7 +38,6 @@ func asks(s *sliced) {
 func unfinishedTaker(t *testing.T) []stateField {
 	return unfinished(t, asks, engine.Command{
 		Account: 5, Price: 100, Amount: 30, Display: 3, Client: enginetest.ClientID(5, "a", ""), STP: engine.Decrement,
-		MakerFee: 1, TakerFee: 2, Discount: 3,
 	})
 }
 
@@ -69,12 +71,12 @@ func TestUnfinishedCommandIsWritten(t *testing.T) {
 		"taker": {unfinishedTaker(t), changes{
 			"has command": 0, "has taker": 1, "taker n": 42, "taker account": 5, "taker named": 1,
 			"taker stp": 4, "taker limit": 100, "taker left": 27, "taker filled": 3, "taker display": 3,
-			"taker found": 42, "taker maker fee": 1, "taker taker fee": 2, "taker discount": 3, "check need": 0,
+			"taker found": 42, "taker maker fee": 14, "taker taker fee": 15, "taker discount": 500, "walk need": 0,
 		}},
 		// Order 1 is an iceberg of 2 of 9 lots; each order after it has one.
 		"check": {unfinishedCheck(t), changes{
-			"has command": 1, "from": 0, "has taker": 0, "check need": 1 << 40, "check price": 100, "check n": 32,
-			"check shown": 2 + 30, "check whole": 9 + 30,
+			"has command": 1, "from": 0, "has taker": 0, "walk need": 1<<40 - 2 - 30, "walk cost lo": 100 * (2 + 30),
+			"walk price": 100, "walk n": 32, "walk hidden": 7,
 		}},
 		"cancel": {unfinishedCancel(t), changes{"has command": 1, "from": 5, "canceled": 1, "has taker": 0}},
 		"stops":  {unfinishedStops(t), changes{"has command": 0, "has taker": 0, "reached 12 n": 12, "wave": 0}},
@@ -119,21 +121,38 @@ func TestUnfinishedStateHasBounds(t *testing.T) {
 		{"lowest limit", changes{"taker limit": 1}, ""},
 		{"no limit", changes{"taker limit": 0}, taker},
 		{"no client id", changes{"taker named": 0}, "client id of order 42 does not fit"},
-		{"fill-or-kill", changes{"check need": 1}, ""},
-		{"order of the check beyond", changes{"check n": 43}, "43 is above 42"},
+		{"walk of no fill-or-kill order", changes{"walk need": 1}, unsound},
+		{"fill-or-kill", changes{"walk need": 1, "taker tif": 2}, ""},
+		{"fill-or-kill at market", changes{"walk need": 1, "taker tif": 2, "taker market": 1}, unsound},
+		{"order of the walk beyond", changes{"walk n": 43}, "43 is above 42"},
+		{"cost", changes{"walk cost hi": 1<<62 - 1}, ""},
+		{"cost beyond", changes{"walk cost hi": 1 << 62}, unsound},
+		{"stop of a limit order", changes{"walk need": 1, "taker stop": 5}, unsound},
+		{"stop of a market buy", changes{"walk need": 1, "taker stop": 5, "taker market": 1}, ""},
+		{"stop of a market sell", changes{
+			"walk need": 1, "taker stop": 5, "taker market": 1, "taker side": 1,
+		}, unsound},
+		{"stop of a buy by quote", changes{
+			"walk need": 1, "taker stop": 5, "taker market": 1, "taker flags": 2,
+		}, unsound},
+		{"stop of the built-in account", changes{
+			"walk need": 1, "taker stop": 5, "taker market": 1, "taker account": 0, "taker named": 0,
+		}, unsound},
+		{"stop without a walk", changes{"taker stop": 5, "taker market": 1}, unsound},
 	})
 	checkDamage(t, unfinishedCheck(t), []damaged{
 		{"unchanged", nil, ""},
-		{"no check", changes{"check need": 0}, unsound},
+		{"no walk", changes{"walk need": 0}, unsound},
+		{"hidden lots beyond", changes{"walk hidden": 8}, "the walk has passed 8 hidden lots"},
 	})
 	checkDamage(t, unfinishedCancel(t), []damaged{
 		{"unchanged", nil, ""},
-		{"check", changes{"check need": 1}, unsound},
+		{"walk", changes{"walk need": 1}, unsound},
 	})
 	const order = "is out of order"
 	checkDamage(t, unfinishedStops(t), []damaged{
 		{"unchanged", nil, ""},
-		{"check", changes{"check need": 1}, unsound},
+		{"walk", changes{"walk need": 1}, unsound},
 		{"newest order", changes{"reached 12 n": 32}, ""},
 		{"order beyond", changes{"reached 12 n": 33}, "the reached stop 33 " + order},
 		{"order twice", changes{"reached 12 n": 13}, "the reached stop 13 " + order},
@@ -159,8 +178,8 @@ func TestRecordOfAnUnfinishedCommand(t *testing.T) {
 		return with(t, fields, changes{"length of the command": uint64(len(record))})
 	}
 	record := func(c engine.Command) []byte { return replaced(engine.AppendCommand(nil, &c)) }
-	from, end := at(taker, "taker n"), at(taker, "check need")
-	both := slices.Insert(slices.Clone(cancel), at(cancel, "check need"), taker[from:end]...)
+	from, end := at(taker, "taker n"), at(taker, "walk need")
+	both := slices.Insert(slices.Clone(cancel), at(cancel, "walk need"), taker[from:end]...)
 	for _, c := range []struct {
 		name  string
 		state []byte

@@ -17,7 +17,7 @@ import (
 // fullAsset has a value in each member, other than in all members of its type.
 func fullAsset() engine.Asset {
 	return engine.Asset{
-		Symbol: "XYZ", Name: "Ex", UnifiedCryptoassetID: -7, HasUnifiedID: true, CanDeposit: true,
+		Symbol: "XYZ", Name: "Ex", Digits: 6, UnifiedCryptoassetID: -7, HasUnifiedID: true, CanDeposit: true,
 		MinWithdraw: fixed.I128{Hi: -1, Lo: 5}, HasMinWithdraw: true, MaxWithdraw: fixed.I128{Hi: 3, Lo: 6},
 		MakerFee: fixed.I128{Lo: 8}, TakerFee: fixed.I128{Lo: 9}, HasTakerFee: true,
 	}
@@ -56,6 +56,7 @@ func registers(format, seq uint64, assets []engine.Asset) (b []byte) {
 		for _, s := range []string{a.Symbol, a.Name} {
 			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 		}
+		b = append(b, byte(a.Digits))
 		b = binary.AppendUvarint(b, uint64(a.UnifiedCryptoassetID))
 		for _, v := range []fixed.I128{a.MinWithdraw, a.MaxWithdraw, a.MakerFee, a.TakerFee} {
 			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(v.Hi)), v.Lo)
@@ -80,19 +81,20 @@ func TestRegistersHaveBounds(t *testing.T) {
 		state []byte
 		says  string
 	}{
-		{"empty", registers(3, 0, nil), ""},
-		{"full", registers(3, 5, []engine.Asset{fullAsset()}), ""},
-		{"format 2", registers(2, 0, nil), "registers of state format 2"},
-		{"format 4", registers(4, 0, nil), "registers of state format 4"},
-		{"seq", registers(3, math.MaxInt64, nil), ""},
-		{"seq beyond", registers(3, math.MaxInt64+1, nil), "is above"},
-		{"symbol", registers(3, 0, []engine.Asset{{Symbol: text(1 << 16)}}), ""},
-		{"long symbol", registers(3, 0, []engine.Asset{{Symbol: text(1<<16 + 1)}}), "at most 65536"},
-		{"name", registers(3, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
-		{"long name", registers(3, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
-		{"asset twice", registers(3, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
-		{"too many bytes", append(registers(3, 0, nil), 9), "1 bytes left over"},
-		{"half an asset", registers(3, 0, []engine.Asset{{Symbol: "A"}})[:12], wire.ErrShort.Error()},
+		{"empty", registers(4, 0, nil), ""},
+		{"full", registers(4, 5, []engine.Asset{fullAsset()}), ""},
+		{"format 3", registers(3, 0, nil), "registers of state format 3"},
+		{"format 5", registers(5, 0, nil), "registers of state format 5"},
+		{"seq", registers(4, math.MaxInt64, nil), ""},
+		{"seq beyond", registers(4, math.MaxInt64+1, nil), "is above"},
+		{"symbol", registers(4, 0, []engine.Asset{{Symbol: text(1 << 16)}}), ""},
+		{"long symbol", registers(4, 0, []engine.Asset{{Symbol: text(1<<16 + 1)}}), "at most 65536"},
+		{"name", registers(4, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
+		{"long name", registers(4, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
+		{"digits beyond", registers(4, 0, []engine.Asset{{Digits: 19}}), "19 is above 18"},
+		{"asset twice", registers(4, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
+		{"too many bytes", append(registers(4, 0, nil), 9), "1 bytes left over"},
+		{"half an asset", registers(4, 0, []engine.Asset{{Symbol: "A"}})[:12], wire.ErrShort.Error()},
 		{"no bytes", nil, wire.ErrShort.Error()},
 	} {
 		back := engine.NewCore(engine.Options{})
@@ -104,7 +106,7 @@ func TestRegistersHaveBounds(t *testing.T) {
 			}
 		case err == nil || !strings.Contains(err.Error(), c.says):
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		case !bytes.Equal(back.EncodeControl(nil), registers(3, 0, nil)):
+		case !bytes.Equal(back.EncodeControl(nil), registers(4, 0, nil)):
 			t.Errorf("%s: the refused registers are there", c.name)
 		}
 	}

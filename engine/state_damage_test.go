@@ -9,7 +9,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
 
@@ -53,14 +52,22 @@ const (
 func TestPairStateHasBounds(t *testing.T) {
 	checkDamage(t, readState(t, richCore(t).EncodePair(nil, 0)), []damaged{
 		{"unchanged", nil, ""},
-		{"format 2", changes{"format": 2}, "state format 2 cannot be read by this program, which has 3"},
-		{"format 4", changes{"format": 4}, "state format 4 cannot be read by this program, which has 3"},
+		{"format 3", changes{"format": 3}, "state format 3 cannot be read by this program, which has 4"},
+		{"format 5", changes{"format": 5}, "state format 5 cannot be read by this program, which has 4"},
 		{"number", changes{"id": engine.MaxPairs - 1}, ""},
 		{"number beyond", changes{"id": engine.MaxPairs}, "is above"},
-		{"digits", changes{"digits of the price": 17, "digits of the amount": 1}, ""},
+		{"digits", changes{
+			"digits of the price": 17, "digits of the amount": 1, "digits of the base": 1, "digits of the quote": 18,
+		}, ""},
+		{"digits of the base", changes{"digits of the amount": 3, "digits of the base": 2}, "3 is more than the 2"},
+		{"digits of the quote", changes{"digits of the quote": 1}, "is more than the 1 digits of USDT"},
+		{"digits of the base beyond", changes{"digits of the base": 19}, "19 is above 18"},
 		{"digits beyond", changes{"digits of the price": 19}, "19 is above 18"},
 		{"digits together", changes{"digits of the price": 18, "digits of the amount": 1}, "would overflow"},
-		{"unknown limits", changes{"limits": 16}, "16 is above 15"},
+		{"unknown limits", changes{"limits": 64}, "64 is above 63"},
+		{"most price", changes{"most price": 1}, ""},
+		{"no most price", changes{"most price": 0}, "a limit of pair"},
+		{"most amount beyond", changes{"most amount": most64 + 1}, "is above"},
 		{"state of the pair", changes{"state": 3}, ""},
 		{"state of the pair beyond", changes{"state": 4}, "4 is above 3"},
 		{"fees", changes{"maker fee": engine.RateOne, "taker fee": engine.RateOne}, ""},
@@ -143,19 +150,6 @@ func TestStopStateHasBounds(t *testing.T) {
 		{"lots of a side", changes{"sell stop 1 amount": most64 - 18}, ""}, // 3 + 7 + 8 lots are in the book
 		{"lots beyond int64", changes{"sell stop 1 amount": most64 - 17}, "stop 8 does not add up"},
 		{"market without price, lots and slices", changes{"buy stop 1 price": 0, "buy stop 1 display": 9}, ""},
-	})
-}
-
-// A stop with an earn limit has one that is not 0.
-func TestEarnLimitOfAStopState(t *testing.T) {
-	m := newMarket(t, engine.Options{}, enginetest.Instrument())
-	stop := place(engine.Sell, 100, 1)
-	stop.Type, stop.Stop, stop.Account, stop.EarnLimit = engine.StopLimit, 90, 1, fixed.FromU64(500)
-	m.do(stop)
-	checkDamage(t, readState(t, m.core.EncodePair(nil, 0)), []damaged{
-		{"unchanged", nil, ""},
-		{"least", changes{"sell stop 1 earn lo": 1}, ""},
-		{"none", changes{"sell stop 1 earn lo": 0}, "stop 1 does not add up"},
 	})
 }
 
@@ -268,8 +262,15 @@ func TestStateOfASecondPair(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
+	third := slices.Clone(fields)
+	third[code].bytes = []byte("LTC_USDT")
+	if _, err := m.core.DecodePair(with(t, third, changes{"id": 6, "digits of the quote": 9})); err == nil ||
+		!strings.Contains(err.Error(), "LTC or USDT has other digits in another pair") {
+		t.Errorf("a pair whose USDT has other digits: %v", err)
+	}
 	back, _ := m.core.Pair(5)
 	limited.ID, limited.Code, limited.Base = 5, "ETH_USDT", "ETH"
+	limited.BaseDigits, limited.QuoteDigits = 8, 8
 	if limited.CreatedNs = back.CreatedNs; *back != limited {
 		t.Errorf("%+v, want %+v", *back, limited)
 	}

@@ -25,13 +25,12 @@ func fieldsCore(t *testing.T) (*Core, *book) {
 	name := func(x uint64) *ClientID {
 		return &ClientID{Hash: [2]uint64{x, x + 1}, Content: [2]uint64{x + 2, x + 3}}
 	}
-	do(Command{Kind: SetAsset, Asset: &Asset{Symbol: "BTC"}})
+	do(Command{Kind: SetAsset, Asset: &Asset{Symbol: "BTC", Digits: 8}})
 	do(Command{Kind: AddPair, Pair: ControlPair, Instrument: &Instrument{
 		Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2,
 	}})
 	do(Command{
-		Account: 1, Price: 100, Amount: 5, Client: name(10), MakerFee: 1, TakerFee: 2, Discount: 3,
-		STP: CancelMaker,
+		Account: 1, Price: 100, Amount: 5, Client: name(10), STP: CancelMaker,
 	})
 	do(Command{Account: 2, Price: 100, Amount: 6, Flags: FlagPostOnly})
 	do(Command{Account: 1, Price: 99, Amount: 7, Client: name(20)})
@@ -39,7 +38,7 @@ func fieldsCore(t *testing.T) (*Core, *book) {
 	do(Command{Account: 2, Price: 101, Amount: 3})
 	do(Command{
 		Account: 1, Side: Sell, Type: StopLimit, Stop: 90, Price: 89, Amount: 4, Display: 2,
-		EarnLimit: fixed.FromU64(500), Client: name(30),
+		Client: name(30),
 	})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Flags: FlagQuote, Quote: fixed.FromU64(5000)})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Amount: 5})

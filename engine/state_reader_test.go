@@ -93,9 +93,13 @@ func (r *stateReader) pair() {
 	r.text("code")
 	r.byte("digits of the price")
 	r.byte("digits of the amount")
+	r.byte("digits of the base")
+	r.byte("digits of the quote")
 	limits := r.byte("limits")
 	r.numbers("smallest hi", "smallest lo")
-	for i, names := range [][]string{{"largest hi", "largest lo"}, {"band up"}, {"band down"}} {
+	for i, names := range [][]string{
+		{"largest hi", "largest lo"}, {"band up"}, {"band down"}, {"most price"}, {"most amount"},
+	} {
 		if limits&(2<<i) != 0 {
 			r.numbers(names...)
 		}
@@ -106,14 +110,11 @@ func (r *stateReader) pair() {
 
 func (r *stateReader) stop(stop string) {
 	r.number(stop + " account")
-	marks := r.number(stop+" bits") >> 3
+	r.number(stop + " bits")
 	r.under(stop, "stop", "price", "amount", "display", "quote hi", "quote lo")
 	r.byte(stop + " type")
 	r.byte(stop + " tif")
 	r.under(stop, "flags", "maker fee", "taker fee", "discount")
-	if marks&16 != 0 {
-		r.under(stop, "earn hi", "earn lo")
-	}
 }
 
 func (r *stateReader) part() {
@@ -127,13 +128,11 @@ func (r *stateReader) part() {
 		for _, name := range []string{"named", "side", "market", "tif", "stp", "flags"} {
 			r.byte("taker " + name)
 		}
-		r.under("taker", "limit", "left", "filled", "display", "was", "found")
+		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop")
 		r.byte("taker capped")
-		r.under("taker", "money hi", "money lo")
-		r.byte("taker bounded")
-		r.under("taker", "earn hi", "earn lo", "maker fee", "taker fee", "discount")
+		r.under("taker", "money hi", "money lo", "maker fee", "taker fee", "discount")
 	}
-	r.under("check", "need", "earn hi", "earn lo", "price", "n", "shown", "whole")
+	r.under("walk", "need", "cost hi", "cost lo", "price", "n", "hidden")
 	r.number("wave")
 	r.list("reached", func(stop string) {
 		r.under(stop, "wave", "n")

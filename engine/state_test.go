@@ -106,11 +106,11 @@ func richCore(t testing.TB) *engine.Core {
 	m := newMarket(t, engine.Options{AccountClientIDs: 2}, enginetest.Instrument())
 	fee := fixed.FromI64(5)
 	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{
-		Symbol: "BTC", Name: "Bitcoin",
+		Symbol: "BTC", Name: "Bitcoin", Digits: 8,
 		TakerFee: fee, HasTakerFee: true,
 	}})
 	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{
-		Symbol: "USDT", Name: "Tether",
+		Symbol: "USDT", Name: "Tether", Digits: 8,
 		MinWithdraw: fee.Neg(),
 	}})
 	for _, line := range []string{

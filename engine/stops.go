@@ -1,6 +1,9 @@
 package engine
 
-import "tickhive/engine/slots"
+import (
+	"tickhive/engine/slots"
+	"tickhive/internal/fixed"
+)
 
 // stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
 type stops struct {
@@ -38,27 +41,20 @@ func stopKey(side Side, stop int64) int64 {
 func (b *book) park(t *taker, cmd *Command) {
 	st := b.stops.parked.Alloc()
 	*b.stops.parked.At(st) = stopOrder{
-		stop: cmd.Stop, price: t.limit, display: t.display, quote: t.money,
+		stop: cmd.Stop, price: t.own(), display: t.display,
 		typ: cmd.Type, tif: t.tif, flags: t.flags,
-	}
-	if t.bounded {
-		b.stops.parked.At(st).earn = t.earn
 	}
 	s, o := b.orders.add(t.n, t.owner, t.side)
 	o.total, o.shown = t.left, t.left
 	o.stp, o.marks = t.stp, markStop
 	o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
-	if cmd.Type == StopMarket {
-		b.stops.parked.At(st).price = 0
-		if t.byQuote() {
-			o.total, o.shown = 0, 0
-		}
-	} else {
+	if t.byQuote() {
+		b.stops.parked.At(st).quote = t.money
+		o.total, o.shown = 0, 0
+	}
+	if cmd.Type == StopLimit {
 		b.stops.lots[t.side] += t.left
 		b.slices += b.stops.parked.At(st).slices(t.left)
-	}
-	if t.bounded {
-		o.marks |= markEarn
 	}
 	if t.client != 0 {
 		o.marks |= markClient
@@ -125,7 +121,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	st := *b.stops.parked.At(ps)
 	b.stops.parked.Release(ps)
 	b.orders.owners.At(o.owner).Stops--
-	o.marks &^= markStop | markEarn
+	o.marks &^= markStop
 	if st.typ == StopLimit {
 		b.stops.lots[o.side] -= o.shown
 		b.slices -= st.slices(o.shown)
@@ -138,6 +134,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 // When the part ends before, a later one calls cascade again.
 func (b *book) cascade() {
 	if b.stops.parked.InUse() == 0 {
+		b.stops.wave = 0 // the command may have paused in its last stop
 		return
 	}
 	for {
@@ -168,16 +165,46 @@ func (b *book) trigger(s int32) (done bool) {
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: AccountID(w.Account),
 		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
 		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
-		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
+		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop,
 	}
 	if st.typ == StopMarket {
-		t.capped = st.flags&FlagQuote != 0 || st.flags&FlagFunded != 0 && o.side == Buy
-		t.money = st.quote
-		t.setMarket()
+		t.setMarket(st.quote)
 	}
-	t.setEarn(st.earn)
-	b.stream.triggered(&t, st.typ, st.stop, st.price)
-	return b.enterTriggered(&t)
+	return b.enterStop(&t)
+}
+
+// enterStop lets a reached stop enter. A market buy by amount first gets its money: what the amount costs, of that at
+// most what it held and what its account has free. It returns false when the part ends before.
+func (b *book) enterStop(t *taker) (done bool) {
+	if t.byAmount() {
+		_, cost, known := b.reach(t)
+		if !known {
+			b.pauseTaker(t)
+			return false
+		}
+		t.money = cost
+		if most := b.affords(t); most.Less(cost) {
+			t.money, t.capped = most, true
+		}
+	}
+	b.stream.triggered(t)
+	t.stop = 0
+	return b.enterTriggered(t)
+}
+
+// affords returns the most that a reached market buy by amount may spend, in product units: its hold, which was stop
+// price x amount, and the free money of its account.
+func (b *book) affords(t *taker) fixed.U128 {
+	most := b.inst.MaxSettled()
+	if b.ledger.funds == nil {
+		return most
+	}
+	b.fold()
+	free, _ := b.ledger.funds.Free(t.account, b.id, Buy).DivMod64(b.inst.quoteUnit())
+	if sum := free.AddSat(total(t.stop, t.left)); sum.Less(most) {
+		return sum
+	}
+	return most
 }
 
 // enterTriggered lets a triggered stop enter. The order was accepted before the book's checks

@@ -130,15 +130,19 @@ func (t *stream) reduced(id OrderID, account AccountID, side Side, price, d int6
 }
 
 // triggered emits that a stop has become the taker by.
-func (t *stream) triggered(by *taker, typ OrderType, stop, price int64) {
+func (t *stream) triggered(by *taker) {
 	e := t.emit(EventTriggered)
 	e.Order = by.id
 	e.Account = by.account
 	e.Side = by.side
-	e.Type = typ
-	e.MakerOpen = stop
+	e.Type = StopLimit
+	if by.market {
+		e.Type = StopMarket
+	}
+	e.MakerOpen = by.stop
 	e.OpenAmount = by.open()
-	if typ == StopLimit {
-		e.Price = price
+	e.Price = by.own()
+	if by.byAmount() {
+		e.Quote = by.money
 	}
 }

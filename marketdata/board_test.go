@@ -13,7 +13,7 @@ import (
 func addPair(id engine.PairID, code string) engine.Event {
 	base, quote, _ := cutCode(code)
 	return engine.Event{Kind: engine.EventPair, Pair: id, Seq: 1, TimeNs: rigStartNs, Instrument: &engine.Instrument{
-		ID: id, Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4,
+		ID: id, Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4, BaseDigits: 8, QuoteDigits: 8,
 	}}
 }
 

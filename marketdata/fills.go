@@ -7,8 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Fill is one side of a trade, as one of its two orders sees it. The fee is in the quote
-// currency.
+// Fill is one side of a trade, as one of its two orders sees it.
 type Fill struct {
 	Pair      engine.PairID
 	Order     engine.OrderID
@@ -17,10 +16,16 @@ type Fill struct {
 	TimeNs    int64       // Unix ns
 	Price     int64       // ticks
 	Amount    int64       // lots
-	Fee       fixed.I128  // 10^-18 of the quote currency
+	Fee       fixed.U128  // units of what the side receives: of the base currency for Buy, of the quote for Sell
 	Side      engine.Side // the order's side: Buy when this order bought
 	TakerSide engine.Side // the taker's side; isBuy of the public deal
 	IsMaker   bool
+}
+
+// FillOf returns a trade of the pair in as its maker or its taker sees it.
+func FillOf(e *engine.Event, in *engine.Instrument, maker bool) Fill {
+	f := recordOf(e)
+	return f.fill(maker, in)
 }
 
 // fillRec is the retained record of a trade, shared by its two orders. Each Prev member links to the previous
@@ -38,8 +43,17 @@ type fillRec struct {
 	side                               engine.Side // the taker's
 }
 
+// recordOf returns the record of a trade without its links.
+func recordOf(e *engine.Event) fillRec {
+	return fillRec{
+		taker: e.Order, maker: e.Maker, trade: e.Trade, timeNs: e.TimeNs, price: e.Price, amount: e.Amount,
+		takerFee: e.TakerFee, takerDiscount: e.TakerDiscount, makerFee: e.MakerFee, makerDiscount: e.MakerDiscount,
+		takerAccount: e.Account, makerAccount: e.MakerAccount, side: e.Side,
+	}
+}
+
 // fill returns the trade as its maker or its taker sees it.
-func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
+func (f *fillRec) fill(maker bool, in *engine.Instrument) Fill {
 	out := Fill{
 		Pair: f.taker.Pair(), Trade: f.trade, TimeNs: f.timeNs, Price: f.price, Amount: f.amount,
 		TakerSide: f.side, IsMaker: maker,
@@ -49,7 +63,7 @@ func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 	} else {
 		out.Order, out.Account, out.Side = f.taker, f.takerAccount, f.side
 	}
-	out.Fee = f.fee(maker, digitsTotal)
+	out.Fee = f.fee(maker, in)
 	return out
 }
 
@@ -61,12 +75,17 @@ func (f *fillRec) order(maker bool) engine.OrderID {
 	return f.taker
 }
 
-// fee returns the fee that the maker or the taker of the trade pays.
-func (f *fillRec) fee(maker bool, digitsTotal int) fixed.I128 {
+// fee returns the fee that the maker or the taker of the trade pays, in units of what that side receives. The built-in
+// account pays none.
+func (f *fillRec) fee(maker bool, in *engine.Instrument) fixed.U128 {
+	account, side, rate, discount := f.takerAccount, f.side, f.takerFee, f.takerDiscount
 	if maker {
-		return fixed.Fee(f.price, f.amount, digitsTotal, f.makerFee, f.makerDiscount)
+		account, side, rate, discount = f.makerAccount, f.side.Opposite(), f.makerFee, f.makerDiscount
 	}
-	return fixed.Fee(f.price, f.amount, digitsTotal, f.takerFee, f.takerDiscount)
+	if account == 0 {
+		return fixed.U128{}
+	}
+	return fixed.Fee(in.Received(side, f.price, f.amount), rate, discount)
 }
 
 // Fills returns a page of an account's fills, newest first. A trade of the account with itself is two fills.
@@ -160,7 +179,7 @@ func (w *fillWalk) read(f *fillRec) {
 			w.skip--
 			continue
 		}
-		w.rows = append(w.rows, f.fill(maker, w.history.pairs[f.taker.Pair()].instrument.DigitsTotal()))
+		w.rows = append(w.rows, f.fill(maker, w.history.pairs[f.taker.Pair()].instrument))
 		if len(w.rows) == q.Limit {
 			w.done = true
 			return

@@ -33,6 +33,10 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 			"digitsPrice 10 + digitsAmount 9",
 			func(p *pairState) { p.instrument.DigitsPrice, p.instrument.DigitsAmount = 10, 9 },
 		},
+		{"19 is above 18", func(p *pairState) { p.instrument.BaseDigits = 19 }},
+		{"19 is above 18", func(p *pairState) { p.instrument.QuoteDigits = 19 }},
+		{"the 4 digits of ABC", func(p *pairState) { p.instrument.BaseDigits = 4 }},
+		{"the 7 digits of USDT", func(p *pairState) { p.instrument.QuoteDigits = 7 }},
 		{"text of 65 bytes, at most 64", func(p *pairState) { p.instrument.Code = strings.Repeat("A", 60) + "_USDT" }},
 		{"is not of the form", func(p *pairState) { p.instrument.Code = strings.Repeat("A", 59) + "_USDT" }},
 		{"pair number 131072 is not free", func(p *pairState) { p.instrument.ID = engine.MaxPairs }},
@@ -120,14 +124,16 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 	}
 }
 
-// An asset's texts end at their limits.
-func TestTheTextsOfAnAssetAreBounded(t *testing.T) {
+// An asset's texts and digits end at their limits.
+func TestTheMembersOfAnAssetAreBounded(t *testing.T) {
 	for _, c := range []struct {
-		symbol, name int
-		ok           bool
-	}{{64, 1 << 16, true}, {65, 5, false}, {5, 1<<16 + 1, false}} {
+		symbol, name, digits int
+		ok                   bool
+	}{{64, 1 << 16, 18, true}, {65, 5, 0, false}, {5, 1<<16 + 1, 0, false}, {5, 5, 19, false}} {
 		f := NewFeed(Options{})
-		a := &engine.Asset{Symbol: strings.Repeat("A", c.symbol), Name: strings.Repeat("B", c.name)}
+		a := &engine.Asset{
+			Symbol: strings.Repeat("A", c.symbol), Name: strings.Repeat("B", c.name), Digits: c.digits,
+		}
 		f.assets = map[string]*engine.Asset{a.Symbol: a}
 		g := NewFeed(Options{})
 		if err := g.DecodeControlState(f.AppendControlState(nil)); (err == nil) != c.ok {
@@ -149,14 +155,14 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 		"pair":    {f.AppendPairState(nil, 2), (*Feed).DecodePairState},
 		"history": {NewFeed(f.opts).AppendHistoryState(nil), (*Feed).DecodeHistoryState},
 	} {
-		for format := range byte(6) {
+		for format := range byte(7) {
 			c.state[0] = format
 			err := c.decode(NewFeed(f.opts), c.state)
-			if format == 3 {
+			if format == 4 {
 				same(t, error(nil), err)
 				continue
 			}
-			says := fmt.Sprintf("format %d cannot be read by this program, which has 3", format)
+			says := fmt.Sprintf("format %d cannot be read by this program, which has 4", format)
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s of format %d: %v", what, format, err)
 			}
@@ -172,7 +178,7 @@ func TestTheNumbersOfAHistoryAreBounded(t *testing.T) {
 		"tif":          func(o *orderRec, _ *orderExtra) { o.tif = engine.FOK + 1 },
 		"stp":          func(o *orderRec, _ *orderExtra) { o.stp = engine.Decrement + 1 },
 		"status":       func(o *orderRec, _ *orderExtra) { o.status = engine.PartiallyExecutedAndCanceled + 1 },
-		"cause":        func(o *orderRec, _ *orderExtra) { o.cause = engine.CauseLimit + 1 },
+		"cause":        func(o *orderRec, _ *orderExtra) { o.cause = engine.CauseFunds + 1 },
 		"first status": func(_ *orderRec, x *orderExtra) { x.firstStatus = engine.PartiallyExecutedAndCanceled + 1 },
 		"client id":    func(_ *orderRec, x *orderExtra) { x.client.Text = strings.Repeat("c", 65) },
 	} {

@@ -17,7 +17,9 @@ var updateFormat = flag.Bool("update", false, "write testdata/format.golden")
 // wholeInstrument has something in each member.
 func wholeInstrument() *engine.Instrument {
 	return &engine.Instrument{
-		ID: 2, Code: "ABC_USDT", Base: "ABC", Quote: "USDT", DigitsPrice: 3, DigitsAmount: 5,
+		ID: 2, Code: "ABC_USDT", Base: "ABC", Quote: "USDT", DigitsPrice: 3, DigitsAmount: 5, BaseDigits: 9,
+		QuoteDigits: 10,
+		MaxPrice:    59, MaxAmount: 60,
 		MinQuote: fixed.FromU64(11), HasMinQuote: true, MaxQuote: fixed.U128{Hi: 12, Lo: 13},
 		BandUp: 2 * engine.RateOne, BandDown: engine.RateOne / 2, State: engine.Halted, MakerFee: 14, TakerFee: 15,
 		CreatedNs: 16,
@@ -26,8 +28,9 @@ func wholeInstrument() *engine.Instrument {
 
 func wholeAsset() *engine.Asset {
 	return &engine.Asset{
-		Symbol: "ABC", Name: "The asset", UnifiedCryptoassetID: 17, Fiat: true, CanWithdraw: true, HasMinWithdraw: true,
-		HasMakerFee: true, MinWithdraw: fixed.FromI64(-18), MaxWithdraw: fixed.I128{Hi: 19, Lo: 20},
+		Symbol: "ABC", Name: "The asset", Digits: 9, UnifiedCryptoassetID: 17, Fiat: true, CanWithdraw: true,
+		HasMinWithdraw: true,
+		HasMakerFee:    true, MinWithdraw: fixed.FromI64(-18), MaxWithdraw: fixed.I128{Hi: 19, Lo: 20},
 		MakerFee: fixed.I128{Hi: 21, Lo: 22}, TakerFee: fixed.I128{Hi: 23, Lo: 24},
 	}
 }
@@ -61,9 +64,9 @@ func wholeFeed() *Feed {
 // wholeOrder returns an order and its extra members, each with something in it.
 func wholeOrder() (orderRec, orderExtra) {
 	o := orderRec{
-		filledQuote: fixed.U128{Hi: 1, Lo: 2}, fee: fixed.I128{Hi: 3, Lo: 4}, filled: 5, open: 6, seq: 7,
+		filledQuote: fixed.U128{Hi: 1, Lo: 2}, fee: fixed.U128{Hi: 3, Lo: 4}, filled: 5, open: 6, seq: 7,
 		id: engine.MakeOrderID(2, 8), side: engine.Sell, typ: engine.StopMarket, tif: engine.FOK,
-		stp: engine.Decrement, flags: 255, status: engine.PartiallyExecutedAndCanceled, cause: engine.CauseLimit,
+		stp: engine.Decrement, flags: 255, status: engine.PartiallyExecutedAndCanceled, cause: engine.CauseFunds,
 		bits: bitPlaced | bitTriggered, price: 9, amount: 10, createdNs: 11, changedNs: 12, account: 13,
 	}
 	extra := orderExtra{

@@ -54,7 +54,7 @@ type accountState struct {
 // orderRec is the retained record of an order.
 type orderRec struct {
 	filledQuote fixed.U128 // product units
-	fee         fixed.I128 // sum of the fees of its fills in 10^-18 of the quote currency; negative: not known
+	fee         fixed.U128 // sum of the fees of its fills, in their units
 	filled      int64      // lots
 	open        int64      // lots not yet filled, hidden ones too; after a cancel, the lots that were canceled
 	seq         engine.Seq // seq of the last event of the last command that changed the order
@@ -160,16 +160,19 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 		panic("BUG: marketdata: more open orders than places")
 	}
 	o := h.open.At(i)
-	o.filledQuote, o.fee, o.filled, o.open = fixed.U128{}, fixed.I128{}, 0, e.Amount
+	o.filledQuote, o.fee, o.filled, o.open = fixed.U128{}, fixed.U128{}, 0, e.Amount
 	o.seq, o.lastFill, o.id = 0, 0, e.Order
 	o.side, o.typ, o.tif, o.stp = e.Side, e.Type, e.TIF, e.STP
 	o.flags, o.status, o.cause, o.bits = e.Flags, engine.Created, 0, bitChanged
 	o.price, o.amount, o.createdNs, o.changedNs = e.Price, e.Amount, e.TimeNs, e.TimeNs
 	o.account, o.extra, o.next, o.prev = e.Account, 0, 0, 0
-	stop := e.MakerOpen
-	if e.Client != nil || stop != 0 || e.Display != 0 || !e.Quote.IsZero() {
+	stop, quote := e.MakerOpen, fixed.U128{}
+	if e.Flags&engine.FlagQuote != 0 { // of another purchase it is the money that the order holds
+		quote = e.Quote
+	}
+	if e.Client != nil || stop != 0 || e.Display != 0 || !quote.IsZero() {
 		k := h.extras.Alloc()
-		*h.extras.At(k) = orderExtra{stop: stop, display: e.Display, quote: e.Quote, client: e.Client}
+		*h.extras.At(k) = orderExtra{stop: stop, display: e.Display, quote: quote, client: e.Client}
 		o.extra = k
 	}
 	h.linkOpen(i, o)
@@ -203,18 +206,13 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	taker, maker := h.change(p, e.Order, e.TimeNs), h.change(p, e.Maker, e.TimeNs)
 	n := h.fills.end
 	f := h.newFill()
-	*f = fillRec{
-		taker: e.Order, maker: e.Maker, trade: e.Trade, timeNs: e.TimeNs, price: e.Price, amount: e.Amount,
-		takerFee: e.TakerFee, takerDiscount: e.TakerDiscount, makerFee: e.MakerFee, makerDiscount: e.MakerDiscount,
-		takerPrev: distance(n, taker.lastFill), makerPrev: distance(n, maker.lastFill),
-		takerAccount: taker.account, makerAccount: maker.account, side: e.Side,
-	}
+	*f = recordOf(e)
+	f.takerPrev, f.makerPrev = distance(n, taker.lastFill), distance(n, maker.lastFill)
 	quote := fixed.Mul64(uint64(e.Price), uint64(e.Amount))
 	taker.fill(e, quote, n, e.OpenAmount, e.Flags&engine.FlagQuote != 0)
 	maker.fill(e, quote, n, e.MakerOpen, false)
-	digits := p.instrument.DigitsTotal()
-	taker.pay(f.fee(false, digits))
-	maker.pay(f.fee(true, digits))
+	taker.fee = taker.fee.Add(f.fee(false, p.instrument))
+	maker.fee = maker.fee.Add(f.fee(true, p.instrument))
 	ta := h.account(taker.account)
 	f.takerAccountPrev = distance(n, ta.fill)
 	ta.fill = n + 1
@@ -255,15 +253,6 @@ func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64,
 	o.status = engine.PartiallyCompleted
 	if open == 0 && !byQuote {
 		o.status = engine.Completed
-	}
-}
-
-// pay adds the fee of a fill. The largest I128 caps the sum, like each fee.
-func (o *orderRec) pay(fee fixed.I128) {
-	if o.fee.Cmp(fixed.MaxFee.Sub(fee)) > 0 {
-		o.fee = fixed.MaxFee
-	} else {
-		o.fee = o.fee.Add(fee)
 	}
 }
 

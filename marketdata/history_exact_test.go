@@ -121,17 +121,15 @@ func TestAnOrderIsShownMemberByMember(t *testing.T) {
 	})
 	s.f.observe = nil
 	same(t, engine.PartiallyCompleted, seen)
-	fee := func(rate uint32) fixed.I128 { return fixed.Fee(100, 4, 6, rate, 0) }
-	if fee(100_000).Sign() == 0 {
-		t.Fatal("no fee")
-	}
+	bought := fixed.FromU64(80) // 0.2 % of 4 lots, which are 0.0004 of the base: 80 units of 10^-8
+	sold := fixed.FromU64(40)   // 0.1 % of 4 lots at 100 ticks, which are 0.0004 of the quote
 	fill := Fill{
-		Order: 3, Account: 4, Trade: 1, TimeNs: s.now, Price: 100, Amount: 4, Fee: fee(200_000),
+		Order: 3, Account: 4, Trade: 1, TimeNs: s.now, Price: 100, Amount: 4, Fee: bought,
 	}
 	quote := OrderRecord{
 		ID: 3, Account: 4, Client: "c3", Type: engine.Market, TIF: engine.IOC, ByQuote: true, Quote: fixed.FromU64(500),
 		Status: engine.Completed, Cause: engine.CauseRemainder, Filled: 4, FilledQuote: fixed.FromU64(400),
-		Fee: fee(200_000), FeeKnown: true, CreatedNs: s.now, ChangedNs: s.now, EndedNs: s.now, Seq: 9,
+		Fee: bought, FeeKnown: true, CreatedNs: s.now, ChangedNs: s.now, EndedNs: s.now, Seq: 9,
 		Fills: []Fill{fill},
 	}
 	same(t, quote, s.order(t, 3))
@@ -139,8 +137,8 @@ func TestAnOrderIsShownMemberByMember(t *testing.T) {
 	same(t, true, ok)
 	same(t, quote, first)
 	plain.Status, plain.Filled, plain.FilledQuote, plain.Open = engine.PartiallyCompleted, 4, fixed.FromU64(400), 6
-	plain.Fee, plain.ChangedNs, plain.Seq = fee(100_000), s.now, 9
-	fill.Order, fill.Account, fill.Side, fill.Fee, fill.IsMaker = 1, 3, engine.Sell, fee(100_000), true
+	plain.Fee, plain.ChangedNs, plain.Seq = sold, s.now, 9
+	fill.Order, fill.Account, fill.Side, fill.Fee, fill.IsMaker = 1, 3, engine.Sell, sold, true
 	plain.Fills = []Fill{fill}
 	same(t, plain, s.order(t, 1))
 
@@ -172,7 +170,7 @@ func TestTheExtraMembersOfOrders(t *testing.T) {
 		func(e *engine.Event) { e.Client = clientID("a") },
 		func(e *engine.Event) { e.MakerOpen = 5 },
 		func(e *engine.Event) { e.Display = 6 },
-		func(e *engine.Event) { e.Quote = fixed.FromU64(7) },
+		func(e *engine.Event) { e.Quote, e.Flags = fixed.FromU64(7), engine.FlagQuote },
 		func(e *engine.Event) { e.MakerOpen = 1 },
 		func(e *engine.Event) { e.Display = 1 },
 	} {
@@ -190,7 +188,7 @@ func TestTheExtraMembersOfOrders(t *testing.T) {
 		case 3, 6:
 			want.Display = int64(6 - 5*(n/6))
 		case 4:
-			want.Quote = fixed.FromU64(7)
+			want.Quote, want.ByQuote = fixed.FromU64(7), true
 		}
 		same(t, want, o)
 		same(t, int32(n), h.extras.Used())

@@ -76,28 +76,28 @@ func TestFillsThatAreOverwritten(t *testing.T) {
 		events := []engine.Event{{
 			Kind: engine.EventAccepted, Order: 2, Account: 4, Amount: 100, Price: 100, Client: clientID("c"),
 		}}
-		fee := fixed.I128{}
+		fee := uint64(0)
 		for n := uint64(1); n <= trades; n++ {
 			events = append(events, engine.Event{
 				Kind: engine.EventTrade, Order: 2, Maker: 1, Trade: engine.TradeID(n), Price: 100, Amount: 2,
 				Account:      4,
 				MakerAccount: 3, MakerOpen: 100 - 2*int64(n), OpenAmount: 100 - 2*int64(n), TakerFee: 200_000,
 			})
-			fee = fee.Add(fixed.Fee(100, 2, 6, 200_000, 0))
+			fee += 40 // 0.2 % of 2 lots, which are 0.0002 of the base, in 10^-8
 		}
 		s.command(0, events...)
 		o := s.order(t, 2)
 		first, _ := h.FirstAnswer(2)
 		kept := int(min(trades, 10))
-		same(t, fee, o.Fee)
+		same(t, fixed.FromU64(fee), o.Fee)
 		same(t, true, o.FeeKnown)
 		same(t, kept, len(o.Fills))
 		same(t, o.Fills, first.Fills)
 		same(t, trades <= 10, first.FeeKnown)
 		if first.FeeKnown {
-			same(t, fee, first.Fee)
+			same(t, fixed.FromU64(fee), first.Fee)
 		} else {
-			same(t, fixed.I128{}, first.Fee)
+			same(t, fixed.U128{}, first.Fee)
 		}
 		for i, f := range o.Fills {
 			same(t, engine.TradeID(int(trades)-kept+1+i), f.Trade)
@@ -107,12 +107,12 @@ func TestFillsThatAreOverwritten(t *testing.T) {
 			same(t, simpleFills(h, everything(account, 50)), fillsOf(t, s.f, everything(account, 50)))
 		}
 	}
-	sum, known := sumFees([]Fill{{Amount: 5, Fee: fixed.FromI64(7)}, {Amount: 1, Fee: fixed.FromI64(8)}}, 6)
-	same(t, fixed.FromI64(15), sum)
+	sum, known := sumFees([]Fill{{Amount: 5, Fee: fixed.FromU64(7)}, {Amount: 1, Fee: fixed.FromU64(8)}}, 6)
+	same(t, fixed.FromU64(15), sum)
 	same(t, true, known)
 	for _, filled := range []int64{5, 7} {
-		sum, known = sumFees([]Fill{{Amount: 6, Fee: fixed.FromI64(7)}}, filled)
-		same(t, fixed.I128{}, sum)
+		sum, known = sumFees([]Fill{{Amount: 6, Fee: fixed.FromU64(7)}}, filled)
+		same(t, fixed.U128{}, sum)
 		same(t, false, known)
 	}
 }

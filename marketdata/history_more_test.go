@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 )
 
 func everything(account engine.AccountID, limit int) Query {
@@ -166,24 +165,6 @@ func TestOpenOrdersAreGivenUntilTheCallerHasEnough(t *testing.T) {
 	}
 	if list := openOrders(77, 10); len(list) != 0 {
 		t.Errorf("%+v", list)
-	}
-}
-
-// The sum of an order's fees ends at the largest number.
-func TestTheSumOfFeesEndsAtTheLargestNumber(t *testing.T) {
-	one := fixed.I128{Lo: 1}
-	almost := fixed.MaxFee.Sub(one)
-	for _, c := range []struct{ before, fee, want fixed.I128 }{
-		{fixed.I128{}, one, one},
-		{almost, fixed.I128{}, almost},
-		{almost, one, fixed.MaxFee},
-		{fixed.MaxFee, fixed.I128{}, fixed.MaxFee},
-		{fixed.MaxFee, one, fixed.MaxFee},
-		{one, fixed.MaxFee, fixed.MaxFee},
-	} {
-		o := orderRec{fee: c.before}
-		o.pay(c.fee)
-		same(t, c.want, o.fee)
 	}
 }
 

@@ -37,9 +37,9 @@ type OrderRecord struct {
 	// ByQuote.
 	Reduced int64
 
-	// Fee is the sum of the fees of all fills, in 10^-18 of the quote currency. FeeKnown is false for a first answer
-	// of whose fills some are not retained.
-	Fee      fixed.I128
+	// Fee is the sum of the fees of all fills, in their units. FeeKnown is false for a first answer of whose fills some
+	// are not retained.
+	Fee      fixed.U128
 	FeeKnown bool
 
 	CreatedNs int64 // Unix ns
@@ -240,10 +240,10 @@ func (h *History) record(o *orderRec) OrderRecord {
 
 // fillsOf returns the retained fills of an order, oldest first. newest is 1 + the number of the newest one.
 func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
-	digits := h.pairs[id.Pair()].instrument.DigitsTotal()
+	in := h.pairs[id.Pair()].instrument
 	var out []Fill
 	h.walkFills(id, newest, func(f *fillRec, maker bool) bool {
-		out = append(out, f.fill(maker, digits))
+		out = append(out, f.fill(maker, in))
 		return len(out) < fillsPerOrder
 	})
 	slices.Reverse(out)
@@ -272,16 +272,15 @@ func (h *History) walkFills(id engine.OrderID, newest uint64, yield func(f *fill
 
 // sumFees returns the sum of the fees of an order's fills. It returns false when fills are missing: their amounts
 // are not the filled amount.
-func sumFees(fills []Fill, filled int64) (fixed.I128, bool) {
-	var o orderRec
+func sumFees(fills []Fill, filled int64) (sum fixed.U128, known bool) {
 	for i := range fills {
 		filled -= fills[i].Amount
-		o.pay(fills[i].Fee)
+		sum = sum.Add(fills[i].Fee)
 	}
 	if filled != 0 {
-		return fixed.I128{}, false
+		return fixed.U128{}, false
 	}
-	return o.fee, true
+	return sum, true
 }
 
 // walkBuiltin finds the open orders of the built-in account through the indexes of all pairs and

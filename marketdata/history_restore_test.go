@@ -102,8 +102,8 @@ func TestAHistoryOfImpossibleNumbersIsRefused(t *testing.T) {
 	r.trade(0, engine.Buy, 100, 5)
 	r.fold()
 	for what, head := range map[string][3]uint64{
-		"format 2": {2, 3, 1}, "format 4": {4, 3, 1}, "200,000,001 accounts": {3, maxAccounts + 1, 1},
-		"two pairs": {3, 3, 2}, "no pair": {3, 3, 0},
+		"format 3": {3, 3, 1}, "format 5": {5, 3, 1}, "200,000,001 accounts": {4, maxAccounts + 1, 1},
+		"two pairs": {4, 3, 2}, "no pair": {4, 3, 0},
 	} {
 		g := NewFeed(r.feed.opts)
 		if err := g.DecodePairState(r.feed.AppendPairState(nil, 0)); err != nil {

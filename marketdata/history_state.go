@@ -13,7 +13,7 @@ import (
 // rebuilds lists and links. The encoding is a function of the events. The state hash does not include it.
 
 // historyFormat is the version of the encoding. The decoder refuses any other one.
-const historyFormat = 3
+const historyFormat = 4
 
 // maxAccounts limits the list of accounts that a snapshot can create.
 const maxAccounts = 200_000_000
@@ -233,7 +233,7 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 	w.U8((*uint8)(&o.stp), uint8(engine.Decrement))
 	w.U8(&o.flags, 255)
 	w.U8((*uint8)(&o.status), uint8(engine.PartiallyExecutedAndCanceled))
-	w.U8((*uint8)(&o.cause), uint8(engine.CauseLimit))
+	w.U8((*uint8)(&o.cause), uint8(engine.CauseFunds))
 	triggered := o.bits&bitTriggered != 0
 	w.Bool(&triggered)
 	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.changedNs} {
@@ -245,7 +245,7 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 		}
 	}
 	w.u128(&o.filledQuote)
-	w.i128(&o.fee)
+	w.u128(&o.fee)
 	w.seq(&o.seq)
 	has := o.extra != 0
 	w.Bool(&has)

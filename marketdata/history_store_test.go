@@ -107,32 +107,28 @@ func TestAnIndexOfOrders(t *testing.T) {
 	check(&one, 3, "")
 }
 
-// A fill has the fee of its order: the maker's or the taker's.
+// A fill has the fee of its order: the maker's or the taker's, in what it receives. The built-in account pays none.
 func TestTheFeeOfAFill(t *testing.T) {
 	f := wholeFill()
 	f.price, f.amount, f.makerFee, f.takerFee = 200, 30, 100_000, 300_000 // 0.1 % and 0.3 %
 	f.makerDiscount, f.takerDiscount = 0, 0
-	const digits = 4
-	unit := fixed.FromI64(1_000_000_000_000) // 10^-6 of the quote currency
-	want := map[bool]fixed.I128{}
-	for maker, times := range map[bool]int{true: 600, false: 1800} { // 0.6 x 0.1 % and 0.6 x 0.3 %
-		for range times {
-			want[maker] = want[maker].Add(unit)
-		}
-		same(t, want[maker], f.fee(maker, digits))
-		same(t, want[maker], f.fill(maker, digits).Fee)
+	in := &engine.Instrument{DigitsPrice: 1, DigitsAmount: 3, BaseDigits: 8, QuoteDigits: 6} // 0.030 at 20.0
+	want := Fill{
+		Pair: 2, Order: f.maker, Account: 13, Trade: 1, TimeNs: 5, Price: 200, Amount: 30, Fee: fixed.FromU64(3_000),
+		Side: engine.Buy, TakerSide: engine.Sell, IsMaker: true, // 0.1 % of 0.030 of the base: 0.00003000
 	}
+	same(t, want, f.fill(true, in))
+	want.Order, want.Account, want.Side, want.IsMaker = f.taker, 12, engine.Sell, false
+	want.Fee = fixed.FromU64(1_800) // 0.3 % of 0.600000 of the quote: 0.001800
+	same(t, want, f.fill(false, in))
 	same(t, f.maker, f.order(true))
 	same(t, f.taker, f.order(false))
-	maker, taker := f.fill(true, digits), f.fill(false, digits)
-	same(t, Fill{
-		Pair: 2, Order: f.maker, Account: 13, Trade: 1, TimeNs: 5, Price: 200, Amount: 30, Fee: want[true],
-		Side: engine.Buy, TakerSide: engine.Sell, IsMaker: true,
-	}, maker)
-	same(t, Fill{
-		Pair: 2, Order: f.taker, Account: 12, Trade: 1, TimeNs: 5, Price: 200, Amount: 30, Fee: want[false],
-		Side: engine.Sell, TakerSide: engine.Sell,
-	}, taker)
+	f.makerAccount = 0
+	same(t, fixed.U128{}, f.fill(true, in).Fee)
+	same(t, fixed.FromU64(1_800), f.fill(false, in).Fee)
+	f.makerAccount, f.takerAccount = 13, 0
+	same(t, fixed.FromU64(3_000), f.fill(true, in).Fee)
+	same(t, fixed.U128{}, f.fill(false, in).Fee)
 }
 
 // history encodes a history of some pairs by hand.
@@ -196,13 +192,13 @@ func TestAHistoryNamesWhatIsThere(t *testing.T) {
 		want   string
 	}{
 		"valid": {func(*history) {}, ""},
-		"format 2": {
-			func(d *history) { d.format = 2 },
-			"of format 2 cannot be read by this program, which has 3",
+		"format 3": {
+			func(d *history) { d.format = 3 },
+			"of format 3 cannot be read by this program, which has 4",
 		},
-		"format 4": {
-			func(d *history) { d.format = 4 },
-			"of format 4 cannot be read by this program, which has 3",
+		"format 5": {
+			func(d *history) { d.format = 5 },
+			"of format 5 cannot be read by this program, which has 4",
 		},
 		"accounts":     {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
 		"two pairs":    {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},

@@ -12,60 +12,61 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// bigFee computes the fee with arbitrary precision, rounded half even.
-func bigFee(price, amount int64, digits int, rate, discount uint32) *big.Int {
-	n := new(big.Int).Mul(big.NewInt(price), big.NewInt(amount))
-	n.Mul(n, big.NewInt(int64(rate)))
-	n.Mul(n, big.NewInt(int64(engine.RateOne-discount)))
-	n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil))
-	den := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits+16)), nil)
-	q, rest := new(big.Int).QuoRem(n, den, new(big.Int))
-	switch rest.Lsh(rest, 1).Cmp(den) {
-	case 1:
+// bigFee computes a side's fee with arbitrary precision, rounded half even.
+func bigFee(in *engine.Instrument, side engine.Side, price, amount int64, rate, discount uint32) *big.Int {
+	unit := func(digits int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil) }
+	n := big.NewInt(amount)
+	if side == engine.Buy {
+		n.Mul(n, unit(in.BaseDigits-in.DigitsAmount))
+	} else {
+		n.Mul(n, big.NewInt(price)).Mul(n, unit(in.QuoteDigits-in.DigitsPrice-in.DigitsAmount))
+	}
+	n.Mul(n, big.NewInt(int64(rate))).Mul(n, big.NewInt(int64(engine.RateOne-discount)))
+	q, rest := n.QuoRem(n, unit(16), new(big.Int))
+	if half := rest.Lsh(rest, 1).Cmp(unit(16)); half > 0 || half == 0 && q.Bit(0) == 1 {
 		q.Add(q, big.NewInt(1))
-	case 0:
-		if q.Bit(0) == 1 {
-			q.Add(q, big.NewInt(1))
-		}
 	}
 	return q
 }
 
-func bigOf(v fixed.I128) *big.Int {
-	b := new(big.Int).Lsh(big.NewInt(v.Hi), 64)
-	return b.Add(b, new(big.Int).SetUint64(v.Lo))
+func u128Of(v *big.Int) fixed.U128 {
+	low := new(big.Int).SetUint64(math.MaxUint64)
+	return fixed.U128{Hi: new(big.Int).Rsh(v, 64).Uint64(), Lo: low.And(low, v).Uint64()}
 }
 
-func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
+// The fee of a side of a trade is in units of what that side receives, exact and rounded half even.
+func TestFeesOfFillsAreExact(t *testing.T) {
 	rnd := newRand(t)
-	limit := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
-	rounded := 0
+	above, halves := 0, 0
 	for range 200_000 {
-		digits := rnd.IntN(19)
-		price, amount := rnd.Int64N(1<<(1+rnd.IntN(62)))+1, rnd.Int64N(1<<(1+rnd.IntN(62)))+1
-		rate, discount := rnd.Uint32N(engine.RateOne+1), rnd.Uint32N(engine.RateOne+1)
-		switch rnd.IntN(4) {
-		case 0: // many exact halves
-			price, amount, rate, discount = 5, 1+rnd.Int64N(50), 1, 50_000_000
-			digits = 3 + rnd.IntN(2)
-		case 1:
-			rate, discount = 100_000, 0
+		in := engine.Instrument{DigitsPrice: rnd.IntN(10), DigitsAmount: rnd.IntN(10)}
+		in.BaseDigits = in.DigitsAmount + rnd.IntN(19-in.DigitsAmount)
+		in.QuoteDigits = in.DigitsTotal() + rnd.IntN(19-in.DigitsTotal())
+		e := engine.Event{
+			Kind: engine.EventTrade, Account: 1, MakerAccount: 2, Side: engine.Side(rnd.IntN(2)),
+			Price: 1 + rnd.Int64N(1<<(1+rnd.IntN(30))), Amount: 1 + rnd.Int64N(1<<(1+rnd.IntN(30))),
+			TakerFee: rnd.Uint32N(engine.RateOne + 1), TakerDiscount: rnd.Uint32N(engine.RateOne + 1),
+			MakerFee: 50_000_000, MakerDiscount: 0, // half of an odd number of units is a tie
 		}
-		want := bigFee(price, amount, digits, rate, discount)
-		if want.Cmp(limit) > 0 {
-			want = limit
-		}
-		got := bigOf(fixed.Fee(price, amount, digits, rate, discount))
-		if got.Cmp(want) != 0 {
-			t.Fatalf("%d x %d, %d, rate %d - %d: %v, want %v", price, amount, digits, rate, discount, got, want)
-		}
-		if bigFee(price, amount, digits, rate, discount).Sign() > 0 {
-			rounded++
+		for _, maker := range []bool{false, true} {
+			side, rate, discount := e.Side, e.TakerFee, e.TakerDiscount
+			if maker {
+				side, rate, discount = e.Side.Opposite(), e.MakerFee, e.MakerDiscount
+			}
+			want := bigFee(&in, side, e.Price, e.Amount, rate, discount)
+			if got := FillOf(&e, &in, maker); got.Fee != u128Of(want) || got.Side != side {
+				t.Fatalf("%+v of %+v, maker %v: fee %v, want %v", e, in, maker, got.Fee, want)
+			}
+			if want.Sign() > 0 {
+				above++
+			}
+			if maker && in.Received(side, e.Price, e.Amount).Lo%2 == 1 {
+				halves++
+			}
 		}
 	}
-	z := fixed.I128{}
-	if fixed.Fee(100, 100, 4, 0, 0) != z || fixed.Fee(100, 100, 4, 500, engine.RateOne) != z || rounded == 0 {
-		t.Fatal("a fee without rate or with full discount is not 0")
+	if above < 100_000 || halves < 1000 {
+		t.Fatalf("%d fees are above 0, %d are ties", above, halves)
 	}
 }
 
@@ -136,11 +137,14 @@ func (n *naiveHistory) command(events []engine.Event) {
 			o = &OrderRecord{
 				ID: e.Order, Account: e.Account, Side: e.Side, Type: e.Type, TIF: e.TIF, STP: e.STP,
 				PostOnly: e.Flags&engine.FlagPostOnly != 0, ByQuote: e.Flags&engine.FlagQuote != 0,
-				Price: e.Price, Amount: e.Amount, Quote: e.Quote, Stop: e.MakerOpen, Display: e.Display,
+				Price: e.Price, Amount: e.Amount, Stop: e.MakerOpen, Display: e.Display,
 				CreatedNs: e.TimeNs, Open: e.Amount, FeeKnown: true,
 			}
 			if e.Client != nil {
 				o.Client = e.Client.Text
+			}
+			if o.ByQuote {
+				o.Quote = e.Quote
 			}
 			if e.Type == engine.StopLimit || e.Type == engine.StopMarket {
 				o.Trigger = Waiting
@@ -213,10 +217,13 @@ func (n *naiveHistory) trade(o *OrderRecord, e *engine.Event, maker bool, open i
 	f := Fill{
 		Pair: e.Pair, Order: o.ID, Account: o.Account, Trade: e.Trade, TimeNs: e.TimeNs, Price: e.Price,
 		Amount: e.Amount, Side: o.Side, TakerSide: e.Side, IsMaker: maker,
-		Fee: fixed.Fee(e.Price, e.Amount, 6, e.TakerFee, e.TakerDiscount),
 	}
+	rate, discount := e.TakerFee, e.TakerDiscount
 	if maker {
-		f.Fee = fixed.Fee(e.Price, e.Amount, 6, e.MakerFee, e.MakerDiscount)
+		rate, discount = e.MakerFee, e.MakerDiscount
+	}
+	if o.Account != 0 {
+		f.Fee = u128Of(bigFee(rigPair(e.Pair), o.Side, e.Price, e.Amount, rate, discount))
 	}
 	n.fills = append(n.fills, f)
 	o.Fee = o.Fee.Add(f.Fee)
@@ -331,7 +338,7 @@ func compareFirst(t *testing.T, f *Feed, naive *naiveHistory) {
 			}
 		}
 		if !got.FeeKnown { // some of its fills are gone
-			want.Fee, want.FeeKnown = fixed.I128{}, false
+			want.Fee, want.FeeKnown = fixed.U128{}, false
 		}
 		want.Fills, got.Fills = nil, nil
 		same(t, want, got)

@@ -101,6 +101,14 @@ func (r *Root) Asset(symbol string) *engine.Asset {
 	return r.assets[i]
 }
 
+// AssetDigits returns the digits of the asset with this symbol, for Instrument.TakeDigits.
+func (r *Root) AssetDigits(symbol string) (digits int, known bool) {
+	if a := r.Asset(symbol); a != nil {
+		return a.Digits, true
+	}
+	return 0, false
+}
+
 // Publish makes the folded events visible with one store: a new view for each pair that changed
 // or whose window has moved up to the second of nowNs, unless it is withheld (Withhold). The owner calls it
 // between commands, at the end of a batch and at NextNs. When nothing changed, it stores no root. No

@@ -55,15 +55,40 @@ type rig struct {
 
 func newRig(opts Options, pairs int) *rig {
 	r := &rig{core: engine.NewCore(engine.Options{}), feed: NewFeed(opts), now: rigStartNs}
-	for i := range pairs {
-		base := fmt.Sprintf("B%02d", i)
-		r.apply(engine.Command{Kind: engine.AddPair, Pair: engine.PairID(i), Instrument: &engine.Instrument{
-			ID: engine.PairID(i), Code: base + "_USDT", Base: base, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 4,
-			MakerFee: 100_000, TakerFee: 200_000,
-		}})
+	r.core.SetFunds(rich{})
+	for i := range engine.PairID(pairs) {
+		r.apply(engine.Command{Kind: engine.AddPair, Pair: i, Instrument: rigPair(i)})
 	}
 	return r
 }
+
+// rigPair returns a pair of the rig as the core makes it.
+func rigPair(i engine.PairID) *engine.Instrument {
+	base := fmt.Sprintf("B%02d", i)
+	return &engine.Instrument{
+		ID: i, Code: base + "_USDT", Base: base, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 4,
+		BaseDigits: 8, QuoteDigits: 8, MakerFee: 100_000, TakerFee: 200_000,
+	}
+}
+
+// rich is the money of accounts that can pay for everything. Each has another discount.
+type rich struct{}
+
+func (rich) Fold([]engine.Event) {}
+
+func (rich) Cover(engine.AccountID, engine.PairID, engine.Side, fixed.U128) engine.Reason {
+	return engine.NotRejected
+}
+
+func (rich) Free(engine.AccountID, engine.PairID, engine.Side) fixed.U128 {
+	return fixed.U128{Hi: 1 << 60}
+}
+
+func (rich) Discount(a engine.AccountID, s engine.Side) uint32 {
+	return uint32(a)*7_000_000 + uint32(s)
+}
+
+func (rich) Digits(string) (digits int, used bool) { return 0, false }
 
 // apply runs one command at the rig's time and returns its events.
 func (r *rig) apply(c engine.Command) []engine.Event {
@@ -96,7 +121,6 @@ func (r *rig) place(
 ) engine.OrderID {
 	e := r.apply(engine.Command{
 		Kind: engine.Place, Pair: pair, Account: account, Side: side, Price: price, Amount: amount,
-		MakerFee: 100_000, TakerFee: 200_000,
 	})[0]
 	return e.Order
 }
@@ -112,8 +136,7 @@ func (r *rig) randomCommand(rnd *rand.Rand, pairs, accounts int, mid int64) engi
 	pair := engine.PairID(rnd.IntN(pairs))
 	c := engine.Command{
 		Pair: pair, Account: engine.AccountID(rnd.IntN(accounts)), Side: engine.Side(rnd.IntN(2)),
-		MakerFee: uint32(rnd.IntN(500_000)), TakerFee: uint32(rnd.IntN(500_000)),
-		Discount: uint32(rnd.IntN(3)) * 10_000_000, STP: engine.SelfTrade(rnd.IntN(5)),
+		STP: engine.SelfTrade(rnd.IntN(5)),
 	}
 	last := r.core.LastOrderID(pair)
 	some := func() engine.OrderID {
@@ -132,6 +155,9 @@ func (r *rig) randomCommand(rnd *rand.Rand, pairs, accounts int, mid int64) engi
 		}
 	case n < 25:
 		c.Kind = engine.CancelAll
+	case n < 26:
+		c.Kind, c.Instrument = engine.SetPair, rigPair(pair)
+		c.Instrument.MakerFee, c.Instrument.TakerFee = rnd.Uint32N(500_000), rnd.Uint32N(500_000)
 	default:
 		r.randomPlace(rnd, &c, mid)
 	}

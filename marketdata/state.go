@@ -13,7 +13,7 @@ import (
 )
 
 // stateFormat is the version of the encoding below. The decoder refuses any other one.
-const stateFormat = 3
+const stateFormat = 4
 
 // The encoding of a pair's state is canonical: equal events give equal bytes, whenever they were folded, merged
 // or read. Snapshots and state hashes both use it. One walk method a structure serves both directions.
@@ -65,6 +65,9 @@ func (w walker) asset(a *engine.Asset) {
 	w.Text(&a.Symbol, 64)
 	w.Text(&a.Name, 1<<16)
 	w.I64(&a.UnifiedCryptoassetID)
+	digits := uint8(a.Digits)
+	w.U8(&digits, fixed.Scale)
+	a.Digits = int(digits)
 	for _, b := range []*bool{
 		&a.Fiat, &a.HasUnifiedID, &a.CanWithdraw, &a.CanDeposit,
 		&a.HasMinWithdraw, &a.HasMaxWithdraw, &a.HasMakerFee, &a.HasTakerFee,

@@ -83,9 +83,9 @@ func simpleFills(h *History, q Query) []Fill {
 	var found []Fill
 	for n := h.fills.end; n > h.fills.first(); n-- {
 		f := h.fills.at(n - 1)
-		digits := h.pairs[f.taker.Pair()].instrument.DigitsTotal()
+		in := h.pairs[f.taker.Pair()].instrument
 		for _, maker := range []bool{false, true} {
-			fl := f.fill(maker, digits)
+			fl := f.fill(maker, in)
 			if fl.Account == q.Account && q.matches(fl.Pair, fl.TimeNs) && (q.Order == 0 || q.Order == fl.Order) {
 				found = append(found, fl)
 			}

@@ -47,7 +47,7 @@ func TestMakersRefillWhatAClientSwept(t *testing.T) {
 	before := b.Feed.Board().Load().View(0).Ticker.Last
 	stock := b.market.pairs[0].stock
 	events := b.submit(t, engine.Command{
-		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Market, TIF: engine.IOC, Amount: 1 << 50,
+		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Market, TIF: engine.IOC, Amount: 1 << 40,
 	})
 	if n := b.Feed.Board().Load().View(0).Asks.Len(); n != 0 {
 		t.Fatalf("%d asks are left after a sweep of everything, %d events", n, len(events))

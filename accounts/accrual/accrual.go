@@ -13,10 +13,21 @@ const (
 	msNs  = 1_000_000
 )
 
+// Currency is a currency whose unit is 10^-Digits.
+type Currency struct {
+	Code   string
+	Digits int
+}
+
+// Money returns units of the currency in 10^-18. No balance overflows: 10^37 units of 1 are 10^55, below 2^191.
+func (c Currency) Money(units fixed.I192) fixed.I192 {
+	return units.Times(fixed.Pow10[fixed.Scale-c.Digits])
+}
+
 // Accrual is one payment to a receiver for a fee or an income of a user below the receiver.
 type Accrual struct {
 	TimeNs   int64
-	Amount   fixed.I128
+	Amount   fixed.I128 // units of the currency
 	Source   fixed.I128 // StakeAccrual: the income of which it is a share; set in only one record of each income
 	From     uint32     // number of the user whose fee or income it is a share of
 	Currency uint32     // number of the currency
@@ -80,8 +91,8 @@ type Person struct {
 // Set holds the accruals that one user had received at one instant.
 type Set struct {
 	Received
-	Currencies []string // codes by number
-	Staking    uint8    // the receiver's staking level, 0 to 8
+	Currencies []Currency // by number
+	Staking    uint8      // the receiver's staking level, 0 to 8
 	Changes    []LevelChange
 	Person     func(user uint32) Person // any goroutine may call it
 }

@@ -49,7 +49,7 @@ func (s *Set) stakeIn(fromNs, toNs int64, currencyCode string) func(func(*Accrua
 			if a.Type != StakeAccrual || t < fromNs || t >= toNs {
 				continue
 			}
-			if currencyCode != "" && s.Currencies[a.Currency] != currencyCode {
+			if currencyCode != "" && s.Currencies[a.Currency].Code != currencyCode {
 				continue
 			}
 			if !yield(a) {
@@ -76,7 +76,7 @@ func (s *Set) Breakdown(fromNs, toNs int64, currencyCode string) (Breakdown, *re
 		k := breakdownKey{a.From, a.Currency, a.Applied, a.Received}
 		if items[k] == nil {
 			items[k] = &BreakdownItem{
-				CurrencyCode: s.Currencies[a.Currency], ReceiverLevel: StakingName(a.Received),
+				CurrencyCode: s.Currencies[a.Currency].Code, ReceiverLevel: StakingName(a.Received),
 				AppliedPercentage: fixed.Mul64(uint64(a.Applied), fixed.Pow10[10]).ToI128(),
 			}
 		}
@@ -93,7 +93,9 @@ func (s *Set) Breakdown(fromNs, toNs int64, currencyCode string) (Breakdown, *re
 		TotalsByCurrency: total.list(s.Currencies), CurrentLevel: StakingName(s.Staking),
 	}
 	for k, item := range items {
-		who := s.Person(k.from)
+		who, c := s.Person(k.from), s.Currencies[k.currency]
+		item.Amount, item.AmountToMainAccount = c.Money(item.Amount), c.Money(item.AmountToMainAccount)
+		item.SourceStakeProfitAmount = c.Money(item.SourceStakeProfitAmount)
 		item.FromUserID, item.FromUserNickname = who.ID, who.Nickname
 		out.Items = append(out.Items, *item)
 	}

@@ -13,7 +13,7 @@ func TestAWalkByCursorSeesEachAccrualOnce(t *testing.T) {
 	repeatedByPages := 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		s := Set{Currencies: []string{"USDT", "BTC"}}
+		s := Set{Currencies: []Currency{{"USDT", 18}, {"BTC", 18}}}
 		now, n := int64(1000), int64(0)
 		arrive := func() {
 			now += rng.Int64N(3) / 2
@@ -31,14 +31,14 @@ func TestAWalkByCursorSeesEachAccrualOnce(t *testing.T) {
 		if seed%3 == 0 {
 			f.CurrencyCode = "BTC"
 		}
-		there := map[fixed.I128]bool{}
+		there := map[fixed.I192]bool{}
 		for a := range s.newestFirst {
-			if f.takes(s.Currencies[a.Currency], a.Type) {
-				there[a.Amount] = true
+			if f.takes(s.Currencies[a.Currency].Code, a.Type) {
+				there[a.Amount.Wide()] = true
 			}
 		}
-		walk := func(byCursor bool) (seen map[fixed.I128]int) {
-			seen = map[fixed.I128]int{}
+		walk := func(byCursor bool) (seen map[fixed.I192]int) {
+			seen = map[fixed.I192]int{}
 			last, at := int64(1<<62), Cursor{}
 			for page := int64(1); ; page++ {
 				number := page

@@ -80,10 +80,10 @@ func (s *Set) Explain(fromNs, toNs int64, currencyCode string) (Explain, *refuse
 	}
 	for k, p := range referrals {
 		if typ := reasonOf(p.previous, p.current); typ != 0 {
-			who, code := s.Person(k.from), s.Currencies[k.currency]
+			who, c := s.Person(k.from), s.Currencies[k.currency]
 			out.Reasons = append(out.Reasons, Reason{
-				Type: typ, FromUserID: &who.ID, FromUserNickname: &who.Nickname, CurrencyCode: &code,
-				AmountDelta: p.current.Sub(p.previous),
+				Type: typ, FromUserID: &who.ID, FromUserNickname: &who.Nickname, CurrencyCode: &c.Code,
+				AmountDelta: c.Money(p.current.Sub(p.previous)),
 			})
 		}
 	}

@@ -19,22 +19,22 @@ const (
 	MaxPeriodNs = 366 * dayNs
 )
 
-// CurrencyAmount is one entry of a map currency -> amount on the wire. Lists of them
+// CurrencyAmount is one entry of a map currency -> amount on the wire, in 10^-18. Lists of them
 // are sorted by code.
 type CurrencyAmount struct {
 	CurrencyCode string
 	Amount       fixed.I192
 }
 
-// sums adds up amounts by currency.
+// sums adds up units by currency.
 type sums map[uint32]fixed.I192
 
 func (m sums) add(currency uint32, amount fixed.I192) { m[currency] = m[currency].Add(amount) }
 
-func (m sums) list(currencies []string) []CurrencyAmount {
+func (m sums) list(currencies []Currency) []CurrencyAmount {
 	out := make([]CurrencyAmount, 0, len(m))
 	for c, amount := range m {
-		out = append(out, CurrencyAmount{currencies[c], amount})
+		out = append(out, CurrencyAmount{currencies[c].Code, currencies[c].Money(amount)})
 	}
 	slices.SortFunc(out, func(a, b CurrencyAmount) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
 	return out
@@ -62,7 +62,7 @@ func (f *Filter) takes(currency string, typ Type) bool {
 type Item struct {
 	DateNs          int64 // date
 	ProfitType      Type
-	Amount          fixed.I128
+	Amount          fixed.I192 // 10^-18
 	CurrencyCode    string
 	IsToUserBonuses bool
 }
@@ -93,12 +93,12 @@ func (s *Set) Page(f Filter, at Cursor, page, size int64) (Page, *refuse.Refusal
 	out := Page{Items: []Item{}, CurrentPage: page, PageSize: size, Truncated: s.Archive.Len() > 0}
 	rows := int64(0)
 	s.behind(at, func(a *Accrual, next Cursor) bool {
-		code := s.Currencies[a.Currency]
-		if !f.takes(code, a.Type) {
+		c := s.Currencies[a.Currency]
+		if !f.takes(c.Code, a.Type) {
 			return true
 		}
 		if rows/size == page-1 {
-			out.Items = append(out.Items, Item{a.TimeNs, a.Type, a.Amount, code, a.Bonus})
+			out.Items = append(out.Items, Item{a.TimeNs, a.Type, c.Money(a.Amount.Wide()), c.Code, a.Bonus})
 			out.Next = next
 		}
 		rows++
@@ -111,7 +111,7 @@ func (s *Set) Page(f Filter, at Cursor, page, size int64) (Page, *refuse.Refusal
 	if out.TotalCount = rows; at != (Cursor{}) {
 		out.TotalCount = 0
 		for a := range s.newestFirst {
-			if f.takes(s.Currencies[a.Currency], a.Type) {
+			if f.takes(s.Currencies[a.Currency].Code, a.Type) {
 				out.TotalCount++
 			}
 		}
@@ -125,12 +125,12 @@ func (s *Set) Page(f Filter, at Cursor, page, size int64) (Page, *refuse.Refusal
 func (s *Set) Summary(f Filter) []CurrencyAmount {
 	total := sums{}
 	for a := range s.newestFirst {
-		if f.takes(s.Currencies[a.Currency], a.Type) {
+		if f.takes(s.Currencies[a.Currency].Code, a.Type) {
 			total.add(a.Currency, a.Amount.Wide())
 		}
 	}
 	for k, amount := range s.Archive.All() {
-		if f.takes(s.Currencies[k.Currency], k.Type) {
+		if f.takes(s.Currencies[k.Currency].Code, k.Type) {
 			total.add(k.Currency, amount)
 		}
 	}
@@ -147,10 +147,10 @@ type Filters struct {
 func (s *Set) Filters() Filters {
 	currencies, types := map[string]bool{}, map[Type]bool{}
 	for a := range s.newestFirst {
-		currencies[s.Currencies[a.Currency]], types[a.Type] = true, true
+		currencies[s.Currencies[a.Currency].Code], types[a.Type] = true, true
 	}
 	for k := range s.Archive.All() {
-		currencies[s.Currencies[k.Currency]], types[k.Type] = true, true
+		currencies[s.Currencies[k.Currency].Code], types[k.Type] = true, true
 	}
 	out := Filters{Currencies: []string{}, ProfitTypes: []Type{}}
 	for c := range currencies {
@@ -188,12 +188,12 @@ func (s *Set) Groups(
 	type key struct {
 		day      int64
 		typ      Type
-		currency string
+		currency uint32
 	}
 	total := map[key]fixed.I192{}
 	for a := range s.newestFirst {
 		if t := printedNs(a.TimeNs); t >= sinceNs && t <= endNs && int64(a.Level) <= maxLevel {
-			k := key{a.TimeNs / dayNs, a.Type, s.Currencies[a.Currency]}
+			k := key{a.TimeNs / dayNs, a.Type, a.Currency}
 			total[k] = total[k].Plus(a.Amount)
 		}
 	}
@@ -205,13 +205,14 @@ func (s *Set) Groups(
 		case first < sinceNs || last > endNs:
 			truncated = true
 		default:
-			k := key{ak.Day, ak.Type, s.Currencies[ak.Currency]}
+			k := key{ak.Day, ak.Type, ak.Currency}
 			total[k] = total[k].Add(amount)
 		}
 	}
 	groups = []Group{}
 	for k, amount := range total {
-		groups = append(groups, Group{k.day * dayNs, k.typ, amount, k.currency})
+		c := s.Currencies[k.currency]
+		groups = append(groups, Group{k.day * dayNs, k.typ, c.Money(amount), c.Code})
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.DateNs, b.DateNs), cmp.Compare(a.ProfitType, b.ProfitType),
@@ -263,9 +264,11 @@ func (s *Set) Totals() []Total {
 func (s *Set) ByLevel() (byLevel map[uint32]fixed.I192, total fixed.I192) {
 	byLevel = map[uint32]fixed.I192{}
 	for a := range s.newestFirst {
-		byLevel[a.Level], total = byLevel[a.Level].Plus(a.Amount), total.Plus(a.Amount)
+		amount := s.Currencies[a.Currency].Money(a.Amount.Wide())
+		byLevel[a.Level], total = byLevel[a.Level].Add(amount), total.Add(amount)
 	}
 	for k, amount := range s.Archive.All() {
+		amount = s.Currencies[k.Currency].Money(amount)
 		byLevel[k.Level], total = byLevel[k.Level].Add(amount), total.Add(amount)
 	}
 	return byLevel, total

@@ -62,7 +62,25 @@ export function makeTickHive(ccxt) {
             post: ['api/orders', 'api/orders/batch'], patch: ['api/orders/{orderId}'], delete: ['api/orders/{orderId}', 'api/orders'],
           },
         },
-        fees: { trading: { tierBased: false, percentage: true, feeSide: 'quote', maker: this.parseNumber('0.001'), taker: this.parseNumber('0.001') } },
+        fees: { trading: { tierBased: false, percentage: true, feeSide: 'get', maker: this.parseNumber('0.001'), taker: this.parseNumber('0.001') } },
+        features: {
+          spot: {
+            sandbox: true,
+            createOrder: {
+              marginMode: false, triggerPrice: true, triggerPriceType: undefined, triggerDirection: false, stopLossPrice: true, takeProfitPrice: false,
+              attachedStopLossTakeProfit: undefined, timeInForce: { IOC: true, FOK: true, PO: true, GTD: false }, hedged: false, leverage: false, trailing: false,
+              marketBuyByCost: true, marketBuyRequiresPrice: false, selfTradePrevention: false, iceberg: false,
+            },
+            createOrders: { max: 100 },
+            fetchMyTrades: { marginMode: false, limit: undefined, daysBack: undefined, untilDays: undefined, symbolRequired: false },
+            fetchOrder: { marginMode: false, trigger: false, trailing: false, symbolRequired: false },
+            fetchOpenOrders: { marginMode: false, limit: undefined, trigger: false, trailing: false, symbolRequired: false },
+            fetchOrders: { marginMode: false, limit: undefined, daysBack: undefined, untilDays: undefined, trigger: false, trailing: false, symbolRequired: false },
+            fetchClosedOrders: { marginMode: false, limit: undefined, daysBack: undefined, daysBackCanceled: undefined, untilDays: undefined, trigger: false, trailing: false, symbolRequired: false },
+            fetchOHLCV: { limit: 1000 },
+          },
+          swap: { linear: undefined, inverse: undefined }, future: { linear: undefined, inverse: undefined },
+        },
         options: {
           orderAfterCreate: true, // createOrder and editOrder fetch the order, so that their answer has its state
           maxPages: 1000, // of one call; more rows than that are an error, not a silent cut
@@ -143,7 +161,7 @@ export function makeTickHive(ccxt) {
           id: p.code, lowercaseId: p.code.toLowerCase(), symbol: `${base}/${quote}`, base, quote, baseId: p.code.split('_')[0], quoteId: p.code.split('_')[1],
           type: 'spot', spot: true, margin: false, swap: false, future: false, option: false, contract: false,
           active: states[p.code] === undefined || states[p.code].state !== 'halted' && states[p.code].state !== 'cancel_only',
-          taker: fee, maker: fee, percentage: true, tierBased: false, feeSide: 'quote', precision: { amount, price },
+          taker: fee, maker: fee, percentage: true, tierBased: false, feeSide: 'get', precision: { amount, price },
           limits: {
             leverage: { min: undefined, max: undefined }, amount: { min: amount, max: undefined }, price: { min: price, max: undefined },
             cost: { min: this.safeNumber(p, 'minQuoteAmount'), max: undefined },
@@ -153,13 +171,20 @@ export function makeTickHive(ccxt) {
       });
     }
 
-    // fetchCurrencies adds the launchpad's currencies, which no list has and balances do.
+    // fetchCurrencies adds the launchpad's currencies, which no list has and balances do. No list has the digits of a
+    // currency either: they are 8, or as many as its pairs need, unless the operator has set more.
     async fetchCurrencies() {
       const launchpad = Object.fromEntries(['NATIVE', 'USBI'].map((name) => [name, { name, can_deposit: false, can_withdraw: false }]));
-      const assets = { ...launchpad, ...await this.request('api/marketdata/getaggregator/asset') };
+      const [pairs, listed] = await Promise.all(['api/currencies/pairs', 'api/marketdata/getaggregator/asset'].map((p) => this.request(p)));
+      const assets = { ...launchpad, ...listed }, digits = { NATIVE: 18, USBI: 18 };
+      for (const p of pairs) {
+        const [base, quote] = p.code.split('_');
+        digits[base] = Math.max(digits[base] ?? 8, p.digitsAmount);
+        digits[quote] = Math.max(digits[quote] ?? 8, p.digitsPrice + p.digitsAmount);
+      }
       return Object.fromEntries(Object.entries(assets).map(([id, a]) => [this.safeCurrencyCode(id), this.safeCurrencyStructure({
         id, code: this.safeCurrencyCode(id), name: a.name, active: a.can_deposit && a.can_withdraw, deposit: a.can_deposit, withdraw: a.can_withdraw,
-        fee: undefined, precision: this.parseNumber('1e-18'), type: undefined, networks: {},
+        fee: undefined, precision: this.parseNumber(this.parsePrecision(String(digits[id] ?? 8))), type: undefined, networks: {},
         limits: { amount: { min: undefined, max: undefined }, deposit: { min: undefined, max: undefined }, withdraw: { min: this.safeNumber(a, 'min_withdraw'), max: this.safeNumber(a, 'max_withdraw') } },
         info: a,
       })]));
@@ -323,7 +348,9 @@ export function makeTickHive(ccxt) {
     orderBody(market, type, side, amount, price, params = {}) {
       const text = (n, precise) => (typeof n === 'number' ? precise(market.symbol, n) : n);
       const asPrice = (n) => text(n, (s, v) => this.priceToPrecision(s, v)), asAmount = (n) => text(n, (s, v) => this.amountToPrecision(s, v));
-      const digits = { stopPrice: asPrice, triggerPrice: asPrice, stopLossPrice: asPrice, displayAmount: asAmount };
+      const places = market.info.digitsPrice + market.info.digitsAmount;
+      const asCost = (n) => text(n, (_, v) => this.decimalToPrecision(v, 0, places, 2)); // TRUNCATE, DECIMAL_PLACES
+      const digits = { stopPrice: asPrice, triggerPrice: asPrice, stopLossPrice: asPrice, displayAmount: asAmount, cost: asCost, quoteAmount: asCost };
       const given = Object.fromEntries(Object.entries(params).map(([name, v]) => [name, digits[name] ? digits[name](v) : v]));
       const cost = ['cost', 'quoteAmount'].some((name) => given[name] !== undefined);
       const order = this.localOrder(`${market.base}/${market.quote}`, type, side, cost ? undefined : asAmount(amount), asPrice(price), given);

@@ -7,7 +7,7 @@ import nodeBinance from 'binance-api-node';
 import { Spot } from '@binance/connector';
 import { MainClient } from 'binance';
 import { makeTickHive } from '../js/ccxt.mjs';
-import { at, binance, id, symbol } from './common.mjs';
+import { account, at, binance, id, symbol } from './common.mjs';
 import { checkBalance, checkCurrency, checkOrder, checkTrades } from './check.mjs';
 
 const clean = (found) => assert.deepEqual(found, []);
@@ -76,7 +76,11 @@ test('ccxt: market orders, trades and balances agree with the native API', async
     assert.deepEqual([o.filled, o.cost], [native.filled, native.cost]);
   }
   const now = await x.fetchBalance();
-  assert.ok(Math.abs(now.BTC.total - before.BTC.total - bought.filled - spent.filled + sold.filled) < 1e-9);
+  // a purchase pays its commission in BTC, a sale in USDT
+  const fees = (...orders) => orders.flatMap((o) => o.fees).reduce((sum, fee) => sum + fee.cost, 0);
+  assert.deepEqual([bought, spent, sold].map((o) => o.fees[0].currency), ['BTC', 'BTC', 'USDT']);
+  assert.ok(fees(bought) > 0 && Math.abs(now.BTC.total - before.BTC.total - bought.filled - spent.filled + fees(bought, spent) + sold.filled) < 1e-9);
+  assert.ok(fees(sold) > 0 && Math.abs(now.USDT.total - before.USDT.total + bought.cost + spent.cost + fees(sold) - sold.cost) < 1e-6);
   const mine = await x.fetchMyTrades(symbol);
   clean(checkTrades(mine, symbol, true));
   const native = await own.fetchMyTrades(symbol);
@@ -89,10 +93,45 @@ test('ccxt: market orders, trades and balances agree with the native API', async
   assert.deepEqual(closed.map((o) => o.id), [bought.id, spent.id, sold.id]);
 });
 
+test('ccxt: a purchase for the whole balance is filled, and what was bought cannot be sold whole', async () => {
+  const y = binance(await account({ USDT: '1000' }));
+  const spent = await y.createMarketBuyOrderWithCost(symbol, 1000);
+  const [fee] = spent.fees;
+  assert.deepEqual([spent.status, spent.fees.length, fee.currency], ['closed', 1, 'BTC']);
+  const { BTC, USDT } = await y.fetchBalance();
+  assert.deepEqual([BTC.free, USDT.used], [Number((spent.filled - fee.cost).toFixed(8)), 0]);
+  assert.ok(USDT.free < spent.average * 1e-5, `${USDT.free} would buy another lot`);
+  await assert.rejects(y.createOrder(symbol, 'market', 'sell', spent.filled), ccxt.InsufficientFunds);
+  const sold = await y.createOrder(symbol, 'market', 'sell', Number(y.amountToPrecision(symbol, BTC.free)));
+  assert.deepEqual([sold.status, sold.fees[0].currency], ['closed', 'USDT']);
+  await y.close();
+});
+
+test('ccxt: a limit order for the whole balance is filled', async () => {
+  const y = binance(await account({ USDT: '1000' }));
+  const { ask } = await own.fetchTicker(symbol);
+  const price = Number(own.priceToPrecision(symbol, ask * 1.001)), amount = Number(own.amountToPrecision(symbol, 1000 / price));
+  assert.ok(price * amount > 1000 - price * 1e-5);
+  const bought = await y.createOrder(symbol, 'limit', 'buy', amount, price);
+  assert.deepEqual([bought.status, bought.filled], ['closed', amount]);
+  await y.close();
+});
+
+test('ccxt: who buys 0.01 cannot sell 0.01', async () => {
+  const y = binance(await account({ USDT: '2000' }));
+  assert.equal((await y.createOrder(symbol, 'market', 'buy', 0.01)).status, 'closed');
+  await assert.rejects(y.createOrder(symbol, 'market', 'sell', 0.01), ccxt.InsufficientFunds);
+  assert.match(y.last_http_response, /"code":-2010,/);
+  const info = (await y.fetchBalance()).info.balances.filter((b) => ['BTC', 'USDT'].includes(b.asset));
+  assert.equal(info.length, 2);
+  for (const b of info) assert.match(`${b.free} ${b.locked}`, /^\d+\.\d{8} \d+\.\d{8}$/);
+  await y.close();
+});
+
 test('ccxt: errors', async () => {
   const price = await far();
   const rejects = (call, Class) => assert.rejects(call, (e) => e instanceof Class || assert.fail(`${e.constructor.name}: ${e.message}, not ${Class.name}`));
-  await rejects(x.createOrder(symbol, 'limit', 'buy', 1e4, price), ccxt.InsufficientFunds);
+  await rejects(x.createOrder(symbol, 'limit', 'buy', 9e3, price), ccxt.InsufficientFunds);
   await rejects(x.cancelOrder('1', symbol), ccxt.OrderNotFound);
   await rejects(x.fetchOrder('1', symbol), ccxt.OrderNotFound);
   await rejects(x.createOrder(symbol, 'limit', 'buy', 0.01, price * 4, { postOnly: true }), ccxt.OrderImmediatelyFillable);

@@ -21,6 +21,8 @@ test('ccxt: markets', async () => {
   for (const p of pairs) {
     const m = x.market(p.code.replace('_', '/'));
     assert.deepEqual([m.precision.price, m.precision.amount, m.limits.cost.min], [Number(`1e-${p.digitsPrice}`), Number(`1e-${p.digitsAmount}`), p.minQuoteAmount]);
+    assert.deepEqual(['baseAssetPrecision', 'quoteAssetPrecision', 'baseCommissionPrecision', 'quoteCommissionPrecision'].map((name) => String(m.info[name])), ['8', '8', '8', '8']);
+    assert.ok(m.limits.amount.max <= 9e7 && m.limits.price.max <= 1e6, `${m.symbol}: ${m.limits.amount.max}, ${m.limits.price.max}`);
   }
   assert.ok(Math.abs((await x.fetchTime()) - Date.now()) < 60000);
   assert.equal((await x.fetchStatus()).status, 'ok');
@@ -30,7 +32,7 @@ test('ccxt: tickers', async () => {
   clean(checkTicker(await x.fetchTicker(symbol), symbol));
   const all = await x.fetchTickers();
   assert.deepEqual(Object.keys(all).sort(), x.symbols);
-  for (const [s, t] of Object.entries(all)) clean(checkTicker(t, s));
+  for (const [s, t] of Object.entries(all)) clean(checkTicker(t, s, x.market(s).precision.price));
   for (const [s, t] of Object.entries(await x.fetchBidsAsks())) {
     assert.ok(t.bid < t.ask && t.bidVolume > 0 && t.askVolume > 0, s);
   }

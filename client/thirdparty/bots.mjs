@@ -8,11 +8,10 @@ export function units(text) {
   return String(text).startsWith('-') ? -n : n;
 }
 
-// books adds up the fills of one symbol: base and quote in 10^-18, fees included.
+// Books adds up the fills of one symbol: base and quote in 10^-18, each less the fees that it paid.
 export class Books {
   base = 0n;
   quote = 0n;
-  fees = 0n;
   seen = new Set();
 
   add({ info: r }) {
@@ -21,7 +20,7 @@ export class Books {
     const buys = r.S === 'BUY' ? 1n : -1n;
     this.base += buys * units(r.l);
     this.quote -= buys * units(r.Y);
-    this.fees += units(r.n);
+    if (r.s.startsWith(r.N)) this.base -= units(r.n); else this.quote -= units(r.n);
   }
 }
 
@@ -74,15 +73,17 @@ export async function stopLoss(x, symbol, { amount, distance, stop }) {
     if (o.status !== 'open') done.set(o.id, o);
   });
   let guard; // the waiting stop: { id, price }
+  let bought; // what the last purchase brought, less its commission
   const protect = async (price) => {
     const trigger = Number(x.priceToPrecision(symbol, price * (1 - distance)));
-    const o = await x.createOrder(symbol, 'market', 'sell', amount, undefined, { stopLossPrice: trigger });
+    const o = await x.createOrder(symbol, 'market', 'sell', bought, undefined, { stopLossPrice: trigger });
     guard = { id: o.id, price: trigger };
   };
   while (!stop()) {
     const { last } = await x.watchTicker(symbol);
     if (!guard) {
-      await x.createOrder(symbol, 'market', 'buy', amount);
+      const o = await x.createOrder(symbol, 'market', 'buy', amount);
+      bought = Number(x.amountToPrecision(symbol, o.fees.reduce((left, fee) => left - fee.cost, o.filled)));
       await protect(last);
     } else if (done.has(guard.id)) {
       guard = undefined;

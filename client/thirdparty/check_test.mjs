@@ -46,6 +46,9 @@ test('what is right passes', () => {
   for (const [name, value] of Object.entries(good)) assert.deepEqual(checks[name](value), [], name);
   assert.deepEqual(checkOHLCV([[at, 1, 3, 1, 2, 5], [at + 60000, 2, 2, 2, 2, 0]], 60000), []);
   assert.deepEqual(checkTrades([good.trade, { ...good.trade, id: '8' }], 'A/B', true), []);
+  for (const [free, used, total] of [[0.1, 0.2, 0.3], [1e-8, 2e-7, 2.1e-7], [89999999.99999999, 1e-8, 90000000], [0, 0, 0]]) {
+    assert.deepEqual(checkBalance({ info: {}, free: { A: free }, used: { A: used }, total: { A: total }, A: { free, used, total } }), []);
+  }
 });
 
 test('a missing member is found, and so is null in its place', () => {
@@ -85,7 +88,9 @@ test('values of a wrong type and values that contradict each other are found', (
     ['balance', { A: { free: 1, used: 2, total: 4 }, total: { A: 4 } }], ['balance', { free: { A: 2 } }], ['balance', { free: { A: 1, C: 0 } }],
     ['balance', { free: { C: 1 }, used: { C: 2 }, total: { C: 3 }, C: { free: 1, used: 2, total: 3 } }],
     ['balance', { A: { free: 1, used: 2, total: 3.00000000001 }, total: { A: 3.00000000001 } }],
-     ['balance', { A: { free: '1', used: 2, total: 3 } }],
+    // 0.1 + 0.2 prints as 0.30000000000000004, a sum of doubles that is not the double of the sum
+    ['balance', { A: { free: 0.1, used: 0.2, total: 0.1 + 0.2 }, free: { A: 0.1 }, used: { A: 0.2 }, total: { A: 0.1 + 0.2 } }],
+    ['balance', { A: { free: '1', used: 2, total: 3 } }],
     ['order', { status: 'Created' }], ['order', { filled: 0.4 }], ['order', { average: 11 }], ['order', { cost: 0 }], ['order', { price: undefined }],
     ['order', { status: 'closed' }], ['order', { status: 'canceled', remaining: 0 }], ['order', { fee: { cost: 1 } }], ['order', { lastTradeTimestamp: at - 1 }],
     ['order', { filled: 1, remaining: 0, cost: 10 }], ['order', { trades: [{ ...good.trade, amount: 0.4, cost: 4 }] }], ['order', { stopPrice: 5 }], ['order', { type: 'LIMIT' }], ['order', { timeInForce: 'gtc' }], ['order', { id: 1 }],

@@ -79,10 +79,13 @@ func generate(t *testing.T) *generated {
 	t.Helper()
 	long(t)
 	g := &generated{T: t, dir: t.TempDir(), exchange: serve(t)}
-	var at struct{ Public, Internal string }
+	var at struct{ Public, Internal, UserID string }
 	if err := json.Unmarshal([]byte(g.exchange), &at); err != nil {
 		t.Fatal(err)
 	}
+	// An order of the samples needs a currency with as many digits as its amount.
+	g.post(at.Internal+"/internal/v1/assets", `{"symbol":"FINE","digits":18}`)
+	g.post(at.Internal+"/internal/v1/users/"+at.UserID+"/deposits", `{"currencyCode":"FINE","amount":1}`)
 	for name, path := range documents {
 		base := at.Public
 		if name == "operator" {
@@ -103,6 +106,19 @@ func generate(t *testing.T) *generated {
 		}
 	}
 	return g
+}
+
+// post sends a request of the operator.
+func (g *generated) post(url, body string) {
+	g.Helper()
+	resp, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		g.Fatalf("POST %s: %d %s %v", url, resp.StatusCode, text, err)
+	}
 }
 
 // write makes a file of the directory.

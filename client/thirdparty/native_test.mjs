@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import ccxt from 'ccxt';
 import { makeTickHive } from '../js/ccxt.mjs';
-import { pending, showsOrder, within } from './common.mjs';
+import { account, pending, showsOrder, within } from './common.mjs';
 import {
   checkBalance, checkCurrency, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades,
 } from './check.mjs';
@@ -38,7 +38,10 @@ test('markets and currencies', async () => {
   for (const c of Object.values(await x.fetchCurrencies())) clean(checkCurrency(c));
   const ada = x.market('ADA/USDT');
   assert.deepEqual([x.priceToPrecision('ADA/USDT', 0.123456789), x.amountToPrecision(symbol, 0.1234567891)], ['0.1235', '0.12345']);
-  assert.deepEqual([String(ada.precision.price), ada.taker, ada.active], ['0.0001', 0.001, true]);
+  assert.deepEqual([String(ada.precision.price), ada.taker, ada.active, ada.feeSide], ['0.0001', 0.001, true, 'get']);
+  assert.deepEqual(['BTC', 'USDT', 'NATIVE'].map((code) => x.currencies[code].precision), [1e-8, 1e-8, 1e-18]);
+  assert.deepEqual(['buy', 'sell'].map((side) => x.calculateFee(symbol, 'limit', side, 2, 50000, 'taker')).map((fee) => [fee.currency, fee.cost]), [['BTC', 0.002], ['USDT', 100]]);
+  assert.equal(x.featureValue(symbol, 'createOrder', 'marketBuyByCost'), true);
   assert.equal((await x.fetchStatus()).status, 'ok');
   assert.ok(Math.abs((await x.fetchTime()) - Date.now()) < 60000);
 });
@@ -47,7 +50,7 @@ test('tickers, books, trades, candles', async () => {
   clean(checkTicker(await x.fetchTicker(symbol), symbol));
   const tickers = await x.fetchTickers();
   assert.deepEqual(Object.keys(tickers).sort(), x.symbols);
-  for (const [s, t] of Object.entries(tickers)) clean(checkTicker(t, s));
+  for (const [s, t] of Object.entries(tickers)) clean(checkTicker(t, s, x.market(s).precision.price));
   assert.deepEqual(Object.keys(await x.fetchTickers([symbol])), [symbol]);
   const book = await x.fetchOrderBook(symbol, 5);
   clean(checkOrderBook(book, symbol, 5));
@@ -105,10 +108,12 @@ test('market orders are filled; trades, fees and balances agree with them', asyn
     clean(checkTrades(o.trades, symbol, true));
   }
   const now = await x.fetchBalance();
-  const got = bought.filled + spent.filled;
-  assert.ok(Math.abs(now.BTC.total - before.BTC.total - got) < 1e-9, `${before.BTC.total} to ${now.BTC.total}, bought ${got}`);
-  const fees = [bought, spent].reduce((sum, o) => sum + o.fees.reduce((a, f) => a + f.cost, 0), 0);
-  assert.ok(fees > 0 && Math.abs(before.USDT.total - now.USDT.total - bought.cost - spent.cost - fees) < 1e-6);
+  clean(checkBalance(now, x.currencies));
+  const fees = [bought, spent].flatMap((o) => o.fees);
+  assert.ok(fees.every((f) => f.currency === 'BTC' && f.cost > 0)); // a purchase pays its fee in what it buys
+  const got = fees.reduce((left, f) => left - f.cost, bought.filled + spent.filled);
+  assert.ok(Math.abs(now.BTC.total - before.BTC.total - got) < 1e-9, `${before.BTC.total} to ${now.BTC.total}, received ${got}`);
+  assert.ok(Math.abs(before.USDT.total - now.USDT.total - bought.cost - spent.cost) < 1e-6);
   const mine = await x.fetchMyTrades(symbol);
   clean(checkTrades(mine, symbol, true));
   assert.ok(mine.length >= bought.trades.length + spent.trades.length);
@@ -116,6 +121,19 @@ test('market orders are filled; trades, fees and balances agree with them', asyn
   closed.forEach((o) => clean(checkOrder(o, symbol)));
   assert.deepEqual(closed.map((o) => o.id), [bought.id, spent.id]);
   assert.deepEqual((await x.fetchOrders(symbol, undefined, 2)).map((o) => o.id), [bought.id, spent.id]);
+});
+
+test('a purchase for the whole balance is filled, and what was bought cannot be sold whole', async () => {
+  const y = make(await account({ USDT: '1000.12345678' }));
+  const spent = await y.createMarketBuyOrderWithCost(symbol, (await y.fetchBalance()).USDT.free);
+  assert.deepEqual([spent.status, spent.fee.currency], ['closed', 'BTC']);
+  const { BTC, USDT } = await y.fetchBalance();
+  assert.deepEqual([BTC.free, USDT.used], [Number((spent.filled - spent.fee.cost).toFixed(8)), 0]);
+  assert.ok(USDT.free < spent.average * 1e-5, `${USDT.free} would buy another lot`);
+  await assert.rejects(y.createOrder(symbol, 'market', 'sell', spent.filled), ccxt.InsufficientFunds);
+  const sold = await y.createOrder(symbol, 'market', 'sell', BTC.free);
+  assert.deepEqual([sold.status, sold.fee.currency], ['closed', 'USDT']);
+  await y.close();
 });
 
 test('more than a page of open orders is listed whole', async () => {
@@ -130,7 +148,7 @@ test('more than a page of open orders is listed whole', async () => {
 test('several orders go in one request, and a refused one says so', async () => {
   const price = await far();
   const orders = [1, 2].map((n) => ({ symbol, type: 'limit', side: 'buy', amount: 0.01 * n, price }));
-  const made = await x.createOrders([...orders, { symbol: 'ETH/USDT', type: 'market', side: 'buy', amount: 0.1 }, { ...orders[0], amount: 1e4 }]);
+  const made = await x.createOrders([...orders, { symbol: 'ETH/USDT', type: 'market', side: 'buy', amount: 0.1 }, { ...orders[0], amount: 9e3 }]);
   made.slice(0, 3).forEach((o) => clean(checkOrder(o)));
   assert.deepEqual(made.map((o) => o.status), ['open', 'open', 'closed', 'rejected']);
   assert.equal(made[3].info.rejectReason, 'insufficient_funds');
@@ -140,7 +158,7 @@ test('several orders go in one request, and a refused one says so', async () => 
 test('errors are those of ccxt', async () => {
   const price = await far();
   const rejects = (call, Class) => assert.rejects(call, (e) => e instanceof Class || assert.fail(`${e.constructor.name}: ${e.message}, not ${Class.name}`));
-  await rejects(x.createOrder(symbol, 'limit', 'buy', 1e4, price), ccxt.InsufficientFunds);
+  await rejects(x.createOrder(symbol, 'limit', 'buy', 9e3, price), ccxt.InsufficientFunds);
   await rejects(x.createOrder(symbol, 'limit', 'buy', 0.01, price * 4, { postOnly: true }), ccxt.OrderImmediatelyFillable);
   await rejects(x.createOrder(symbol, 'limit', 'buy', '0.00000001', '1'), ccxt.InvalidOrder);
   await rejects(x.createOrder(symbol, 'stop_market', 'sell', 0.01), ccxt.InvalidOrder);

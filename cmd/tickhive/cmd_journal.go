@@ -34,7 +34,7 @@ type journalVerifyCmd struct {
 	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
 	Quiet        bool   `help:"Suppress progress output."`
-	SecretKey    string `name:"secret-key-file" placeholder:"FILE" help:"File with the key that seals the secrets (auth.secret_key_file). Without it sealed accounts have no hash."`
+	SecretKey    string `name:"secret-key-file" placeholder:"FILE" help:"File with the key that seals the secrets (auth.secret_key_file); needed where they are sealed."`
 }
 
 // engineDir returns the engine's directory within a data directory, or dir itself.
@@ -123,7 +123,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err := c.explain(err, dir, r, sum); err != nil {
 		return err
 	}
-	return c.print(p.out, &meta, r, first, rd, skips, files)
+	return c.print(p.out, r, first, rd, skips, files)
 }
 
 // explain returns why a replay did not verify the log, nil if it did.
@@ -217,20 +217,14 @@ func (c *journalVerifyCmd) begin(
 }
 
 func (c *journalVerifyCmd) print(
-	out io.Writer, meta *datadir.Meta, r *machine.State, first uint64, rd *wal.Reader, skips machine.Skips,
-	files []wal.Checked,
+	out io.Writer, r *machine.State, first uint64, rd *wal.Reader, skips machine.Skips, files []wal.Checked,
 ) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
 		said := map[string]any{
-			"seq": h.Market.Seq, "parts": partHashes(&h), "pairs": h.Market.Pairs, "firstRecord": first,
+			"hash": h.Hash, "seq": h.Market.Seq, "parts": partHashes(&h), "pairs": h.Market.Pairs, "firstRecord": first,
 			"lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
-		}
-		if h.Hash != "" {
-			said["hash"] = h.Hash
-		} else {
-			said["sealed"] = meta.SealedWith
 		}
 		if c.whole() {
 			said["files"] = fileTexts(files)
@@ -252,11 +246,6 @@ func (c *journalVerifyCmd) print(
 	fmt.Fprintf(out, "records %d to %d verified\nseq %d\n", first, r.Pos, h.Market.Seq)
 	for _, p := range h.Parts() {
 		fmt.Fprintf(out, "%-10s %s\n", p.Name, p.Hash)
-	}
-	if h.Hash == "" {
-		fmt.Fprintf(out, "accounts   have no hash: they are sealed with the key %s (--secret-key-file)\n",
-			meta.SealedWith)
-		return nil
 	}
 	_, err := fmt.Fprintf(out, "hash %s\n", h.Hash)
 	return err

@@ -175,8 +175,5 @@ func (c *streamVerifyCmd) Run(p *program) error {
 	}
 	h := v.State.Hash()
 	s.Digests, s.Seq, s.Parts, s.Hash = v.Digests, h.Market.Seq, partHashes(&h), h.Hash
-	if secrets == nil {
-		s.Sealed = to.Genesis.SealedWith
-	}
 	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
 }

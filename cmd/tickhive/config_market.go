@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"tickhive/engine"
@@ -14,6 +15,7 @@ import (
 type AssetConfig struct {
 	Symbol       string  `toml:"symbol" help:"code of the currency"`
 	Name         string  `toml:"name" help:"at most 64 characters"`
+	Digits       *int    `toml:"digits" help:"fractional digits of balances, 0 to 18; empty: 8"`
 	Fiat         bool    `toml:"fiat" help:"a currency of a state"`
 	UnifiedID    int64   `toml:"unified_cryptoasset_id" help:"unified id that aggregators use; empty: null"`
 	WithdrawOff  bool    `toml:"withdraw_off" help:"no withdrawals"`
@@ -36,6 +38,8 @@ type PairConfig struct {
 	DigitsAmount int     `toml:"digits_amount" help:"fractional digits of amounts"`
 	MinQuote     Decimal `toml:"min_quote" help:"smallest price x amount of an order; empty: no minimum"`
 	MaxQuote     Decimal `toml:"max_quote" help:"largest price x amount of an order; empty: no maximum"`
+	MaxPrice     Decimal `toml:"max_price" help:"largest price of an order; empty: 9,000,000,000"`
+	MaxAmount    Decimal `toml:"max_amount" help:"largest amount of an order; empty: 9,000,000,000"`
 	BandUp       Decimal `toml:"price_band_up" help:"an order's price is at most this many times the last trade's; empty: no limit"`
 	BandDown     Decimal `toml:"price_band_down" help:"an order's price is at least this many times the last trade's; empty: no limit"`
 	State        string  `toml:"state" help:"online, post_only, cancel_only or halted; empty: online"`
@@ -92,6 +96,12 @@ func (p *PairConfig) limits(ins *engine.Instrument) (err error) {
 	if p.MaxQuote.given() && ins.MaxQuote.IsZero() {
 		return fmt.Errorf("max_quote must be above 0; leave it out for no maximum")
 	}
+	if ins.MaxPrice, err = largest("max_price", p.MaxPrice, ins.DigitsPrice); err != nil {
+		return err
+	}
+	if ins.MaxAmount, err = largest("max_amount", p.MaxAmount, ins.DigitsAmount); err != nil {
+		return err
+	}
 	if ins.BandUp, err = band("price_band_up", p.BandUp, engine.RateOne, engine.MaxBandUp); err != nil {
 		return err
 	}
@@ -108,6 +118,17 @@ func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed
 	return q, nil
 }
 
+// largest returns a largest price in ticks or a largest amount in lots; the empty text is 0.
+func largest(key string, d Decimal, digits int) (int64, error) {
+	v, exact, fits := fixed.Units(d.value(), digits)
+	if d.given() && (!exact || !fits || v == 0) {
+		return 0,
+			fmt.Errorf("%s %q must be above 0 and at most %s, with at most %d fractional digits; leave it out for "+
+				"the default", key, string(d), fixed.AppendI64(nil, math.MaxInt64, digits), digits)
+	}
+	return v, nil
+}
+
 // band returns a factor of the last trade, 10^-8; the empty text is 0.
 func band(key string, d Decimal, low, high int64) (uint64, error) {
 	v, exact, fits := fixed.Units(d.value(), rateDigits)
@@ -119,10 +140,18 @@ func band(key string, d Decimal, low, high int64) (uint64, error) {
 	return uint64(v), nil
 }
 
+// digits returns the fractional digits of the currency.
+func (a *AssetConfig) digits() int {
+	if a.Digits == nil {
+		return engine.DefaultDigits
+	}
+	return *a.Digits
+}
+
 // asset returns the currency in the engine's form.
 func (a *AssetConfig) asset() *engine.Asset {
 	return &engine.Asset{
-		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Fiat: a.Fiat,
+		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Digits: a.digits(), Fiat: a.Fiat,
 		UnifiedCryptoassetID: a.UnifiedID, HasUnifiedID: a.UnifiedID != 0,
 		CanWithdraw: !a.WithdrawOff, CanDeposit: !a.DepositOff,
 		MinWithdraw: a.MinWithdraw.value(), HasMinWithdraw: a.MinWithdraw.given(),
@@ -163,25 +192,27 @@ func builtinAssets() []AssetConfig {
 
 // builtinPairs returns twelve pairs. The busiest one trades about thirty times as much as the quietest.
 func builtinPairs() []PairConfig {
-	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
+	p := func(
+		code string, digitsPrice, digitsAmount int, minQuote, maxPrice, maxAmount, reference Decimal, weight int,
+	) PairConfig {
 		return PairConfig{
 			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,
-			MaxQuote: "1000000000", BandUp: "10", BandDown: "0.1",
+			MaxQuote: "1000000000", MaxPrice: maxPrice, MaxAmount: maxAmount, BandUp: "10", BandDown: "0.1",
 			MakerFee: defaultFee, TakerFee: defaultFee, Reference: reference, Weight: weight,
 		}
 	}
 	return []PairConfig{
-		p("BTC_USDT", 2, 5, "5", "65000", 100),
-		p("ETH_USDT", 2, 4, "5", "3400", 70),
-		p("SOL_USDT", 2, 3, "5", "150", 40),
-		p("BNB_USDT", 2, 3, "5", "580", 25),
-		p("XRP_USDT", 4, 1, "5", "0.52", 25),
-		p("DOGE_USDT", 5, 0, "5", "0.12", 18),
-		p("ADA_USDT", 4, 1, "5", "0.45", 12),
-		p("LTC_USDT", 2, 3, "5", "82", 8),
-		p("ETH_BTC", 5, 3, "0.0001", "0.0523", 10),
-		p("SOL_BTC", 6, 2, "0.0001", "0.002308", 3),
-		p("BTC_EUR", 2, 5, "5", "60000", 9),
-		p("ETH_EUR", 2, 4, "5", "3140", 5),
+		p("BTC_USDT", 2, 5, "5", "1000000", "9000", "65000", 100),
+		p("ETH_USDT", 2, 4, "5", "1000000", "9000", "3400", 70),
+		p("SOL_USDT", 2, 3, "5", "100000", "90000", "150", 40),
+		p("BNB_USDT", 2, 3, "5", "100000", "90000", "580", 25),
+		p("XRP_USDT", 4, 1, "5", "10000", "9000000", "0.52", 25),
+		p("DOGE_USDT", 5, 0, "5", "1000", "90000000", "0.12", 18),
+		p("ADA_USDT", 4, 1, "5", "10000", "9000000", "0.45", 12),
+		p("LTC_USDT", 2, 3, "5", "100000", "90000", "82", 8),
+		p("ETH_BTC", 5, 3, "0.0001", "1000", "100000", "0.0523", 10),
+		p("SOL_BTC", 6, 2, "0.0001", "1000", "100000", "0.002308", 3),
+		p("BTC_EUR", 2, 5, "5", "1000000", "9000", "60000", 9),
+		p("ETH_EUR", 2, 4, "5", "1000000", "9000", "3140", 5),
 	}
 }

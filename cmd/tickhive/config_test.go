@@ -226,6 +226,14 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		{"", `reference = "0.01"`, "pairs: sim: pair AA_BB"},
 		{"", "reference = \"100\"\nweight = 1001", "pairs: sim: pair AA_BB"},
 		{`refill_rate = "1"`, `reference = "100"`, ""},
+		{"digits = 19", "", "assets: AA: digits: 19 must be from 0 to 18"},
+		{"digits = -1", "", "assets: AA: digits: -1 must be from 0 to 18"},
+		{"digits = 1", "", "pairs: AA_BB: digitsAmount 2 is more than the 1 digits of AA"},
+		{"digits = 2", `reference = "100"`, ""},
+		{"", `max_price = "0"`, "pairs: AA_BB: max_price"},
+		{"", `max_price = "0.001"`, "pairs: AA_BB: max_price"},
+		{"", `max_amount = "92233720368547758.08"`, "pairs: AA_BB: max_amount"},
+		{"", "max_price = \"1000.5\"\nmax_amount = \"1\"\nreference = \"100\"", ""},
 	} {
 		_, err := loadConfig(harness.WriteConfig(t, fmt.Sprintf(market, c.asset, c.pair)), nil, nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

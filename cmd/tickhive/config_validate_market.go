@@ -8,6 +8,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 const (
@@ -21,13 +22,13 @@ const (
 // validateMarket checks assets and pairs by converting them to the engine's form.
 func (c *Config) validateMarket() error {
 	var errs []error
-	symbols := map[string]bool{}
+	digits := engine.AssetDigits{}
 	for i := range c.Assets {
 		a := &c.Assets[i]
-		if symbols[a.Symbol] {
+		if _, twice := digits[a.Symbol]; twice {
 			errs = append(errs, fmt.Errorf("assets: %s is listed twice", a.Symbol))
 		}
-		symbols[a.Symbol] = true
+		digits[a.Symbol] = a.digits()
 		for _, err := range a.validate() {
 			errs = append(errs, fmt.Errorf("assets: %s: %w", a.Symbol, err))
 		}
@@ -41,6 +42,7 @@ func (c *Config) validateMarket() error {
 		codes[p.Code] = true
 		ins, err := p.instrument()
 		if err == nil {
+			digits.Give(ins)
 			err = ins.Validate()
 		}
 		if err != nil {
@@ -74,6 +76,9 @@ func (a *AssetConfig) validate() (errs []error) {
 	}
 	if utf8.RuneCountInString(a.Name) > maxAssetName {
 		errs = append(errs, fmt.Errorf("name: must have at most %d characters", maxAssetName))
+	}
+	if d := a.digits(); d < 0 || d > fixed.Scale {
+		errs = append(errs, fmt.Errorf("digits: %d must be from 0 to %d", d, fixed.Scale))
 	}
 	if a.UnifiedID < 0 || a.UnifiedID > maxUnifiedID {
 		errs = append(errs, fmt.Errorf("unified_cryptoasset_id: %d must be from 0 to %d", a.UnifiedID, maxUnifiedID))

@@ -75,7 +75,7 @@ func (g *golden) setUp() {
 	g.in("POST", "/pairs",
 		`{"code":"ETH_USDT","digitsPrice":2,"digitsAmount":4,"minQuoteAmount":"10","makerFee":"0.0005",`+
 			`"takerFee":0.002}`)
-	g.in("POST", "/pairs", `{"code":"DOGE_BTC","digitsPrice":10,"digitsAmount":0,"state":"post_only"}`)
+	g.in("POST", "/pairs", `{"code":"DOGE_BTC","digitsPrice":8,"digitsAmount":0,"state":"post_only"}`)
 	g.in("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":8}`)
 	g.in("POST", "/pairs", `{"code":"btc","digitsPrice":19,"digitsAmount":"x","nope":1}`)
 	g.in("GET", "/pairs/ETH_USDT", "")
@@ -88,6 +88,11 @@ func (g *golden) setUp() {
 	g.in("PATCH", "/assets/USDT", `{"name":"Tether","type":"cryptocurrency","canWithdraw":true}`)
 	g.in("GET", "/assets/USDT", "")
 	g.in("GET", "/assets/XYZ", "")
+	g.in("POST", "/assets", `{"symbol":"POINT","name":"Point","digits":2}`)
+	g.in("POST", "/assets", `{"symbol":"POINT"}`)
+	g.in("PATCH", "/assets/POINT", `{"digits":0}`)
+	g.in("PATCH", "/assets/USDT", `{"digits":2}`)
+	g.in("POST", "/pairs", `{"code":"POINT_USDT","digitsPrice":2,"digitsAmount":1}`)
 	g.in("PATCH", "/log", `{"level":"error"}`)
 	g.in("GET", "/log", "")
 	g.in("POST", "/clock", `{"advance":"-1s"}`)

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 
 	"tickhive/engine"
@@ -12,9 +13,12 @@ import (
 // DayNs is the length of a day in nanoseconds, and the time at which tests begin.
 const DayNs = 86_400_000_000_000
 
-// Instrument returns a pair with two price digits and whole lots.
+// Instrument returns a pair with two price digits and whole lots, which takes every price and amount that int64 holds.
 func Instrument() engine.Instrument {
-	return engine.Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0}
+	return engine.Instrument{
+		Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0,
+		MaxPrice: math.MaxInt64, MaxAmount: math.MaxInt64,
+	}
 }
 
 // NewFlow returns a generator that gives the same commands for the same seed.
@@ -47,7 +51,7 @@ type Flow struct {
 	Last   engine.OrderID
 	inst   engine.Instrument
 	texts  int
-	Limits bool // some SetPair commands set a largest order
+	Limits bool // some SetPair commands set largest orders, prices and amounts, and a price band
 	deep   bool // a spell of patient orders, so that books and limits fill up
 }
 
@@ -86,16 +90,33 @@ func (f *Flow) Next() engine.Command {
 		return c
 	case x < 985:
 		f.inst.State = engine.PairState(f.R.IntN(4))
-		f.inst.HasMinQuote = f.R.IntN(2) == 0
+		f.inst.HasMinQuote = f.R.IntN(3) == 0
 	default: // other states: a closed market opens again
 		f.inst.State = engine.Online
 	}
 	f.inst.MinQuote = fixed.FromU64(uint64(f.mid * 3))
 	inst := f.inst
-	if f.Limits && !inst.HasMinQuote {
-		inst.MaxQuote = fixed.FromU64(uint64(f.mid * 18))
+	inst.MakerFee, inst.TakerFee = f.R.Uint32N(1000), f.R.Uint32N(1000)
+	if f.Limits {
+		f.limits(&inst)
 	}
 	return engine.Command{Kind: engine.SetPair, Instrument: &inst}
+}
+
+// limits sets some limits of orders, near what orders have.
+func (f *Flow) limits(in *engine.Instrument) {
+	switch f.R.IntN(8) {
+	case 0:
+		in.MaxPrice = f.mid + 25
+	case 1:
+		in.MaxAmount = 17
+	case 2:
+		in.BandUp, in.BandDown = engine.RateOne*6/5, engine.RateOne*5/6
+	case 3:
+		if !in.HasMinQuote {
+			in.MaxQuote = fixed.FromU64(uint64(f.mid * 18))
+		}
+	}
 }
 
 func (f *Flow) account() engine.AccountID { return engine.AccountID(f.R.IntN(5)) }
@@ -139,7 +160,6 @@ func (f *Flow) place() engine.Command {
 			engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopMarket,
 		}[f.R.IntN(11)],
 		STP: engine.SelfTrade(f.R.IntN(5)), Amount: 1 + f.R.Int64N(20),
-		MakerFee: f.R.Uint32N(1000), TakerFee: f.R.Uint32N(1000), Discount: f.R.Uint32N(1000),
 	}
 	c.Price = f.price(c.Side)
 	market := c.Type == engine.Market || c.Type == engine.StopMarket
@@ -167,9 +187,6 @@ func (f *Flow) place() engine.Command {
 		c.Client = ClientID(c.Account, text, content)
 		c.Client.Reusable = f.texts%2 == 0
 	}
-	if f.R.IntN(4) == 0 && (c.Side == engine.Sell || c.Flags&engine.FlagQuote != 0) {
-		c.EarnLimit = f.earn(c.Price, c.Amount)
-	}
 	switch f.R.IntN(60) {
 	case 0:
 		c.Amount = -f.R.Int64N(2)
@@ -179,28 +196,11 @@ func (f *Flow) place() engine.Command {
 	return c
 }
 
-// earn returns an earn limit near the amount that an order may bring: lots for a buy by quote, otherwise the
-// order's worth.
-func (f *Flow) earn(price, amount int64) fixed.U128 {
-	if amount <= 0 {
-		return fixed.FromU64(1 + f.R.Uint64N(25))
-	}
-	least := int64(0)
-	if price > 0 && amount < 1000 && f.R.IntN(40) > 0 {
-		least = price * amount
-	}
-	return fixed.FromU64(uint64(least + 1 + f.R.Int64N(1+min(amount, 1000)*(8+f.mid*int64(f.R.IntN(2))))))
-}
-
 func (f *Flow) market(c *engine.Command) {
 	c.TIF, c.Price = engine.IOC, 0
-	switch {
-	case c.Side == engine.Buy && f.R.IntN(2) == 0:
+	if c.Side == engine.Buy && f.R.IntN(2) == 0 {
 		c.Flags, c.Amount = engine.FlagQuote, 0
 		c.Quote = fixed.FromU64(uint64(f.R.Int64N(20 * f.mid)))
-	case c.Side == engine.Buy && f.R.IntN(3) == 0:
-		c.Flags = engine.FlagFunded
-		c.SpendLimit = fixed.FromU64(uint64(f.R.Int64N(20 * f.mid)))
 	}
 }
 
@@ -247,10 +247,6 @@ func (f *Flow) replace() engine.Command {
 			side = o.side
 		}
 		c.Price = f.price(side)
-	}
-	if f.R.IntN(3) == 0 {
-		c.Flags |= engine.FlagFunded
-		c.SpendLimit, c.EarnLimit = fixed.U128{Hi: 1 << 40}, fixed.FromU64(f.R.Uint64N(3000)*f.R.Uint64N(2))
 	}
 	return c
 }

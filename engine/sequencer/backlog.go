@@ -44,13 +44,6 @@ type outcome struct {
 	unfinished bool
 }
 
-// decided tells the batch what was decided about its command.
-func (o *outcome) decided(events []engine.Event) {
-	if o.batch != nil && o.batch.Decided != nil {
-		o.batch.Decided(o.index, &o.batch.Commands[o.index], events)
-	}
-}
-
 // reach returns the position that must have reached a mark: void records behind it change nothing.
 func (g *group) reach() uint64 {
 	if len(g.outcomes) == 0 {

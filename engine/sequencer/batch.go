@@ -41,9 +41,6 @@ type Batch struct {
 	// Wait is the mark that the records must have reached before the batch is answered. The batch is never answered
 	// before readers see what it has done (LoopOptions.Show).
 	Wait Mark
-	// Decided, if set, receives the events of each part of each command as Collect does, but as soon as the command is
-	// applied and LoopOptions.Parts have booked them.
-	Decided func(i int, cmd *engine.Command, events []engine.Event)
 	// Collect receives the events of each part of each command, on the loop's goroutine, after
 	// every sink has folded them; newRequest of internal/entry sets it for orders. A part of a
 	// command that has several may have no event. The events are valid only during the call. It may

@@ -18,6 +18,7 @@ func (g *Gate) Submit(b *Batch) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Submit(b)
 	}
+	b.applied = 0
 	return ErrUnavailable
 }
 

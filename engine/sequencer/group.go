@@ -98,7 +98,7 @@ func (l *Loop) fillGroup(limit, known int) {
 			runtime.Gosched()
 			continue
 		}
-		idle, b.applied = 0, 0
+		idle = 0
 		if !l.work.slice(b) {
 			if err := l.work.deferBatch(b); err != nil {
 				l.stats.Busy.Add(1)

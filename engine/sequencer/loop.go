@@ -155,6 +155,7 @@ func (l *Loop) Submit(b *Batch) error {
 // Offer hands b to the loop and returns at once. The error is Submit's for a batch that did not
 // get into the queue. Batch.Outcome returns the outcome of any other.
 func (l *Loop) Offer(b *Batch) error {
+	b.err, b.applied = nil, 0
 	if l.closing.Load() {
 		return ErrStopping
 	}
@@ -163,7 +164,6 @@ func (l *Loop) Offer(b *Batch) error {
 			return err
 		}
 	}
-	b.err = nil
 	if b.done == nil {
 		b.done = make(chan struct{}, 1)
 	}

@@ -6,10 +6,11 @@ import "tickhive/engine"
 // record as soon as it is written; what readers see of them follows when the record has reached the mark that the
 // process shows. The loop's goroutine calls the methods.
 type Parts interface {
-	// Fold books the events of a command of the market, or of a part of one, when it is applied; pos is its position.
-	Fold(events []engine.Event, pos uint64)
 	// Apply applies a command of another part (engine.Other). Batch.Result is what it returns.
-	Apply(cmd *engine.Command, pos uint64) (result any)
+	Apply(cmd *engine.Command) (result any)
+	// Advance moves the position, at which readers of the parts are, to the command that was just applied. The core has
+	// booked the events of a command of the market already (engine.Funds).
+	Advance(pos uint64)
 	// Take returns what has changed since the last Take; nil: nothing.
 	Take() (change any)
 	// Show hands a change to what readers see, in the order of Take.
@@ -31,9 +32,9 @@ func OtherCommand(rec *engine.OtherRecord) engine.Command {
 // noParts stands for an exchange that is a market alone.
 type noParts struct{}
 
-func (noParts) Fold([]engine.Event, uint64) {}
+func (noParts) Apply(*engine.Command) any { return nil }
 
-func (noParts) Apply(*engine.Command, uint64) any { return nil }
+func (noParts) Advance(uint64) {}
 
 func (noParts) Take() any { return nil }
 

@@ -132,30 +132,28 @@ func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
 	if l.backlog.show == Written {
 		l.events = l.core.Apply(cmd, l.events[:0])
-		o := outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}
-		l.applied(&o, cmd, l.folds.folded+1, l.events)
-		l.folds.fold(&o, l.events)
+		l.applied(cmd, b, l.folds.folded+1, l.events)
+		l.folds.fold(&outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}, l.events)
 		return
 	}
 	g := l.backlog.open
 	before := len(g.events)
 	g.events = l.core.Apply(cmd, g.events)
 	g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
-	n := len(g.outcomes)
-	l.applied(&g.outcomes[n-1], cmd, g.first+uint64(n), g.events[before:])
+	l.applied(cmd, b, g.first+uint64(len(g.outcomes)), g.events[before:])
 }
 
 // applied hands the events of the command that was just applied to those who do not wait for its mark, and a command of
 // another part to its part.
-func (l *Loop) applied(o *outcome, cmd *engine.Command, pos uint64, events []engine.Event) {
+func (l *Loop) applied(cmd *engine.Command, b *Batch, pos uint64, events []engine.Event) {
 	l.folds.observe(events)
 	l.folds.count(events)
-	if cmd.Kind != engine.Other {
-		l.parts.Fold(events, pos)
-	} else if result := l.parts.Apply(cmd, pos); o.batch != nil {
-		o.batch.Result = result
+	if cmd.Kind == engine.Other {
+		if result := l.parts.Apply(cmd); b != nil {
+			b.Result = result
+		}
 	}
-	o.decided(events)
+	l.parts.Advance(pos)
 }
 
 // unfinished reports whether the command that was just applied goes on.

@@ -87,7 +87,7 @@ func (m *market) records() [][]byte {
 // stateOf returns the state that the records leave. They have none of settings, so the limits are those of the loop.
 func stateOf(t *testing.T, o engine.Options, records [][]byte) *machine.State {
 	t.Helper()
-	m := machine.New(machine.Options{Engine: o})
+	m := machine.New(machine.Options{Engine: o, Unlimited: true})
 	m.Core.SetLimits(o.Limits())
 	for i, payload := range records {
 		if err := m.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
@@ -139,7 +139,8 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	s.source = &metronome{due: enginetest.DayNs + int64(time.Second)}
 	s.market = newMarketOf(t, unbounded, policy, s.clk, nil, s.source)
 	s.keeper = keeper.New(keeper.Options{
-		Market: machine.Options{Engine: unbounded}, Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true,
+		Market: machine.Options{Engine: unbounded, Unlimited: true}, Log: s.log, Dir: s.dir, Loop: inline{s.loop},
+		KeepAll:       true,
 		SnapshotBytes: 30_000, Clock: s.clk,
 		Failed: func(err error) { t.Error(err) },
 	})

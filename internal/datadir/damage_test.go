@@ -122,7 +122,7 @@ func TestADamagedFormatIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := string(fsys.Content(damageDir + "/meta.json"))
-	for old, text := range map[string]string{`"format": 5`: `"format": 7`, `"format"`: `"fOrmaq"`} {
+	for old, text := range map[string]string{`"format": 6`: `"format": 8`, `"format"`: `"fOrmaq"`} {
 		damaged := fsys.Kill()
 		damaged.Put(damageDir+"/meta.json", []byte(strings.Replace(content, old, text, 1)))
 		var d *DamagedError
@@ -146,8 +146,12 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 			"format 4, written by TickHive 0.9.0",
 		},
 		{
-			string(sealMeta([]byte("{\n  \"format\": 6,\n  \"writer\": \"TickHive 9\"\n}"))),
-			"format 6, written by TickHive 9",
+			string(sealMeta([]byte("{\n  \"format\": 5,\n  \"writer\": \"TickHive 0.10.0\"\n}"))),
+			"format 5, written by TickHive 0.10.0",
+		},
+		{
+			string(sealMeta([]byte("{\n  \"format\": 7,\n  \"writer\": \"TickHive 9\"\n}"))),
+			"format 7, written by TickHive 9",
 		},
 	} {
 		fsys := fuzzed(t, "meta.json", []byte(c.content))

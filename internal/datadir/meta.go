@@ -18,7 +18,7 @@ import (
 )
 
 // format is the version of the directory's layout (doc.go).
-const format = 5
+const format = 6
 
 // Meta is the content of meta.json: the facts that a start needs before it reads the log.
 type Meta struct {

@@ -34,12 +34,8 @@ func FollowerKey(dir, path, sealed string) (*seal.Key, error) {
 	return keyFor(&Dir{path: dir, fsys: vfs.OS{}}, path, sealed, "the secrets in the stream", false)
 }
 
-// FileKey returns the keys in a file of auth.secret_key_file that open what is sealed with the key of this id, nil if
-// it takes a key and no file is named.
+// FileKey returns the keys in a file of auth.secret_key_file that open what is sealed with the key of this id.
 func FileKey(path, sealed string) (*seal.Key, error) {
-	if path == "" && sealed != "" {
-		return nil, nil
-	}
 	return keyFor(&Dir{fsys: vfs.OS{}}, path, sealed, "the secrets", false)
 }
 

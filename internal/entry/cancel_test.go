@@ -38,13 +38,13 @@ func TestAMassCancelReachesItsOrders(t *testing.T) {
 			for range 2 {
 				r.placed(b, entry.Place{Pair: []byte("XRP_USDT"), Price: []byte("1"), Amount: []byte("1")})
 			}
-			r.parts = nil
+			r.batches = nil
 			if n, refusal := r.e.CancelAll(c.m); refusal != nil || n != c.want {
 				t.Errorf("%d canceled, want %d: %v", n, c.want, refusal)
 			}
 			// A caller without open orders in a pair sends nothing to it.
-			if c.m.Caller == 2 && len(r.parts) != 2 {
-				t.Errorf("%d commands, want one for each pair with orders", len(r.parts))
+			if c.m.Caller == 2 && len(r.batches) != 2 {
+				t.Errorf("%d commands, want one for each pair with orders", len(r.batches))
 			}
 		})
 	}

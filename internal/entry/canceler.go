@@ -36,8 +36,9 @@ const maxJobs = 64
 // Owner: any goroutine may call Halt, Join and Leave; one goroutine calls Step. Halts and switches are part of
 // the accounts, so a restart loses none; sockets are not.
 type Canceler struct {
-	e  *Entry
-	do func(accounts.Command) (accounts.Result, error)
+	e     *Entry
+	state *accounts.State // read only inside Exchange.Query
+	do    func(accounts.Command) (accounts.Result, error)
 	// Done, unless nil, is called after all orders of an account were canceled. Set it before the first step.
 	Done func(account engine.AccountID, c Cause, canceled int)
 
@@ -62,6 +63,7 @@ type job struct {
 	bounds   []engine.OrderID // newest order ids of the pairs in which orders are still to be canceled
 	canceled int
 	running  bool // a goroutine cancels
+	again    bool // it was begun while running
 	queued   bool
 }
 
@@ -72,13 +74,13 @@ func NewCanceler(e *Entry) *Canceler {
 	}
 }
 
-// Attach sets the function that changes the recovered accounts, and resumes halts that the last process left
-// unfinished. The caller calls it once, after Entry.Attach.
-func (x *Canceler) Attach(do func(accounts.Command) (accounts.Result, error)) {
+// Attach sets the recovered accounts and the function that changes them, and resumes halts that the last process left
+// unfinished. The caller calls it once, before the loop runs.
+func (x *Canceler) Attach(state *accounts.State, do func(accounts.Command) (accounts.Result, error)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.do = do
-	for _, n := range x.e.state.HaltedUsers() {
+	x.state, x.do = state, do
+	for _, n := range state.HaltedUsers() {
 		x.begin(engine.AccountID(n), Halted, 0)
 	}
 }
@@ -92,9 +94,9 @@ func (x *Canceler) Counts() map[string]uint64 {
 	return n
 }
 
-// Halt cancels the open orders of a halted account and returns the number of canceled orders. Later steps cancel the
-// orders that were on their way to the engine, and the orders of halted pairs.
-func (x *Canceler) Halt(account engine.AccountID) (canceled int) {
+// Halt cancels the open orders of a halted account. It returns the number of canceled orders and how many are open
+// then: those of halted pairs, which later steps cancel. No more come: the engine refuses every order behind the halt.
+func (x *Canceler) Halt(account engine.AccountID) (canceled, open int) {
 	x.mu.Lock()
 	s := x.begin(account, Halted, 0)
 	free := !s.running
@@ -105,7 +107,8 @@ func (x *Canceler) Halt(account engine.AccountID) (canceled int) {
 		canceled = s.canceled
 		x.endOrWait(s)
 	}
-	return canceled
+	_ = x.e.opt.Exchange.Query(func() { open, _ = x.state.HaltedOrders(uint32(account)) }) // 0 while the loop ends
+	return canceled, open
 }
 
 // Join counts a socket of the account that asks for the cancel of all orders when it is gone.
@@ -133,9 +136,11 @@ func (x *Canceler) Leave(account engine.AccountID, graceNs int64, withdrawn bool
 // NextNs returns the process time after nowNs at which the next cancel falls due, step.Never without one.
 func (x *Canceler) NextNs(nowNs int64) int64 {
 	next := step.Never
-	if at := x.e.state.NextSwitch(nowNs); at != 0 {
-		next = at
-	}
+	_ = x.e.opt.Exchange.Query(func() { // the loop that ends fires no switch
+		if at := x.state.NextSwitch(nowNs); at != 0 {
+			next = at
+		}
+	})
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, at := range x.gone {
@@ -154,8 +159,24 @@ func (x *Canceler) Step(nowNs int64) (worked bool) {
 	return worked
 }
 
+// fired returns the switches that have fired and have no job, at most maxJobs.
+func (x *Canceler) fired(nowNs int64) (fired []accounts.Deadline) {
+	_ = x.e.opt.Exchange.Query(func() { // a later step finds what this one does not
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.state.Fired(nowNs, func(d accounts.Deadline) bool {
+			if s := x.jobs[jobKey{engine.AccountID(d.User), SwitchFired}]; s == nil || s.firedNs != d.AtNs {
+				fired = append(fired, d)
+			}
+			return len(fired) < maxJobs
+		})
+	})
+	return fired
+}
+
 // due returns the jobs that the caller must carry on, and end when they are done.
 func (x *Canceler) due(nowNs int64) (take []*job) {
+	fired := x.fired(nowNs)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var ended []engine.AccountID
@@ -169,13 +190,6 @@ func (x *Canceler) due(nowNs int64) (take []*job) {
 		delete(x.gone, account)
 		x.begin(account, Disconnected, nowNs)
 	}
-	var fired []accounts.Deadline
-	x.e.state.Fired(nowNs, func(d accounts.Deadline) bool {
-		if s := x.jobs[jobKey{engine.AccountID(d.User), SwitchFired}]; s == nil || s.firedNs != d.AtNs {
-			fired = append(fired, d)
-		}
-		return len(fired) < maxJobs
-	})
 	for _, d := range fired {
 		x.begin(engine.AccountID(d.User), SwitchFired, d.AtNs)
 	}
@@ -197,8 +211,8 @@ func (x *Canceler) wait(s *job) {
 	}
 }
 
-// begin returns the job of an account for a cause and begins it again unless it is running. The caller must
-// hold mu.
+// begin returns the job of an account for a cause and begins it again, one that is running when its step has ended. The
+// caller must hold mu.
 func (x *Canceler) begin(account engine.AccountID, c Cause, atNs int64) *job {
 	key := jobKey{account, c}
 	s := x.jobs[key]
@@ -206,7 +220,7 @@ func (x *Canceler) begin(account engine.AccountID, c Cause, atNs int64) *job {
 		s = &job{jobKey: key}
 		x.jobs[key] = s
 	}
-	if !s.running {
+	if s.again = s.running; !s.running {
 		s.begun, s.firedNs = false, atNs
 		x.wait(s)
 	}
@@ -216,8 +230,12 @@ func (x *Canceler) begin(account engine.AccountID, c Cause, atNs int64) *job {
 // carryOn cancels what it can. The caller has set running.
 func (x *Canceler) carryOn(s *job) {
 	if s.cause == Halted {
-		open, _, halted := x.e.state.HaltedOrders(uint32(s.account))
-		if s.begun = false; !halted || open == 0 {
+		halted := true
+		err := x.e.opt.Exchange.Query(func() { _, halted = x.state.HaltedOrders(uint32(s.account)) })
+		if !halted { // the halt was lifted
+			s.bounds, s.begun = nil, true
+		}
+		if err != nil || !halted {
 			return
 		}
 	}
@@ -236,15 +254,13 @@ func (x *Canceler) carryOn(s *job) {
 // endOrWait removes a job that has canceled everything, or makes it wait. It reports whether it removed it.
 func (x *Canceler) endOrWait(s *job) bool {
 	ended := s.begun && len(s.bounds) == 0
-	if s.cause == Halted {
-		open, coming, halted := x.e.state.HaltedOrders(uint32(s.account))
-		ended = !halted || open+coming == 0
-	}
 	if ended && s.cause == SwitchFired {
 		ended = x.disarm(s)
 	}
 	x.mu.Lock()
-	s.running = false
+	if s.running = false; s.again {
+		s.again, s.begun, ended = false, false, false
+	}
 	if ended {
 		delete(x.jobs, s.jobKey)
 	} else {

@@ -1,6 +1,8 @@
 package entry_test
 
 import (
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,9 +23,17 @@ func newGuarded(t *testing.T) *guarded {
 	r := &guarded{rig: newRig(t)}
 	r.pair("ETH_USDT", 2, 4)
 	r.g = entry.NewCanceler(r.e)
-	r.g.Attach(r.change)
+	r.attach()
 	r.g.Done = func(_ engine.AccountID, c entry.Cause, _ int) { r.done = append(r.done, c.String()) }
 	return r
+}
+
+// attach attaches the canceler as before the loop runs.
+func (r *guarded) attach() {
+	r.t.Helper()
+	if err := r.Query(func() { r.g.Attach(r.state, r.change) }); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *guarded) halt(u engine.AccountID, halted bool) {
@@ -87,8 +97,8 @@ func TestAHaltCancelsEverythingAndRefusesEveryOrder(t *testing.T) {
 			t.Errorf("a replace by %d of a halted account's order: %q", caller, refusal)
 		}
 	}
-	if n := r.g.Halt(a); n != 4 {
-		t.Errorf("%d canceled, want 4", n)
+	if n, open := r.g.Halt(a); n != 4 || open != 0 {
+		t.Errorf("%d canceled, %d open, want 4 and none", n, open)
 	}
 	r.open(a, 0)
 	r.open(b, 3)
@@ -111,21 +121,69 @@ func TestAHaltCancelsEverythingAndRefusesEveryOrder(t *testing.T) {
 	}
 }
 
-// An order that had its money before the halt reaches the book behind the cancels. The next step cancels it.
-func TestAHaltCancelsOrdersOnTheirWay(t *testing.T) {
+// What an account has on its way to the engine when it is halted is refused there, whatever it is: nothing of it is
+// open behind the cancels, and a change leaves no order.
+func TestAHaltRefusesWhatIsOnItsWay(t *testing.T) {
 	r := newGuarded(t)
 	a := r.user("1000", "")
 	r.orders(a)
-	r.before = func() {
+	halt := func() {
 		r.halt(a, true)
-		if n := r.g.Halt(a); n != 3 {
-			t.Errorf("%d canceled, want 3", n)
+		if n, open := r.g.Halt(a); n != 3 || open != 0 {
+			t.Errorf("%d canceled, %d open, want 3 and none", n, open)
 		}
-		r.step(0)
 	}
-	r.placed(a, limit(engine.Buy, "1", "1"))
-	r.open(a, 1)
-	r.step(0)
+	r.before = halt
+	if _, refusal := r.one(a, place(limit(engine.Buy, "1", "1"))); refusal != "ACCOUNT_HALTED " {
+		t.Errorf("an order on its way: %q", refusal)
+	}
+	r.open(a, 0)
+	r.halt(a, false)
+	r.orders(a)
+	r.before = halt
+	req := r.e.Acquire(a)
+	defer r.e.Release(req)
+	req.Commands = append(req.Commands, place(limit(engine.Buy, "1", "1")), place(limit(engine.Buy, "2", "1")))
+	if refusal := req.Submit(); refusal != nil {
+		t.Fatal(refusal)
+	}
+	for i := range req.Answers {
+		if got := req.Answers[i].Reason; got != engine.AccountHalted {
+			t.Errorf("command %d on its way: %q", i, got)
+		}
+	}
+	r.open(a, 0)
+	if got := r.balance(a, "USDT"); got != "1000.0 0.0" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+// Orders that several clients of an account send while an operator halts it are open before the halt or refused, so the
+// halt leaves none.
+func TestAHaltAmongManyOrdersLeavesNone(t *testing.T) {
+	r := newGuarded(t)
+	a := r.user("1000", "")
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			for {
+				if _, refusal := r.one(a, place(limit(engine.Buy, "0.01", "1"))); refusal == "ACCOUNT_HALTED " {
+					return
+				} else if refusal != "" {
+					t.Errorf("refused as %s", refusal)
+					return
+				}
+			}
+		})
+	}
+	for r.balance(a, "USDT") == "1000.0 0.0" { // the first one is open
+		runtime.Gosched()
+	}
+	r.halt(a, true)
+	if n, open := r.g.Halt(a); n == 0 || open != 0 {
+		t.Errorf("%d canceled, %d open", n, open)
+	}
+	clients.Wait()
 	r.open(a, 0)
 }
 
@@ -137,8 +195,8 @@ func TestOrdersOfAHaltedPairAreCanceledLater(t *testing.T) {
 		r.orders(a)
 		r.setPair(engine.Halted)
 		r.halt(a, true)
-		if n := r.g.Halt(a); n != 2 {
-			t.Errorf("%d canceled, want 2", n)
+		if n, open := r.g.Halt(a); n != 2 || open != 1 {
+			t.Errorf("%d canceled, %d open, want 2 and 1", n, open)
 		}
 		seq := r.Core.LastSeq(0)
 		r.step(0)
@@ -148,7 +206,7 @@ func TestOrdersOfAHaltedPairAreCanceledLater(t *testing.T) {
 		}
 		if restart {
 			r.g = entry.NewCanceler(r.e)
-			r.g.Attach(r.change)
+			r.attach()
 		}
 		r.setPair(engine.CancelOnly)
 		r.step(0)
@@ -200,13 +258,13 @@ func TestASwitchStaysArmedUntilEverythingIsCanceled(t *testing.T) {
 	r.step(time.Second)
 	r.open(a, 1)
 	r.placed(a, entry.Place{Pair: []byte("ETH_USDT"), Price: []byte("1"), Amount: []byte("1")}) // after it fired
-	if r.state.Shown().SwitchOf(uint32(a)) == 0 {
+	if r.shown.Accounts.SwitchOf(uint32(a)) == 0 {
 		t.Error("it is off and an order is open")
 	}
 	r.setPair(engine.Online)
 	r.step(0)
 	r.open(a, 1)
-	if r.state.Shown().SwitchOf(uint32(a)) != 0 {
+	if r.shown.Accounts.SwitchOf(uint32(a)) != 0 {
 		t.Error("it is still armed")
 	}
 }

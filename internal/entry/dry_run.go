@@ -12,36 +12,16 @@ func (r *Request) Test() *refuse.Refusal {
 	if v == nil {
 		return refuse.Missing("currencyPairCode", "There is no pair %s.", r.Commands[0].Place.Pair)
 	}
-	r.resize(1)
 	if refusal := r.build(); refusal != nil {
 		return refusal
 	}
-	cmd := &r.chunks.all[0]
-	if refusal := r.e.check(cmd); refusal != nil {
-		return refusal
+	cmd := &r.batch.Commands[0]
+	reason := v.Instrument.CheckMembers(cmd, v.Ticker.Last, engine.DefaultIcebergSlices)
+	if reason == engine.NotRejected {
+		reason = v.Instrument.CheckState(cmd)
 	}
-	checkLimits(cmd, v, engine.MaxTotal)
-	if cmd.Refuse == engine.NotRejected {
-		cmd.Refuse = stateReason(v.Instrument.State, cmd)
-	}
-	if cmd.Refuse == engine.NotRejected {
+	if reason == engine.NotRejected {
 		return nil
 	}
-	return r.e.refusalOf(cmd.Refuse, cmd, r.caller)
-}
-
-// stateReason returns the reason for which a pair in this state refuses a new order.
-func stateReason(s engine.PairState, cmd *engine.Command) engine.Reason {
-	switch s {
-	case engine.PostOnlyState:
-		if cmd.Flags&engine.FlagPostOnly == 0 {
-			return engine.PairPostOnly
-		}
-	case engine.CancelOnly:
-		return engine.PairCancelOnly
-	case engine.Halted:
-		return engine.PairHalted
-	case engine.Online:
-	}
-	return engine.NotRejected
+	return r.e.refusalOf(reason, cmd, r.caller)
 }

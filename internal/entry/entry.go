@@ -43,7 +43,7 @@ type Options struct {
 //
 //	e, err := entry.New(entry.Options{Exchange: loop, Core: core, History: feed.History(),
 //		Board: feed.Board(), Clock: clk})
-//	e.Attach(state, state.Shown()) // the recovered accounts, before the first request
+//	e.Attach(state.Shown()) // the recovered accounts, before the first request
 //
 // For each request:
 //
@@ -62,12 +62,8 @@ type Options struct {
 type Entry struct {
 	opt      Options
 	requests sync.Pool // *Request
-	// stripes are locks that serialize commands with the same client order id and replaces of
-	// the same order: each needs the outcome of the other.
-	stripes [stripeCount]sync.Mutex
 
 	// Set by Attach, before the first request. Nil: only the built-in account exists.
-	state *accounts.State
 	shown *accounts.Shown
 }
 
@@ -81,8 +77,8 @@ func New(o Options) (*Entry, error) {
 	return e, nil
 }
 
-// Attach sets the recovered accounts, and what readers see of them. The caller calls it once, before the first request.
-func (e *Entry) Attach(s *accounts.State, shown *accounts.Shown) { e.state, e.shown = s, shown }
+// Attach sets what readers see of the recovered accounts. The caller calls it once, before the first request.
+func (e *Entry) Attach(shown *accounts.Shown) { e.shown = shown }
 
 // Find returns the number of the user with that id. The built-in account is no user.
 func (e *Entry) Find(id [16]byte) (engine.AccountID, bool) {

@@ -110,10 +110,7 @@ var reasonFields = map[engine.Reason]string{
 // earlier one.
 func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string {
 	in := v.Instrument
-	worth := func(limit fixed.U128) string {
-		text := string(fixed.AppendShortest(nil, limit.ToI128(), in.DigitsTotal()))
-		return strings.TrimSuffix(text, ".0") + " " + in.Quote
-	}
+	worth := func(limit fixed.U128) string { return shortest(limit, in.DigitsTotal()) + " " + in.Quote }
 	switch {
 	case r == engine.PriceOffTick:
 		return fmt.Sprintf("A price in %s has %s.", in.Code, decimals(in.DigitsPrice))
@@ -123,6 +120,10 @@ func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string 
 		return fmt.Sprintf("An amount in %s has %s.", in.Code, decimals(in.DigitsAmount))
 	case showsTooMuch(r, cmd):
 		return "The amount that an iceberg order shows must not be larger than its amount."
+	case r == engine.PriceOutOfRange:
+		return fmt.Sprintf("The price must be at most %s %s.", largest(in.LargestPrice(), in.DigitsPrice), in.Quote)
+	case r == engine.AmountOutOfRange && (cmd.Refuse == r || cmd.Amount > in.LargestAmount()):
+		return fmt.Sprintf("The amount must be at most %s %s.", largest(in.LargestAmount(), in.DigitsAmount), in.Base)
 	case r == engine.BelowMinQuoteAmount && in.HasMinQuote:
 		return fmt.Sprintf("Price times amount must be at least %s.", worth(in.MinQuote))
 	case r == engine.AboveMaxQuoteAmount && !in.MaxQuote.IsZero():
@@ -132,6 +133,13 @@ func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string 
 	}
 	return ""
 }
+
+// shortest returns the shortest text of a limit, which has no fraction where it is whole.
+func shortest(limit fixed.U128, digits int) string {
+	return strings.TrimSuffix(string(fixed.AppendShortest(nil, limit.ToI128(), digits)), ".0")
+}
+
+func largest(limit int64, digits int) string { return shortest(fixed.FromU64(uint64(limit)), digits) }
 
 // showsTooMuch reports whether an order is refused because it would show more than its amount.
 func showsTooMuch(r engine.Reason, cmd *engine.Command) bool {
@@ -181,7 +189,7 @@ var reasonTexts = map[engine.Reason]string{
 	engine.AboveMaxQuoteAmount:    "Price times amount is above the largest that the pair takes.",
 	engine.PriceOutOfBand:         "The price is too far from the pair's last trade.",
 	engine.AccountHalted:          "The account is halted: it takes cancels alone until an operator lifts the halt.",
-	engine.InsufficientFunds:      "The free balance does not cover the order and its fee.",
+	engine.InsufficientFunds:      "The free balance does not cover the order.",
 	engine.WouldCross:             "A post-only order must not cross the book.",
 	engine.NoLiquidity:            "The other side of the book is empty.",
 	engine.FOKUnfilled:            "The book cannot fill the whole order at once.",

@@ -1,6 +1,7 @@
 package entry_test
 
 import (
+	"strings"
 	"testing"
 
 	"tickhive/engine"
@@ -55,6 +56,28 @@ func TestARefusedOrderSaysItsLimit(t *testing.T) {
 			t.Errorf("%s x %s %s: %q, want %q for %s", c.order.Price, c.order.Amount, c.order.Quote,
 				got, c.want, c.field)
 		}
+	}
+	most := limit(engine.Buy, "9000000000.01", "1")
+	for _, c := range []struct{ name, price, amount, want string }{
+		{"default price", "9000000000.01", "1", "price: The price must be at most 9000000000 USDT."},
+		{
+			"a price beyond the type", "1" + strings.Repeat("0", 19), "1",
+			"price: The price must be at most 9000000000 USDT.",
+		},
+		{"default amount", "1", "9000000000.0001", "amount: The amount must be at most 9000000000 BTC."},
+	} {
+		if got := message(limit(engine.Buy, c.price, c.amount)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	r.limits(func(in *engine.Instrument) { in.MaxPrice, in.MaxAmount = 1000_50, 6_5000 })
+	if got, want := message(most), "price: The price must be at most 1000.5 USDT."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := message(limit(engine.Sell, "10.01", "6.5001")),
+		"amount: The amount must be at most 6.5 BTC."; got !=
+		want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	for _, edge := range []string{"10.01", "1000.50"} { // what the message allows is accepted
 		r.placed(u, limit(engine.Sell, edge, "0.6"))

@@ -2,8 +2,10 @@ package entry
 
 import (
 	"fmt"
+	"slices"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/refuse"
 )
 
@@ -24,20 +26,13 @@ type Request struct {
 
 	e      *Entry
 	caller engine.AccountID // 0: an operator
-	chunks chunks
+	batch  sequencer.Batch  // its commands are those of the engine, one for each of Commands
 }
 
 func newRequest(e *Entry) *Request {
 	r := &Request{e: e}
-	r.chunks.batch.Decided = func(i int, cmd *engine.Command, events []engine.Event) {
-		i += r.chunks.offset
-		r.chunks.taken[i] = r.chunks.taken[i] || takenOver(cmd, events)
-	}
-	r.chunks.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
-		i += r.chunks.offset
-		if i < len(r.Answers) { // Do needs none
-			r.Answers[i].collect(e.opt.History, r.caller, r.Records, cmd, events)
-		}
+	r.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+		r.Answers[i].collect(e.opt.History, r.caller, r.Records, cmd, events)
 	}
 	return r
 }
@@ -55,8 +50,9 @@ func (e *Entry) Acquire(caller engine.AccountID) *Request {
 func (e *Entry) Release(r *Request) {
 	clear(r.Commands)
 	clear(r.Answers)
-	r.Commands, r.Answers = r.Commands[:0], r.Answers[:0]
-	r.chunks.reset()
+	clear(r.batch.Commands)
+	r.Commands, r.Answers, r.batch.Commands = r.Commands[:0], r.Answers[:0], r.batch.Commands[:0]
+	r.batch.Stamped = false
 	e.requests.Put(r)
 }
 
@@ -66,15 +62,6 @@ func (r *Request) One() *Command {
 	return &r.Commands[0]
 }
 
-// resize makes room for n commands and their answers, all zero.
-func (r *Request) resize(n int) {
-	r.chunks.resize(n)
-	if cap(r.Answers) < n {
-		r.Answers = make([]Answer, n)
-	}
-	r.Answers = r.Answers[:n]
-}
-
 // SubmitOne carries out the request's only command. It returns a refusal if the pair is unknown or the engine refuses
 // the command. The one exception is an operator's new order that the engine refuses: SubmitOne returns nil, and the
 // order's answer has the reason.
@@ -82,15 +69,14 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 	if c := &r.Commands[0]; c.Kind == PlaceOrder && r.e.Instrument(c.Place.Pair) == nil {
 		return refuse.Missing("currencyPairCode", "There is no pair %s.", c.Place.Pair)
 	}
-	r.resize(1)
 	if refusal := r.build(); refusal != nil {
 		refusal.Field = "accountId"
 		return refusal
 	}
-	if refusal := r.run(false); refusal != nil {
+	if refusal := r.run(); refusal != nil {
 		return refusal
 	}
-	a, cmd := &r.Answers[0], &r.chunks.all[0]
+	a, cmd := &r.Answers[0], &r.batch.Commands[0]
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil
 	}
@@ -100,14 +86,13 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 // Submit carries out all commands, in order. An unknown pair or order, and an order that the
 // engine refuses, refuses only its own command, whose answer has the reason.
 func (r *Request) Submit() *refuse.Refusal {
-	r.resize(len(r.Commands))
 	if refusal := r.build(); refusal != nil {
 		return refusal
 	}
 	if refusal := r.stamp(); refusal != nil {
 		return refusal
 	}
-	refusal := r.run(true)
+	refusal := r.run()
 	if refusal != nil && refusal.Field == "at" {
 		refusal.Field = r.firstAt()
 		refusal.Message = "The member " + refusal.Field + " must not be before the clock."
@@ -115,44 +100,46 @@ func (r *Request) Submit() *refuse.Refusal {
 	return refusal
 }
 
-// Do carries out one engine command with its money reserved. It returns an error if the engine
-// did not confirm the command, and none if the engine refused it.
-func (e *Entry) Do(cmd engine.Command) error {
-	r := e.Acquire(0)
-	defer e.Release(r)
-	r.chunks.resize(1)
-	r.chunks.all[0] = cmd
-	return r.chunks.submit(e, false)
+// run submits the built commands.
+func (r *Request) run() *refuse.Refusal {
+	err := r.e.opt.Exchange.Submit(&r.batch)
+	if err == nil {
+		return nil
+	}
+	what, then := r.unknown()
+	refusal := Unconfirmed(err, what, then)
+	if n := r.batch.AppliedCount(); n > 0 && refusal.Code != refuse.OutcomeUnknown {
+		refusal.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", n, refusal.Message)
+	}
+	return refusal
 }
 
-// run checks and submits the built commands. The commands of a batch have paths.
-func (r *Request) run(batch bool) *refuse.Refusal {
-	all := r.chunks.all
-	for i := range all {
-		if refusal := r.e.check(&all[i]); refusal != nil {
-			if batch {
-				refusal.Field = fmt.Sprintf("commands[%d].place.%s", i, refusal.Field)
-			}
-			return refusal
-		}
+// unknown returns the texts for a request whose outcome is unknown: what may have been recorded, and what the client
+// should do then.
+func (r *Request) unknown() (what, then string) {
+	const same = "repeat the request with the same clientOrderId"
+	switch cmd := &r.batch.Commands[0]; {
+	case len(r.batch.Commands) > 1:
+		return "The commands, or some of them,", same + " in each order that has one, " +
+			"which is never placed twice; look at the others before you repeat them."
+	case cmd.Kind != engine.Place:
+		return "The change", "look at the order before you repeat the request."
+	case cmd.Client != nil:
+		return "The order", same + ": an order that was recorded is answered and not placed again."
 	}
-	// An order that lacks money need not be sequenced, unless an operator wants its outcome.
-	if err := r.chunks.submit(r.e, r.caller != 0 && len(all) == 1); err != nil {
-		return r.chunks.refused(err)
-	}
-	if r.chunks.unfunded != engine.NotRejected {
-		r.Answers[0].Reason = r.chunks.unfunded
-	}
-	return nil
+	return "The order", "look for it among the orders and deals before you place it again; " +
+		"an order with a clientOrderId can be repeated safely."
 }
 
 // build converts the request's commands to the engine's commands.
 func (r *Request) build() *refuse.Refusal {
+	r.Answers = slices.Grow(r.Answers[:0], len(r.Commands))[:len(r.Commands)]
+	r.batch.Commands = slices.Grow(r.batch.Commands[:0], len(r.Commands))[:len(r.Commands)]
 	root := r.e.opt.Board.Load()
 	var lastCode string
 	var last *engine.Instrument
 	for i := range r.Commands {
-		c, cmd, a := &r.Commands[i], &r.chunks.all[i], &r.Answers[i]
+		c, cmd, a := &r.Commands[i], &r.batch.Commands[i], &r.Answers[i]
 		if c.Kind != PlaceOrder {
 			*cmd = engine.Command{Kind: engine.Cancel, Pair: engine.ControlPair, Order: c.Order, Account: r.caller}
 			if v := root.View(c.Order.Pair()); v != nil {
@@ -211,7 +198,7 @@ func (r *Request) stamp() *refuse.Refusal {
 	if !stamped {
 		return nil
 	}
-	r.chunks.batch.Stamped = true
+	r.batch.Stamped = true
 	last := r.e.opt.Clock.NowNs()
 	for i := range r.Commands {
 		c := &r.Commands[i]
@@ -222,7 +209,7 @@ func (r *Request) stamp() *refuse.Refusal {
 			}
 			last = c.AtNs
 		}
-		r.chunks.all[i].TimeNs = last
+		r.batch.Commands[i].TimeNs = last
 	}
 	return nil
 }

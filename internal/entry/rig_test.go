@@ -1,6 +1,7 @@
 package entry_test
 
 import (
+	"sync"
 	"testing"
 
 	"tickhive/accounts"
@@ -9,12 +10,15 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/machine"
+	"tickhive/internal/machine/audit"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/markettest"
-	"tickhive/internal/seal"
+	"tickhive/internal/vfs/vfstest"
+	"tickhive/internal/wal"
 	"tickhive/marketdata"
 )
 
-// rig is an Entry with a sequencer, market data and accounts. It is the entry's Exchange.
+// rig is an Entry with a sequencer, a journal, market data and accounts. It is the entry's Exchange.
 type rig struct {
 	*markettest.Market
 	t     testing.TB
@@ -23,9 +27,10 @@ type rig struct {
 	shown *machine.Shown
 	e     *entry.Entry
 
-	before func() // runs once, ahead of the next batch
-	fail   error  // returned instead of submitting
-	parts  []int  // the sizes of the submitted batches
+	mu      sync.Mutex
+	before  func() // runs once, ahead of the next batch
+	fail    error  // returned instead of submitting
+	batches []int  // the sizes of the submitted batches
 }
 
 func (r *rig) Submit(b *sequencer.Batch) error {
@@ -36,7 +41,9 @@ func (r *rig) Submit(b *sequencer.Batch) error {
 	if r.fail != nil {
 		return r.fail
 	}
-	r.parts = append(r.parts, len(b.Commands))
+	r.mu.Lock()
+	r.batches = append(r.batches, len(b.Commands))
+	r.mu.Unlock()
 	return r.loop.Submit(b)
 }
 
@@ -46,30 +53,66 @@ func (r *rig) QueryPair(p engine.PairID, fn func()) error { return r.loop.QueryP
 
 func (r *rig) QueryParts(p engine.PairID, read func(func())) error { return r.loop.QueryParts(p, read) }
 
-// newRig returns a rig with BTC_USDT: prices of 2 digits, amounts of 4, fees of 0.1 and 0.2 %.
+// newRig returns a rig with BTC_USDT: prices of 2 digits, amounts of 4, fees of 0.1 and 0.2 %. When the test has ended,
+// the accounts must add up, and a replay of the journal must give the same state.
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{
 		Market: markettest.New(marketdata.Options{}), t: t,
 	}
-	whole := machine.New(machine.Options{Core: r.Core, Feed: r.Feed, Secrets: &seal.Key{}})
+	whole := machine.New(machine.Options{Core: r.Core, Feed: r.Feed})
+	dir := keeper.LogDir{FS: vfstest.NewMem(), Dir: "engine", Options: wal.Options{NoLock: true}}
+	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := sequencer.NewWALJournal(log, sequencer.SyncInterval)
 	r.state, r.shown = whole.Money, machine.NewShown(whole)
-	var err error
 	r.e, err = entry.New(entry.Options{
 		Exchange: r, Core: r.Core, History: r.Feed.History(), Board: r.Feed.Board(), Clock: r.Clock,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.e.Attach(r.state, r.shown.Accounts)
+	r.e.Attach(r.shown.Accounts)
 	t.Cleanup(func() { // after the loop's end
 		if err := r.state.Check(); err != nil {
 			t.Errorf("the accounts do not add up: %v", err)
 		}
+		if err := journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := replayed(t, dir), whole.Hash(); got.Hash != want.Hash {
+			t.Errorf("a replay gives %+v, not %+v", got, want)
+		}
 	})
-	r.loop = r.Run(t, sequencer.LoopOptions{Parts: r.shown, Sinks: []sequencer.Sink{r.Feed.Sink()}})
+	r.loop = r.Run(t, sequencer.LoopOptions{
+		Parts: r.shown, Sinks: []sequencer.Sink{r.Feed.Sink()}, Journal: journal,
+	})
 	r.pair("BTC_USDT", 2, 4)
 	return r
+}
+
+// replayed returns the hash of the state that the records of a journal give. It checks the money after each record.
+func replayed(t testing.TB, dir keeper.LogDir) machine.StateHash {
+	t.Helper()
+	var audits audit.Auditor
+	state, _, err := keeper.Load(machine.Options{
+		Sinks: []func([]engine.Event, uint64){audits.Sink},
+	}, dir, keeper.NoLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	audits.State = state
+	rd, err := wal.OpenReader(dir.FS, dir.Dir, dir.Options, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rd.Close() }()
+	if err := keeper.Replay(state, rd, 0, audits.After); err != nil {
+		t.Fatal(err)
+	}
+	return state.Hash()
 }
 
 // pair adds a pair.
@@ -132,8 +175,8 @@ func (r *rig) deposit(account engine.AccountID, currency, amount string) {
 // balance returns "free held" of an account.
 func (r *rig) balance(account engine.AccountID, currency string) string {
 	b := r.shown.Accounts.Balance(uint32(account), currency)
-	text := fixed.AppendShortest192(nil, b.Free.Wide(), fixed.Scale)
-	return string(fixed.AppendShortest192(append(text, ' '), b.Held.Wide(), fixed.Scale))
+	text := fixed.AppendShortest192(nil, b.Free, fixed.Scale)
+	return string(fixed.AppendShortest192(append(text, ' '), b.Held, fixed.Scale))
 }
 
 // limit returns a gtc limit order on BTC_USDT.

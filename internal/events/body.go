@@ -93,7 +93,7 @@ var orderEvents = map[engine.EventKind]string{
 // causes names the reasons of cancels.
 var causes = [...]string{
 	engine.CauseRequest: "request", engine.CauseRemainder: "remainder", engine.CauseSelfTrade: "self_trade",
-	engine.CauseReplace: "replace", engine.CauseUnfillable: "unfillable", engine.CauseLimit: "limit",
+	engine.CauseReplace: "replace", engine.CauseUnfillable: "unfillable", engine.CauseFunds: "funds",
 }
 
 func (w *Writer) orderBody(e *engine.Event) *orderBody {

@@ -58,11 +58,11 @@ func TestMessages(t *testing.T) {
 		},
 		{
 			Kind: engine.EventReplaced, Seq: 10, TimeNs: 9, Order: id(0, 1), Account: 1, Side: engine.Sell,
-			Price: 10060, Amount: 40, OpenAmount: 30,
+			Price: 10060, Amount: 40, OpenAmount: 30, MakerOpen: 10050, Display: 20, // before it
 		},
 		{
 			Kind: engine.EventReduced, Seq: 11, TimeNs: 9, Order: id(0, 1), Account: 1, Side: engine.Sell,
-			Price: 10060, Amount: 1, OpenAmount: 29,
+			Price: 10060, Amount: 1, OpenAmount: 29, Display: 10060,
 		},
 		{
 			Kind: engine.EventRefilled, Seq: 12, TimeNs: 9, Order: id(0, 1), Account: 1, Side: engine.Sell,
@@ -76,6 +76,14 @@ func TestMessages(t *testing.T) {
 		{Kind: engine.EventLevel, Seq: 15, TimeNs: 9, Side: engine.Sell, Price: 10060, Amount: 29},
 		{Kind: engine.EventLevel, Seq: 16, TimeNs: 9, Side: engine.Buy, Price: 9900, Amount: 5},
 		{Kind: engine.EventNothing, Seq: 17, TimeNs: 9, Account: 1},
+		{ // what it holds is not what it asked for
+			Kind: engine.EventAccepted, Seq: 18, TimeNs: 9, Order: id(0, 4), Account: 1, Type: engine.StopMarket,
+			TIF: engine.IOC, MakerOpen: 10000, Amount: 5, OpenAmount: 5, Quote: fixed.U128{Lo: 50_000},
+		},
+		{
+			Kind: engine.EventCanceled, Seq: 19, TimeNs: 9, Order: id(0, 4), Account: 1, Amount: 2,
+			Quote: fixed.U128{Lo: 70}, Status: engine.PartiallyExecutedAndCanceled, Cause: engine.CauseFunds,
+		},
 	})
 	var text strings.Builder
 	for _, m := range w.Take() {

@@ -17,21 +17,16 @@ type accountSide struct {
 	gate    *sequencer.Gate
 	secrets *seal.Key
 	wait    sequencer.Mark  // of an answer
-	state   *accounts.State // decides
+	state   *accounts.State // decides; read on the loop's goroutine only
 	view    *accounts.Shown // what readers see
 }
 
-// do carries out a command, and returns when it is as safe as its answer says and readers see it. Until the loop has
-// applied it, no order on its way takes the money or the room that it needs.
+// do carries out a command, and returns when it is as safe as its answer says and readers see it.
 func (a *accountSide) do(cmd accounts.Command) (accounts.Result, error) {
-	aside, refused := a.state.SetAside(&cmd)
-	if refused != nil {
+	if refused := cmd.Check(); refused != nil {
 		return accounts.Result{}, refused
 	}
-	defer aside.Release() // where it was not applied
-	b := sequencer.OtherBatch(machine.OfAccounts(&cmd, a.secrets), a.wait)
-	b.Decided = func(int, *engine.Command, []engine.Event) { aside.Release() }
-	res, err := submit(a.gate, b)
+	res, err := submit(a.gate, sequencer.OtherBatch(machine.OfAccounts(&cmd, a.secrets), a.wait))
 	if err != nil {
 		return accounts.Result{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/machine"
+	"tickhive/internal/step"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/stream/jet/jettest"
 	"tickhive/internal/vfs/vfstest"
@@ -31,17 +32,25 @@ type positions struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	of      map[string]uint64
+	applied []string // by the record under way
 }
 
 func (p *positions) hook(o *sequencer.LoopOptions) {
 	p.changed.L, p.of = &p.mu, map[string]uint64{}
-	p.Parts, p.journal, o.Parts = o.Parts, o.Journal, p
+	p.Parts, p.journal, o.Parts, o.Sources = o.Parts, o.Journal, p, append(o.Sources, p)
 }
 
-func (p *positions) note(key string, pos uint64) {
+func (p *positions) note(what ...any) { p.applied = append(p.applied, fmt.Sprint(what...)) }
+
+// Advance implements sequencer.Parts.
+func (p *positions) Advance(pos uint64) {
+	p.Parts.Advance(pos)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.of[key] = pos
+	for _, key := range p.applied {
+		p.of[key] = pos
+	}
+	p.applied = p.applied[:0]
 	p.changed.Broadcast()
 }
 
@@ -69,28 +78,34 @@ func (p *positions) any(keys ...string) {
 	}
 }
 
-// Fold implements sequencer.Parts.
-func (p *positions) Fold(events []engine.Event, pos uint64) {
+// Observe implements sequencer.Observer.
+func (p *positions) Observe(events []engine.Event) {
 	for i := range events {
 		if e := &events[i]; e.Kind == engine.EventAccepted {
-			p.note(fmt.Sprint("order ", e.Price), pos)
+			p.note("order ", e.Price)
 		}
 	}
-	p.Parts.Fold(events, pos)
 }
 
+// NextNs, Act and Skip implement sequencer.Source: it never acts.
+func (p *positions) NextNs() int64 { return step.Never }
+
+func (p *positions) Act(int64, []engine.Command) []engine.Command { return nil }
+
+func (p *positions) Skip(int64) {}
+
 // Apply implements sequencer.Parts.
-func (p *positions) Apply(cmd *engine.Command, pos uint64) any {
-	result := p.Parts.Apply(cmd, pos)
+func (p *positions) Apply(cmd *engine.Command) any {
+	result := p.Parts.Apply(cmd)
 	switch machine.Part(cmd.Other.Part) {
 	case machine.Accounts:
 		if c, err := accounts.DecodeCommand(cmd.Other.Record); err == nil && c.Kind == accounts.Deposit {
-			p.note(fmt.Sprint("deposit ", c.User, c.Amount), pos)
+			p.note("deposit ", c.User, c.Amount)
 		}
 	case machine.Hive:
 		if c, err := hive.DecodeCommand(cmd.Other.Record); err == nil {
 			if v, ok := c.(hive.CastVote); ok {
-				p.note(fmt.Sprint("vote ", v.User[0]), pos)
+				p.note("vote ", v.User[0])
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func startClockRig(t *testing.T, dir string, m *stepClock, change ...func(*excha
 	}
 	o.Clock.Virtual, o.Clock.StartGiven = false, false
 	o.Machine.Clock = clock.NewSteady(m)
-	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5}}
 	return &clockRig{exchangetest.Start(t, o), m, t}
 }
 
@@ -76,7 +76,7 @@ func (r *clockRig) trade(price, amount int) int64 {
 func (r *clockRig) figures(what string, volume, low, high int64) {
 	r.t.Helper()
 	k := r.Feed().Board().Load().View(0).Ticker
-	if got := int64(k.Volume.Lo) / 1e8; got != volume || k.Low != low*100 || k.High != high*100 {
+	if got := int64(k.Volume.Lo) / 1e5; got != volume || k.Low != low*100 || k.High != high*100 {
 		r.t.Errorf("%s: volume %d, low %d, high %d; want %d, %d, %d",
 			what, got, k.Low, k.High, volume, low*100, high*100)
 	}

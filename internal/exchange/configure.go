@@ -59,19 +59,23 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 // which changes in operation, and the fields that the core assigns.
 func sameTerms(had, want engine.Instrument) bool {
 	want.ID, want.CreatedNs, want.State = had.ID, had.CreatedNs, had.State
+	want.BaseDigits, want.QuoteDigits = had.BaseDigits, had.QuoteDigits
 	return had == want
 }
 
-// AddPair adds a pair and its currencies, or returns the pair that the data directory already has.
+// AddPair adds a pair and its currencies, with the digits that the pair needs, or returns the pair that the data
+// directory already has.
 func (x *Running) AddPair(ins *engine.Instrument) (engine.PairID, error) {
 	root := x.feed.Board().Load()
 	if v := root.Lookup(ins.Code); v != nil {
 		return v.Instrument.ID, nil
 	}
 	var b sequencer.Batch
-	for _, symbol := range []string{ins.Base, ins.Quote} {
+	ins.TakeDigits(root.AssetDigits)
+	digits := [...]int{ins.BaseDigits, ins.QuoteDigits}
+	for i, symbol := range [...]string{ins.Base, ins.Quote} {
 		if root.Asset(symbol) == nil {
-			a := &engine.Asset{Symbol: symbol, Name: symbol, CanWithdraw: true, CanDeposit: true}
+			a := &engine.Asset{Symbol: symbol, Name: symbol, Digits: digits[i], CanWithdraw: true, CanDeposit: true}
 			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
 		}
 	}

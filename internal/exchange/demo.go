@@ -6,6 +6,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
 )
 
@@ -130,10 +131,8 @@ func (x *Running) demoTrades() error {
 			}
 			cmds = []engine.Command{offer, cmds[0], {Kind: engine.CancelAll, Pair: pair, Account: buyer - 1}}
 		}
-		for i := range cmds {
-			if err := x.front.account.Entry().Do(cmds[i]); err != nil { // the market may refuse the order
-				return err
-			}
+		if err := x.Submit(&sequencer.Batch{Commands: cmds}); err != nil { // the market may refuse an order
+			return err
 		}
 		if buyer++; buyer > demoUsers {
 			buyer = 3

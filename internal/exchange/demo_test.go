@@ -16,13 +16,13 @@ func TestADemoTapeBeginsWithNoRowOfEqualTrades(t *testing.T) {
 	for name, backfill := range map[string]time.Duration{"backfill": 20 * time.Minute, "no backfill": 0} {
 		t.Run(name, func(t *testing.T) {
 			o := exchangetest.Options(t.TempDir())
-			o.Assets = []*engine.Asset{{Symbol: "USDT", Name: "Tether"}}
+			o.Assets = []*engine.Asset{{Symbol: "USDT", Name: "Tether", Digits: 10}}
 			o.Sim = exchange.SimOptions{Enabled: true, Seed: 7, Backfill: backfill}
 			for i := range 10 {
 				base := string(rune('A'+i)) + "A"
-				o.Assets = append(o.Assets, &engine.Asset{Symbol: base, Name: base})
+				o.Assets = append(o.Assets, &engine.Asset{Symbol: base, Name: base, Digits: 8})
 				o.Pairs = append(o.Pairs, &engine.Instrument{
-					Code: base + "_USDT", Base: base, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8,
+					Code: base + "_USDT", Base: base, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5,
 				})
 				o.Sim.Pairs = append(o.Sim.Pairs, sim.Pair{Code: base + "_USDT", Reference: 650_00, Weight: 1})
 			}

@@ -18,7 +18,7 @@ import (
 func onDisk(t *testing.T, sync sequencer.SyncPolicy, disk *vfstest.Mem) exchange.Options {
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.Sync, o.Journal.FS = sync, disk
-	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5}}
 	return o
 }
 

@@ -392,5 +392,5 @@ func (x *Running) Loop() *sequencer.Loop { return x.loop }
 // State returns the state that decides, at the last record. The loop's goroutine owns it.
 func (x *Running) State() *machine.State { return x.state }
 
-// Accounts returns the accounts.
+// Accounts returns the accounts. The loop's goroutine owns them; Shown is for all.
 func (x *Running) Accounts() *accounts.State { return x.accounts.state }

@@ -17,7 +17,10 @@ import (
 // simulated returns an exchange with a simulated pair and a backfill.
 func simulated(t *testing.T) exchange.Options {
 	o := exchangetest.Options(t.TempDir())
-	o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin"}, {Symbol: "USDT", Name: "Tether"}}
+	o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin", Digits: 8}, {
+		Symbol: "USDT", Name: "Tether",
+		Digits: 10,
+	}}
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 	o.Sim = exchange.SimOptions{
 		Enabled: true, Seed: 1, Backfill: 10 * time.Minute,

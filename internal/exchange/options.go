@@ -185,8 +185,14 @@ func (o *Options) Validate() error {
 	ask("accounts", o.Accounts.Validate())
 	ask("launchpad", o.Launchpad.Validate())
 	ask("hive", o.Hive.Validate())
+	digits := engine.AssetDigits{}
+	for _, a := range o.Assets {
+		digits[a.Symbol] = a.Digits
+	}
 	for _, p := range o.Pairs {
-		ask(p.Code, p.Validate())
+		pair := *p
+		digits.Give(&pair)
+		ask(p.Code, pair.Validate())
 	}
 	if o.Sim.Enabled && o.Machine.Driver != nil {
 		ask("sim", errors.New("a driver has no simulated market"))

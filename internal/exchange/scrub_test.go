@@ -34,7 +34,7 @@ func scrubbed(t *testing.T, x *exchangetest.Rig, n int) string {
 func TestAScrubFindsDamage(t *testing.T) {
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.SegmentBytes, o.Journal.KeepAll, o.Journal.ScrubEvery = 4096, true, time.Millisecond
-	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5}}
 	x := exchangetest.Start(t, o)
 	for i := range int64(300) {
 		b := sequencer.Batch{Commands: []engine.Command{

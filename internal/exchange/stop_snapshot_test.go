@@ -35,7 +35,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	held := &heldSnapshots{FS: vfs.OS{}, begun: make(chan struct{}), release: make(chan struct{})}
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.SnapshotBytes, o.Journal.FS = 4096, held
-	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5}}
 	x := exchangetest.Start(t, o)
 	b := sequencer.Batch{}
 	for i := range int64(200) {
@@ -103,7 +103,7 @@ func TestAStartUsesASnapshotThatWasJustWritten(t *testing.T) {
 		close(written)
 		<-release
 	}}
-	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5}}
 	x := exchangetest.Start(t, o)
 	x.Call("POST", "/users", `{"nickname":"ada"}`)
 	var b sequencer.Batch

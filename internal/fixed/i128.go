@@ -2,8 +2,8 @@ package fixed
 
 import "math/bits"
 
-// I128 is a signed 128-bit integer in two's complement. Balances, fees and accruals are I128 in 10^-18 of their
-// currency.
+// I128 is a signed 128-bit integer in two's complement. Its unit depends on its use: balances are in units of their
+// asset, amounts of requests in 10^-18.
 type I128 struct {
 	Hi int64
 	Lo uint64
@@ -29,6 +29,20 @@ func (a I128) Add(b I128) I128 {
 		panic("BUG: fixed: I128 sum overflows")
 	}
 	return s
+}
+
+// AddWrap returns a + b modulo 2^128.
+func (a I128) AddWrap(b I128) I128 {
+	lo, c := bits.Add64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Add64(uint64(a.Hi), uint64(b.Hi), c)
+	return I128{int64(hi), lo}
+}
+
+// SubWrap returns a - b modulo 2^128.
+func (a I128) SubWrap(b I128) I128 {
+	lo, c := bits.Sub64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Sub64(uint64(a.Hi), uint64(b.Hi), c)
+	return I128{int64(hi), lo}
 }
 
 // Neg returns -a.

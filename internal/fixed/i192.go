@@ -37,6 +37,17 @@ func (a I192) Plus(b I128) I192 { return a.Add(b.Wide()) }
 // Minus returns a - b for an I128.
 func (a I192) Minus(b I128) I192 { return a.Sub(b.Wide()) }
 
+// Times returns a x m, modulo 2^192.
+func (a I192) Times(m uint64) (p I192) {
+	h0, w0 := bits.Mul64(a.W0, m)
+	h1, w1 := bits.Mul64(a.W1, m)
+	var c uint64
+	p.W0 = w0
+	p.W1, c = bits.Add64(w1, h0, 0)
+	p.W2 = a.W2*m + h1 + c
+	return p
+}
+
 // Neg returns -a.
 func (a I192) Neg() I192 { return I192{}.Sub(a) }
 

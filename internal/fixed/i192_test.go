@@ -50,6 +50,7 @@ func TestI192IsABigInteger(t *testing.T) {
 			{"neg", a.Neg(), new(big.Int).Neg(x)},
 			{"plus", a.Plus(term), new(big.Int).Add(x, z)},
 			{"minus", a.Minus(term), new(big.Int).Sub(x, z)},
+			{"times", term.Wide().Times(b.W0), new(big.Int).Mul(z, new(big.Int).SetUint64(b.W0))},
 		} {
 			if big192(c.got).Cmp(c.want) != 0 {
 				t.Fatalf("%s of %s, %s, %s: %s, want %s", c.name, x, y, z, big192(c.got), c.want)
@@ -83,5 +84,23 @@ func TestI192IsABigInteger(t *testing.T) {
 	}
 	if got := string(fixed.AppendShortest192(nil, fixed.I192{W0: 1_500_000_000_000_000_000}, 18)); got != "1.5" {
 		t.Fatal(got)
+	}
+}
+
+// The sums of balances are taken modulo 2^128.
+func TestI128Wraps(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(12, 1))
+	modulus := new(big.Int).Lsh(big.NewInt(1), 128)
+	same := func(got fixed.I128, want *big.Int) bool {
+		diff := new(big.Int).Sub(big192(got.Wide()), want)
+		return diff.Mod(diff, modulus).Sign() == 0
+	}
+	for range 10_000 {
+		a := fixed.I128{Hi: int64(rnd.Uint64()), Lo: rnd.Uint64()}
+		b := fixed.I128{Hi: int64(rnd.Uint64()), Lo: rnd.Uint64()}
+		x, y := big192(a.Wide()), big192(b.Wide())
+		if !same(a.AddWrap(b), new(big.Int).Add(x, y)) || !same(a.SubWrap(b), new(big.Int).Sub(x, y)) {
+			t.Fatalf("%v, %v: %v and %v", a, b, a.AddWrap(b), a.SubWrap(b))
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
-const bodyFormat = 4
+const bodyFormat = 5
 
 // A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
 // around it has the checksum and the versions (internal/wal/FORMAT.md).
@@ -24,7 +24,7 @@ const bodyFormat = 4
 //	controls  registers of the core, then of the feed
 //	pairs     by number: the core's encoding, then the feed's
 //	history   the order history
-//	accounts  sealed, if there is a key
+//	accounts  sealed, unless the key is empty
 //	ledger    the launchpad
 //	hive
 //	extra     name and state of one further fold
@@ -90,9 +90,7 @@ func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	}
 	b.buf = s.Feed.AppendHistoryState(b.buf[:0])
 	b.part(partHistory, 0, b.buf)
-	if s.Money != nil {
-		b.part(partAccounts, 0, s.opts.Secrets.Seal(nil, s.Money.AppendSnapshot(b.buf[:0]), seal.Snapshot))
-	}
+	b.part(partAccounts, 0, s.opts.Secrets.Seal(nil, s.Money.AppendSnapshot(b.buf[:0]), seal.Snapshot))
 	b.buf = s.Ledger.AppendSnapshot(b.buf[:0])
 	b.part(partLedger, 0, b.buf)
 	b.buf = s.Hive.AppendSnapshot(b.buf[:0])
@@ -192,14 +190,14 @@ func (s *State) readPart(tag byte, number uint64, data []byte) error {
 }
 
 func (s *State) readAccounts(data []byte) error {
-	if s.Money == nil {
-		return nil
-	}
 	plain, err := s.opts.Secrets.Open(data, seal.Snapshot)
 	if err != nil {
 		return err
 	}
-	s.Money, err = accounts.DecodeSnapshot(plain)
+	money, err := accounts.DecodeSnapshot(plain)
+	if err == nil {
+		s.setMoney(money)
+	}
 	return err
 }
 

@@ -14,9 +14,9 @@ import (
 // StateHash is the SHA-256 of the state of the exchange, with the hash of each part
 // (docs/contract/internal.md#clock-and-state). Hashes are 64 hex digits.
 type StateHash struct {
-	Hash     string // of the parts' hashes; empty: the accounts are left out
+	Hash     string // of the parts' hashes
 	Market   MarketHash
-	Others   [Parts]string // of the other parts, by Part; empty: it is left out
+	Others   [Parts]string // of the other parts, by Part
 	Settings string
 }
 
@@ -95,16 +95,14 @@ func HashMarketOf(q Queries, core *engine.Core, feed *marketdata.Feed) (out Mark
 // PartHash is the hash of one part.
 type PartHash struct{ Name, Hash string }
 
-// Parts returns the hashes of the parts that the state has, and of its settings.
+// Parts returns the hashes of the parts, and of the settings.
 func (h *StateHash) Parts() (all []PartHash) {
 	for p := range Parts {
 		text := h.Others[p]
 		if p == Market {
 			text = h.Market.Hash
 		}
-		if text != "" {
-			all = append(all, PartHash{p.String(), text})
-		}
+		all = append(all, PartHash{p.String(), text})
 	}
 	return append(all, PartHash{"settings", h.Settings})
 }
@@ -121,18 +119,14 @@ func (s *State) Hash() StateHash { return s.HashWith(HashMarket(s.Core, s.Feed))
 // HashWith returns the hash of the state whose market has a hash.
 func (s *State) HashWith(market MarketHash) StateHash {
 	h := StateHash{Market: market, Settings: hashOf(s.Settings.Append(nil))}
-	if s.Money != nil {
-		h.Others[Accounts] = hashOf(s.Money.AppendSnapshot(nil))
-	}
+	h.Others[Accounts] = hashOf(s.Money.AppendSnapshot(nil))
 	h.Others[Launchpad] = hashOf(s.Ledger.AppendSnapshot(nil))
 	h.Others[Hive] = hashOf(s.Hive.AppendSnapshot(nil))
 	all := sha256.New()
 	for _, part := range h.Parts() {
 		all.Write([]byte(part.Name + " " + part.Hash + "\n"))
 	}
-	if s.Money != nil {
-		h.Hash = hex.EncodeToString(all.Sum(nil))
-	}
+	h.Hash = hex.EncodeToString(all.Sum(nil))
 	return h
 }
 

@@ -80,9 +80,6 @@ func (s *State) ApplyOther(cmd *engine.Command) (*Result, error) {
 }
 
 func (s *State) applyAccounts(nowNs int64, body []byte, out *Result) error {
-	if s.Money == nil {
-		return nil
-	}
 	body, err := s.opts.Secrets.Open(body, seal.Record)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ type change struct {
 
 // NewShown makes what readers see of a state, at its position. From then on the state reports what changes.
 func NewShown(s *State) *Shown {
-	s.Money.FoldEvents(nil, s.Pos)
+	s.Money.Advance(s.Pos)
 	p := &Shown{state: s, taken: s.agents, Accounts: s.Money.Shown()}
 	p.views.Store(p.view())
 	return p
@@ -47,18 +47,17 @@ func (p *Shown) view() *Views { return &Views{p.state.Ledger.View(), p.state.Hiv
 // Views returns what readers see of launchpad and hive. Any goroutine may call it.
 func (p *Shown) Views() *Views { return p.views.Load() }
 
-// Fold books the events of a command of the market.
-func (p *Shown) Fold(events []engine.Event, pos uint64) { p.state.Money.FoldEvents(events, pos) }
-
 // Apply applies a command of another part. The result is a *Result.
-func (p *Shown) Apply(cmd *engine.Command, pos uint64) any {
+func (p *Shown) Apply(cmd *engine.Command) any {
 	result, err := p.state.ApplyOther(cmd)
 	if err != nil {
 		panic("BUG: machine: a record that was just written: " + err.Error())
 	}
-	p.state.Money.FoldEvents(nil, pos)
 	return result
 }
+
+// Advance moves the position of the accounts to the record that was just applied.
+func (p *Shown) Advance(pos uint64) { p.state.Money.Advance(pos) }
 
 // Follow makes what the state has applied since the last call visible, where readers see every record at once.
 func (p *Shown) Follow() {

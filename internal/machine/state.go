@@ -66,16 +66,19 @@ type Options struct {
 	// starting server already reads from them.
 	Core *engine.Core
 	Feed *marketdata.Feed
-	// Secrets opens the commands of the accounts, and seals the accounts in snapshots. An empty key opens what is
-	// plain; nil: the accounts are left out.
+	// Secrets opens the commands of the accounts, and seals the accounts in snapshots. An empty key, or nil, opens what
+	// is plain.
 	Secrets *seal.Key
+	// Unlimited: the accounts spend what they like and book nothing. Only tests and benchmarks, which have no users,
+	// set it.
+	Unlimited bool
 }
 
 // State is the state of the exchange after the record at Pos of the log.
 type State struct {
 	Core   *engine.Core
 	Feed   *marketdata.Feed
-	Money  *accounts.State // nil: left out
+	Money  *accounts.State
 	Ledger *launchpad.State
 	Hive   *hive.State
 
@@ -94,11 +97,11 @@ type State struct {
 // New returns an empty state.
 func New(o Options) *State {
 	first := FirstSettings()
+	if o.Secrets == nil {
+		o.Secrets = new(seal.Key)
+	}
 	s := &State{
 		Core: o.Core, Feed: o.Feed, Ledger: launchpad.New(first.Launchpad), Hive: hive.New(first.Hive), opts: o,
-	}
-	if o.Secrets != nil {
-		s.Money = accounts.New(first.Accounts)
 	}
 	if s.Core == nil {
 		s.Core = engine.NewCore(o.Engine)
@@ -106,8 +109,16 @@ func New(o Options) *State {
 	if s.Feed == nil {
 		s.Feed = marketdata.NewFeed(o.Market)
 	}
+	s.setMoney(accounts.New(first.Accounts))
 	s.Set(first)
 	return s
+}
+
+// setMoney makes accounts the ones that the core asks and that book its events.
+func (s *State) setMoney(money *accounts.State) {
+	if s.Money = money; !s.opts.Unlimited {
+		s.Core.SetFunds(money)
+	}
 }
 
 // Set makes settings the ones in force, without a record: where nothing is stored, and for Apply and Read.
@@ -115,9 +126,7 @@ func (s *State) Set(settings Settings) {
 	s.Settings = settings
 	s.Core.SetLimits(settings.Engine)
 	s.Feed.SetRetention(settings.Market)
-	if s.Money != nil {
-		s.Money.SetSettings(settings.Accounts)
-	}
+	s.Money.SetSettings(settings.Accounts)
 	s.Ledger.SetOptions(settings.Launchpad)
 	s.Hive.SetOptions(settings.Hive)
 }
@@ -170,12 +179,10 @@ func (r *Record) wrong(err error) error {
 	return fmt.Errorf("%s: record %d at offset %d: %w", r.File, r.Pos, r.Offset, err)
 }
 
-// fold hands the events of the record at Pos to every fold.
+// fold hands the events of the record at Pos to every fold. The core has handed them to the accounts.
 func (s *State) fold() {
 	s.Feed.Fold(s.events)
-	if s.Money != nil {
-		s.Money.FoldEvents(s.events, s.Pos)
-	}
+	s.Money.Advance(s.Pos)
 	for _, x := range s.opts.Extras {
 		x.Fold(s.events, s.Pos)
 	}
@@ -187,9 +194,7 @@ func (s *State) fold() {
 // pass moves the position beyond a record that is not applied.
 func (s *State) pass(pos uint64) {
 	s.Pos = pos
-	if s.Money != nil {
-		s.Money.FoldEvents(nil, pos)
-	}
+	s.Money.Advance(pos)
 	for _, fold := range s.opts.Sinks {
 		fold(nil, pos)
 	}

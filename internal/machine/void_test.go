@@ -14,6 +14,7 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/fixed"
 	"tickhive/internal/machine"
+	"tickhive/internal/machine/audit"
 	"tickhive/internal/machine/keeper"
 	"tickhive/internal/markettest"
 	"tickhive/internal/seal"
@@ -90,10 +91,12 @@ func (s *stepped) do(rec *engine.OtherRecord) *machine.Result {
 	return s.await(s.offer(sequencer.OtherCommand(rec)))
 }
 
-// replay applies the journal to a new state, and counts the void records of each part.
+// replay applies the journal to a new state, whose money it checks after each record, and counts the void records of
+// each part.
 func (s *stepped) replay() (state *machine.State, void [machine.Parts]int) {
 	s.t.Helper()
 	state = machine.New(smallParts())
+	audits := audit.Auditor{State: state}
 	rd, err := s.log.Reader(1)
 	for err == nil {
 		var rec wal.Record
@@ -106,7 +109,7 @@ func (s *stepped) replay() (state *machine.State, void [machine.Parts]int) {
 			void[cmd.Other.Part]++
 		}
 		next := keeper.Record(&rec)
-		err = errors.Join(err, state.Apply(&next))
+		err = errors.Join(err, state.Apply(&next), audits.After())
 	}
 	if !errors.Is(err, io.EOF) {
 		s.t.Fatal(err)
@@ -132,7 +135,7 @@ func TestAVoidRecordIsAppliedByNeitherLoopNorReplay(t *testing.T) {
 	user := s.do(machine.OfAccounts(&accounts.Command{Kind: accounts.CreateUser}, nil)).Accounts.User.Number
 	for part, rec := range map[machine.Part]*engine.OtherRecord{
 		machine.Accounts: machine.OfAccounts(&accounts.Command{
-			Kind: accounts.Deposit, User: user, Currency: "BB", Amount: fixed.FromI64(5),
+			Kind: accounts.Deposit, User: user, Currency: "BB", Amount: fixed.FromI64(5e10),
 		}, nil),
 		machine.Launchpad: machine.OfLaunchpad(launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(5)}),
 		machine.Hive: machine.OfHive(hive.CastVote{
@@ -165,7 +168,7 @@ func TestAVoidRecordIsAppliedByNeitherLoopNorReplay(t *testing.T) {
 	if void != [machine.Parts]int{machine.Accounts: 1, machine.Launchpad: 1, machine.Hive: 1} {
 		t.Errorf("void records: %v", void)
 	}
-	if got := again.Money.Shown().Balance(user, "BB").Total; got != fixed.FromI64(5).Wide() {
+	if got := again.Money.Shown().Balance(user, "BB").Total; got != fixed.FromI64(5e10).Wide() {
 		t.Errorf("the deposit counts as %v", got)
 	}
 }

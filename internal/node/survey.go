@@ -27,8 +27,7 @@ type Survey struct {
 	SentMs   int64             `json:"lastMessageAt"`
 	Digests  int               `json:"digests"` // that were compared
 	Seq      uint64            `json:"seq,omitempty"`
-	Hash     string            `json:"hash,omitempty"`   // of all parts; empty: the accounts have none
-	Sealed   string            `json:"sealed,omitempty"` // the key with which accounts without a hash are sealed
+	Hash     string            `json:"hash,omitempty"` // of all parts
 	Parts    map[string]string `json:"parts,omitempty"`
 }
 
@@ -131,9 +130,6 @@ func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
 		for _, name := range slices.Sorted(maps.Keys(s.Parts)) {
 			fmt.Fprintf(out, "%-10s %s\n", name, s.Parts[name])
 		}
-	}
-	if s.Sealed != "" {
-		fmt.Fprintf(out, "accounts   have no hash: they are sealed with the key %s (auth.secret_key_file)\n", s.Sealed)
 	}
 	if s.Hash != "" {
 		fmt.Fprintf(out, "hash %s\n", s.Hash)

@@ -15,6 +15,7 @@ var mayImport = map[string][]string{
 	"internal/machine":    {"engine", "marketdata", "accounts", "launchpad", "hive"},
 
 	"internal/machine/keeper": {"internal/machine", "engine"},
+	"internal/machine/audit":  {"internal/machine", "engine", "marketdata", "accounts"},
 
 	"internal/events": {"engine", "internal/stream"},
 	"internal/exchange": {
@@ -32,7 +33,7 @@ var mayImport = map[string][]string{
 
 	"internal/vopr": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "server/stream", "internal/exchange",
-		"internal/machine", "internal/machine/keeper",
+		"internal/machine", "internal/machine/keeper", "internal/machine/audit",
 	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},

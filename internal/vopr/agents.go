@@ -12,6 +12,12 @@ import (
 // setUp makes the first users, pairs and tokens. After a fault it makes again the ones that were lost. It runs in a
 // coroutine.
 func (w clients) setUp() {
+	for _, code := range traded {
+		body := fmt.Sprintf(`{"symbol":%q,"digits":%d}`, code, w.plan.digits[code])
+		if a := w.call(nil, "GET", internal+"/assets/"+code, ""); !a.ok() {
+			w.must(internal+"/assets", body, nil)
+		}
+	}
 	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_CC"} {
 		if !slices.Contains(w.model.pairs, code) {
 			w.must(internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
@@ -72,7 +78,7 @@ func (w clients) newUser() *user {
 		w.model.of(c).in += 100000
 		u.of(c).add(big.NewInt(100000))
 	}
-	if cc := w.model.of("CC"); cc.in == 0 { // some fills of the pair in CC would pass the bound of a balance
+	if cc := w.model.of("CC"); cc.in == 0 { // most further deposits would pass the bound of all deposits
 		near := new(big.Int).Sub(maxBalance, big.NewInt(1+w.rnd.Int64N(200)))
 		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"CC","amount":%s}`, near), nil)
 		cc.in = low64(near)
@@ -81,8 +87,8 @@ func (w clients) newUser() *user {
 	return u
 }
 
-// maxBalance is the bound of a balance and of a currency's deposits.
-var maxBalance = new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil)
+// maxBalance is the bound of all deposits of a currency of 18 digits, in whole coins.
+var maxBalance = new(big.Int).Exp(big.NewInt(10), big.NewInt(19), nil)
 
 // low64 returns the lowest 64 bits of a total: sums of the model are modulo 2^64.
 func low64(v *big.Int) int64 {

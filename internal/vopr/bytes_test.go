@@ -53,7 +53,10 @@ const most = 64 << 10
 func newSpecimen(t *testing.T, policy sequencer.SyncPolicy, e end, virtual bool) *specimen {
 	t.Helper()
 	w := newWorld(7, nil)
-	w.plan = plan{sync: policy, segment: 3000, snapshot: 2400, virtual: virtual}
+	w.plan = plan{
+		sync: policy, segment: 3000, snapshot: 2400, virtual: virtual,
+		digits: map[string]int{"AA": 8, "BB": 8, "CC": 18, "USDT": 8},
+	}
 	w.begin()
 	w.run(w.risen)
 	w.await("set-up", clients{w}.setUp)

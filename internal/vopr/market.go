@@ -2,8 +2,11 @@ package vopr
 
 import (
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-json"
 )
 
 const internal = "/internal/v1"
@@ -17,23 +20,32 @@ func (w clients) draft(signed bool, account string) (*order, string) {
 		amount: shortest(fmt.Sprintf("%d.%04d", w.rnd.IntN(3), 301+w.rnd.IntN(9699))),
 	}
 	price := func() string { return shortest(fmt.Sprintf("%d.%02d", 95+w.rnd.IntN(10), w.rnd.IntN(100))) }
-	members := []string{fmt.Sprintf(`"currencyPairCode":%q,"side":%q,"amount":%s`, o.pair, o.side, o.amount)}
-	kind := pick(w, []string{"limit", "limit", "limit", "limit", "market", "stop_limit"})
+	kind := pick(w, []string{
+		"limit", "limit", "limit", "limit", "limit", "limit", "market", "market", "stop_limit",
+		"stop_market",
+	})
+	atMarket := strings.HasSuffix(kind, "market")
+	members := []string{fmt.Sprintf(`"currencyPairCode":%q,"side":%q`, o.pair, o.side)}
+	if atMarket && o.side == "buy" && w.rnd.IntN(3) == 0 {
+		o.amount = ""
+		members = append(members, fmt.Sprintf(`"quoteAmount":%d.%04d`, w.rnd.IntN(300), 1+w.rnd.IntN(9999)))
+	} else {
+		members = append(members, `"amount":`+o.amount)
+	}
 	if !signed {
 		members = append(members, `"type":"`+kind+`"`)
 	}
 	if o.account != "" && !signed {
 		members = append(members, `"accountId":"`+o.account+`"`)
 	}
-	if kind == "market" {
-		if signed {
-			members = append(members, `"isMarket":true`)
-		}
-	} else {
+	switch {
+	case !atMarket:
 		o.price = price()
 		members = append(members, `"price":`+o.price)
+	case signed:
+		members = append(members, `"isMarket":true`)
 	}
-	if o.stop = kind == "stop_limit"; o.stop {
+	if o.stop = kind == "stop_limit"; o.stop || kind == "stop_market" {
 		members = append(members, `"stopPrice":`+price())
 	}
 	if kind == "limit" {
@@ -67,23 +79,11 @@ func (w clients) account() string {
 	return pick(w, w.model.users).ID
 }
 
-// classOf returns the class of orders whose handlers lock what another one's may lock too.
-func classOf(o *order) string {
-	if o.client != "" && o.account != "" {
-		return "stripes"
-	}
-	return ""
-}
-
 // place sends an order by the internal API.
 func (w clients) place() {
 	o, body := w.draft(false, w.account())
-	class := classOf(o)
-	if w.busy[class] {
-		return
-	}
 	w.mix.Market++
-	w.ask(class, nil, "POST", internal+"/orders", body, func(a answer) { w.placed(o, a) })
+	w.ask("", nil, "POST", internal+"/orders", body, func(a answer) { w.placed(o, a) })
 }
 
 // placed notes the answer to a new order.
@@ -128,9 +128,6 @@ func (w *world) acknowledged(o *order) error {
 
 // batch sends several commands.
 func (w clients) batch() {
-	if w.busy["stripes"] {
-		return
-	}
 	var orders []*order
 	var parts []string
 	for range 1 + w.rnd.IntN(24) {
@@ -145,7 +142,7 @@ func (w clients) batch() {
 	}
 	w.mix.Market += len(parts)
 	body := `{"commands":[` + strings.Join(parts, ",") + `]}`
-	w.ask("stripes", nil, "POST", internal+"/orders/batch", body, func(a answer) {
+	w.ask("", nil, "POST", internal+"/orders/batch", body, func(a answer) {
 		if a.unknown() || a.status == 503 && strings.Contains(string(a.body), "were applied") {
 			for _, o := range orders {
 				if o != nil {
@@ -183,13 +180,9 @@ func (w clients) signed() {
 		return
 	}
 	o, body := w.draft(true, u.ID)
-	class := classOf(o)
-	if w.busy[class] {
-		return
-	}
 	k, halts := pick(w, u.keys), u.halts
 	w.mix.Market++
-	w.ask(class, &k, "POST", "/api/orders", body, func(a answer) {
+	w.ask("", &k, "POST", "/api/orders", body, func(a answer) {
 		if a.unknown() {
 			w.model.maybe = append(w.model.maybe, o)
 			return
@@ -227,18 +220,7 @@ func (w clients) change() {
 	target := internal + "/orders/" + strconv.FormatUint(o.id, 10)
 	switch w.rnd.IntN(6) {
 	case 0:
-		if w.busy["stripes"] {
-			return
-		}
-		w.mix.Market++
-		price := shortest(fmt.Sprintf("%d.%02d", 95+w.rnd.IntN(10), w.rnd.IntN(100)))
-		was := o.price
-		o.price = ""
-		w.ask("stripes", nil, "PATCH", target, `{"price":`+price+`}`, func(a answer) {
-			if a.refused() {
-				o.price = was
-			}
-		})
+		w.replace(o, target)
 	case 1:
 		w.mix.Market++
 		w.ask("", nil, "DELETE", internal+"/orders?currencyPairCode="+o.pair+"&accountId="+w.accountID(), "",
@@ -248,6 +230,10 @@ func (w clients) change() {
 			return
 		}
 		w.mix.Market++
+		if w.rnd.IntN(4) == 0 {
+			w.changeDigits()
+			return
+		}
 		w.ask("config", nil, "PATCH", internal+"/pairs/"+o.pair, `{"minQuoteAmount":`+
 			pick(w, []string{"null", "0.01", "0.02"})+`}`, func(answer) {})
 	default:
@@ -258,6 +244,114 @@ func (w clients) change() {
 			}
 		})
 	}
+}
+
+// changeDigits tries to give a currency that has pairs other digits.
+func (w clients) changeDigits() {
+	code := pick(w, traded)
+	digits := (w.plan.digits[code] + 1 + w.rnd.IntN(18)) % 19
+	w.ask("config", nil, "PATCH", internal+"/assets/"+code, fmt.Sprintf(`{"digits":%d}`, digits), func(a answer) {
+		if a.ok() {
+			w.fail("%s has pairs, and got %d digits", code, digits)
+		}
+	})
+}
+
+// replace changes price or amount of an order, or both.
+func (w clients) replace(o *order, target string) {
+	if w.busy["replace"] {
+		return
+	}
+	w.mix.Market++
+	var members []string
+	n := w.rnd.IntN(3)
+	was := o.price
+	if n > 0 {
+		o.price = ""
+		members = append(members, fmt.Sprintf(`"price":%d.%02d`, 95+w.rnd.IntN(10), w.rnd.IntN(100)))
+	}
+	if n < 2 {
+		members = append(members, fmt.Sprintf(`"amount":%d.%04d`, w.rnd.IntN(3), 1+w.rnd.IntN(9999)))
+	}
+	w.ask("replace", nil, "PATCH", target, "{"+strings.Join(members, ",")+"}", func(a answer) {
+		if a.refused() {
+			o.price = was
+		}
+	})
+}
+
+// allIn buys at market what the whole free balance of a user pays at the prices of the book, or a lot more. Whether it
+// is accepted depends on what comes between.
+func (w clients) allIn() {
+	if len(w.model.users) == 0 {
+		return
+	}
+	u, more := pick(w, w.model.users), w.rnd.Int64N(2)
+	o := &order{pair: pick(w, w.model.pairs), side: "buy", account: u.ID}
+	_, quote, _ := strings.Cut(o.pair, "_")
+	w.mix.Market++
+	w.askFor("", nil, "POST", internal+"/orders", func() string {
+		lots := w.affordable(o.pair, w.free(u, quote)) + more
+		o.amount = shortest(fmt.Sprintf("%d.%04d", lots/10_000, lots%10_000))
+		return fmt.Sprintf(`{"accountId":%q,"currencyPairCode":%q,"side":"buy","type":"market","amount":%s}`, u.ID,
+			o.pair,
+			o.amount)
+	}, func(a answer) {
+		var got orderAnswer
+		switch {
+		case !a.ok() || a.into(&got) != nil:
+		case got.Status != "Rejected":
+			w.mix.AllIn++
+		case got.RejectReason == "insufficient_funds":
+			w.mix.TooMuch++
+		}
+		w.placed(o, a)
+	})
+}
+
+// free returns the free balance of a user, in units of 10^-18.
+func (w clients) free(u *user, currency string) *big.Int {
+	var got struct {
+		Balances []struct {
+			CurrencyCode string
+			Free         json.Number
+		}
+	}
+	if w.call(nil, "GET", internal+"/users/"+u.ID, "").into(&got) == nil {
+		for _, b := range got.Balances {
+			if b.CurrencyCode == currency {
+				return exact(b.Free.String())
+			}
+		}
+	}
+	return new(big.Int)
+}
+
+// affordable returns the lots that an amount of money of 10^-18 buys at the asks of a pair.
+func (w clients) affordable(pair string, money *big.Int) (lots int64) {
+	var book struct {
+		Asks []struct {
+			Price  json.Number
+			Orders []struct{ Amount, HiddenAmount json.Number }
+		}
+	}
+	if w.call(nil, "GET", internal+"/book/"+pair+"?depth=0", "").into(&book) != nil {
+		return 0
+	}
+	money = new(big.Int).Quo(money, big.NewInt(1e12)) // of price x amount
+	for _, l := range book.Asks {
+		price := big.NewInt(scaled(l.Price, priceDigits))
+		for _, o := range l.Orders {
+			most := scaled(o.Amount, amountDigits) + scaled(o.HiddenAmount, amountDigits)
+			n := new(big.Int).Quo(money, price)
+			if n.IsInt64() && n.Int64() < most {
+				return lots + n.Int64()
+			}
+			lots += most
+			money.Sub(money, new(big.Int).Mul(price, big.NewInt(most)))
+		}
+	}
+	return lots
 }
 
 func (w clients) accountID() string {

@@ -15,7 +15,8 @@ type plan struct {
 	sync              sequencer.SyncPolicy // of the present life
 	segment, snapshot int64                // bytes
 	keepAll           bool
-	virtual           bool // clock
+	virtual           bool           // clock
+	digits            map[string]int // of the currencies that the pairs trade
 	lives             []life
 }
 
@@ -99,6 +100,7 @@ func newPlan(rnd *rand.Rand) plan {
 			sequencer.SyncInterval, sequencer.SyncOff,
 		}[rnd.IntN(6)],
 		segment: 8192 << rnd.IntN(4), snapshot: 6000 << rnd.IntN(4), keepAll: rnd.IntN(4) == 0,
+		digits: map[string]int{"AA": 4 + rnd.IntN(6), "BB": 4 + rnd.IntN(15), "CC": 18, "USDT": 6 + rnd.IntN(5)},
 	}
 	n := 4 + rnd.IntN(3)
 	for range n {

@@ -65,6 +65,7 @@ type ownDeal struct {
 	CurrencyPairCode, OrderID, DealDateUtc string
 	TradeID                                uint64
 	Price, Volume, Fee                     json.Number
+	FeeCurrencyCode                        string
 	IsUserBuyer                            bool
 }
 
@@ -75,15 +76,20 @@ func (d *ownDeal) fold(u *user) bool {
 	if price <= 0 || amount <= 0 || fee == nil {
 		return false
 	}
-	got := new(big.Int).Mul(big.NewInt(amount), big.NewInt(1e14))
-	paid := new(big.Int).Mul(big.NewInt(price*amount), big.NewInt(1e12))
-	if !d.IsUserBuyer {
-		got, paid = got.Neg(got), paid.Neg(paid)
+	goods := new(big.Int).Mul(big.NewInt(amount), big.NewInt(1e14))
+	worth := new(big.Int).Mul(big.NewInt(price*amount), big.NewInt(1e12))
+	received, paid, in := worth, goods, quote
+	if d.IsUserBuyer {
+		received, paid, in = goods, worth, base
 	}
-	b, q := &u.of(base).sum, &u.of(quote).sum
-	b.Add(b, got)
-	q.Sub(q, paid.Add(paid, fee))
-	return true
+	out := base
+	if in == base {
+		out = quote
+	}
+	got, gave := &u.of(in).sum, &u.of(out).sum
+	got.Add(got, received.Sub(received, fee))
+	gave.Sub(gave, paid)
+	return d.FeeCurrencyCode == in && fee.Sign() >= 0
 }
 
 // readDeals folds the deals of a user that came after the newest one that was read, or all after a loss.

@@ -63,7 +63,7 @@ func (k *key) signQuery(target string, stampMs int64, nonce int) string {
 // quote places or cancels an order of one of the first users under one of few ids.
 func (w clients) quote() {
 	u := pick(w, w.model.users[:min(3, len(w.model.users))])
-	if len(u.keys) == 0 || w.busy["stripes"] {
+	if len(u.keys) == 0 || w.busy["quote"] {
 		return
 	}
 	k := pick(w, u.keys)
@@ -72,7 +72,7 @@ func (w clients) quote() {
 	w.mix.Quotes++
 	target := facade + "order?symbol=" + symbol(q.pair)
 	if w.rnd.IntN(3) == 0 {
-		w.ask("stripes", &k, "DELETE", target+"&origClientOrderId="+q.client, "", func(a answer) { w.unquoted(q, a) })
+		w.ask("quote", &k, "DELETE", target+"&origClientOrderId="+q.client, "", func(a answer) { w.unquoted(q, a) })
 		return
 	}
 	o := &order{
@@ -81,7 +81,7 @@ func (w clients) quote() {
 	}
 	target += "&type=LIMIT&timeInForce=" + pick(w, []string{"GTC", "GTC", "GTC", "IOC"}) + "&side=" +
 		strings.ToUpper(o.side) + "&price=" + o.price + "&quantity=" + o.amount + "&newClientOrderId=" + o.client
-	w.ask("stripes", &k, "POST", target, "", func(a answer) { w.quoted(q, o, a) })
+	w.ask("quote", &k, "POST", target, "", func(a answer) { w.quoted(q, o, a) })
 }
 
 // quoted notes the answer to a new order.

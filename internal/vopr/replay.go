@@ -10,6 +10,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/machine"
+	"tickhive/internal/machine/audit"
 	"tickhive/internal/machine/keeper"
 	"tickhive/internal/seal"
 	"tickhive/internal/vfs/vfstest"
@@ -27,8 +28,16 @@ func (w *world) mark() bool {
 	}
 	if pos := w.x.Loop().Position(); w.marks[pos] == "" {
 		w.marks[pos] = stateText(w.x.State())
+		w.auditNow()
 	}
 	return true
+}
+
+// auditNow checks the money of the running process, whose readers must see every record.
+func (w *world) auditNow() {
+	if err := audit.Check(w.x.State().Core, w.x.State().Money.Shown()); err != nil {
+		w.fail("at record %d: %v", w.x.Loop().Position(), err)
+	}
 }
 
 // stateText returns the hash of each part of a state.
@@ -45,7 +54,11 @@ func (w checker) checkReplay() {
 	}
 	end, now := w.x.Loop().Position(), stateText(w.x.State())
 	w.logf("recovered to %d: %s", end, now)
-	state, rd, err := w.replay()
+	if w.gone() {
+		w.audited = 0
+	}
+	audits := &audit.Auditor{From: w.audited}
+	state, rd, err := w.replay(audits)
 	if err != nil {
 		w.fail("a replay of the log: %v", err)
 		return
@@ -56,7 +69,7 @@ func (w checker) checkReplay() {
 		if pos < state.Pos || pos > end && w.gone() {
 			continue
 		}
-		err := keeper.Replay(state, rd, pos, nil)
+		err := keeper.Replay(state, rd, pos, audits.After)
 		if err == nil && state.Pos < pos && has(w.starting, vfstest.SyncErrorOld) {
 			break // the files have forgotten what the process has read
 		}
@@ -75,20 +88,22 @@ func (w checker) checkReplay() {
 			w.fail("a replay to record %d gives the state\n%s, a process had\n%s", pos, is, w.marks[pos])
 		}
 	}
-	if err := keeper.Replay(state, rd, end, nil); err != nil ||
+	if err := keeper.Replay(state, rd, end, audits.After); err != nil ||
 		state.Pos != end && !has(w.starting, vfstest.SyncErrorOld) {
 		w.fail("a replay ends at record %d, the process at %d: %v", state.Pos, end, err)
 	} else if is := stateText(state); is != now && state.Pos == end && w.x.Loop().Shown() == end {
 		w.fail("a replay to the end at %d gives the state\n%s, the process has recovered\n%s", end, is, now)
 	}
 	w.mix.Replays++
+	w.mix.Audits += audits.Records
+	w.audited = state.Pos
 	clear(w.marks)
 	w.compared = true
 }
 
 // replay returns a state at the first record of the log, and a reader of the records behind it; if not all of them are
 // kept whole, at the oldest snapshot that all are kept behind. A start reads what the newest ones need.
-func (w checker) replay() (*machine.State, *wal.Reader, error) {
+func (w checker) replay(audits *audit.Auditor) (*machine.State, *wal.Reader, error) {
 	disk := w.disk.Kill()
 	var snapshots [][]byte
 	names := []string{""} // of the snapshots, oldest first; "": none
@@ -103,8 +118,9 @@ func (w checker) replay() (*machine.State, *wal.Reader, error) {
 		if name != "" {
 			disk.Put(name, snapshots[i-1])
 		}
-		state, err := readable(disk)
+		state, err := readable(disk, audits)
 		if err == nil {
+			audits.State = state
 			rd, err := openReader(disk, state.Pos+1)
 			return state, rd, err
 		}
@@ -124,9 +140,11 @@ func openReader(disk *vfstest.Mem, from uint64) (*wal.Reader, error) {
 
 // readable returns the state of the snapshot that a disk has, an empty one if it has none, after it has read all
 // records behind it.
-func readable(disk *vfstest.Mem) (*machine.State, error) {
+func readable(disk *vfstest.Mem, audits *audit.Auditor) (*machine.State, error) {
 	log := keeper.LogDir{FS: disk, Dir: "d/engine", Options: logOptions}
-	state, _, err := keeper.Load(machine.Options{Secrets: &seal.Key{}}, log, keeper.NoLimit)
+	state, _, err := keeper.Load(machine.Options{
+		Secrets: &seal.Key{}, Sinks: []func([]engine.Event, uint64){audits.Sink},
+	}, log, keeper.NoLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -153,19 +154,25 @@ func (w checker) checkWallet(u *user, a answer) map[string]*big.Int {
 		return nil
 	}
 	totals := map[string]*big.Int{}
-	bound := new(big.Rat).SetInt(maxBalance)
 	for _, b := range wallet.Balances {
 		free, _ := new(big.Rat).SetString(b.Free.String())
 		held, _ := new(big.Rat).SetString(b.Held.String())
 		total, _ := new(big.Rat).SetString(b.Total.String())
 		if free == nil || held == nil || total == nil || new(big.Rat).Add(free, held).Cmp(total) != 0 ||
-			free.Sign() < 0 || held.Sign() < 0 || total.Cmp(bound) > 0 {
+			free.Sign() < 0 || held.Sign() < 0 || !w.whole(b.CurrencyCode, b.Free) || !w.whole(b.CurrencyCode, b.Held) {
 			w.fail("user %s has the balance %+v", u.ID, b)
 			return nil
 		}
 		totals[b.CurrencyCode] = exact(b.Total.String())
 	}
 	return totals
+}
+
+// whole reports whether an amount of a currency that the pairs trade has no more digits than the currency.
+func (w checker) whole(currency string, n json.Number) bool {
+	digits, known := w.plan.digits[currency]
+	_, fraction, _ := strings.Cut(shortest(n.String()), ".")
+	return !known || len(fraction) <= digits
 }
 
 func (w checker) readStatus() {

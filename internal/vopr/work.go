@@ -17,6 +17,11 @@ type request struct {
 
 // ask sends a request in a coroutine.
 func (w *world) ask(class string, k *key, method, target, body string, done func(a answer)) {
+	w.askFor(class, k, method, target, func() string { return body }, done)
+}
+
+// askFor is ask with a body that is made in the coroutine, from the answers to other requests.
+func (w *world) askFor(class string, k *key, method, target string, make func() string, done func(a answer)) {
 	r := &request{class, w.answers, done}
 	w.inflight = append(w.inflight, r)
 	if class != "" {
@@ -24,6 +29,10 @@ func (w *world) ask(class string, k *key, method, target, body string, done func
 	}
 	w.mix.Requests++
 	w.p.begin(method+" "+target, func() {
+		body := make()
+		if w.p.dead {
+			return
+		}
 		a := w.call(k, method, target, body)
 		if w.p.dead {
 			return // die ends it
@@ -96,8 +105,10 @@ func (w clients) next() {
 	switch {
 	case n < 20:
 		w.batch()
-	case n < 40:
+	case n < 37:
 		w.place()
+	case n < 40:
+		w.allIn()
 	case n < 45:
 		w.signed()
 	case n < 52:

@@ -78,6 +78,9 @@ type Mix struct {
 	Candles, CaughtUp          int // candles told as closed; comparisons of the readers with answers
 
 	Balances int // users whose balances were compared with their deals
+	Audits   int // records after which the money was checked against the books
+	AllIn    int // market buys of all that a balance pays; TooMuch: refused ones
+	TooMuch  int
 	Quotes   int // orders and cancels under client order ids that are used again
 	Fired    int // open orders of users whose switch had fired while no process ran
 	Still    int // records of refused commands that changed nothing
@@ -121,6 +124,9 @@ func (m *Mix) Add(o *Mix) {
 	m.Candles += o.Candles
 	m.CaughtUp += o.CaughtUp
 	m.Balances += o.Balances
+	m.Audits += o.Audits
+	m.AllIn += o.AllIn
+	m.TooMuch += o.TooMuch
 	m.Sums += o.Sums
 	m.Limits += o.Limits
 	for i := range m.Ends {
@@ -181,6 +187,7 @@ type world struct {
 	startedNs int64 // time at which the present process began
 
 	marks     map[uint64]string // state hash by position of the log, of running processes
+	audited   uint64            // position of the log up to which a replay has checked the money
 	last      uint64            // position of the log at the end of the last life, 0: unknown
 	tickers   map[string]string // X-Seq of the tickers then, by pair
 	sums      map[string]string // totals then, by currency; nil: a change may be missing in them

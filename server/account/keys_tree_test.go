@@ -166,7 +166,7 @@ func TestEd25519KeysSignForTheirUser(t *testing.T) {
 	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string), Ed25519: private}
 	k.OK("GET", "/api/wallets/balances", "")
 	k.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`)
-	if got := a.Balance("USDT"); got != "989.98 10.02" {
+	if got := a.Balance("USDT"); got != "990.0 10.0" {
 		t.Errorf("after the order: %s", got)
 	}
 	for body, field := range map[string]string{

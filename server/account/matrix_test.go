@@ -117,7 +117,11 @@ func TestBrokenSignaturesAre401OnEverySignedRoute(t *testing.T) {
 	made := h.MustInternal("POST", "/users/"+a.ID+"/apikeys", `{"name":"ed","ed25519PublicKey":"`+public+`"}`)
 	ed := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string), Ed25519: private}
 	order := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`)
-	before := hex.EncodeToString(h.State.AppendSnapshot(nil))
+	state := func() (text string) {
+		h.Owned(func() { text = hex.EncodeToString(h.State.AppendSnapshot(nil)) })
+		return text
+	}
+	before := state()
 	routes, requests := 0, 0
 	for _, r := range h.Running.Public().Routes() {
 		if r.Auth != edge.AuthRequired {
@@ -145,7 +149,7 @@ func TestBrokenSignaturesAre401OnEverySignedRoute(t *testing.T) {
 			}
 		}
 	}
-	if after := hex.EncodeToString(h.State.AppendSnapshot(nil)); after != before {
+	if state() != before {
 		t.Error("a refused request changed the accounts")
 	}
 	if a.OK("GET", "/api/apikeys", ""); routes < 25 {

@@ -41,15 +41,15 @@ func TestTheOrderViewIsComplete(t *testing.T) {
 			}
 		}
 	}
-	// 1 at 100 and 2 at 101: 302 / 3 is rounded half to even at 8 digits; each fill's fee is 0.002 of it.
+	// 1 at 100 and 2 at 101: 302 / 3 is rounded half to even at 8 digits; each fill's fee is 0.002 of what it brings.
 	at(1)
 	bought := a.Place(`{"side":"buy",` + pair + `"amount":4,"price":101,"displayAmount":2,"clientOrderId":"ice:1"}`)
 	check(bought, "ice:1", "limit gtc false cancel_taker <nil> <nil> 2.0000 <nil> 3.0000 302.000000 100.66666667 "+
-		"0.604 USDT 2026-01-01T00:00:01.0000000Z")
+		"0.006 BTC 2026-01-01T00:00:01.0000000Z")
 	at(2)
 	b.Place(`{"side":"sell",` + pair + `"amount":1,"price":101}`) // the maker's fee is 0.001
 	check(bought, "ice:1", "limit gtc false cancel_taker <nil> <nil> 2.0000 <nil> 4.0000 403.000000 100.75000000 "+
-		"0.705 USDT 2026-01-01T00:00:02.0000000Z")
+		"0.007 BTC 2026-01-01T00:00:02.0000000Z")
 	// A stop waits, is triggered by a trade at 90, and rests.
 	stop := a.Place(`{"side":"sell",` + pair + `"amount":1,"price":95,"stopPrice":90,"clientOrderId":"stop"}`)
 	check(stop, "stop", "stop_limit gtc false cancel_taker 90.00 false <nil> <nil> 0.0000 0.000000 <nil> 0.0 USDT "+
@@ -66,15 +66,15 @@ func TestTheOrderViewIsComplete(t *testing.T) {
 	// A market buy by quote amount says what it was to spend.
 	at(4)
 	spent := a.Place(`{"side":"buy",` + pair + `"isMarket":true,"quoteAmount":50,"selfTradePrevention":"none"}`)
-	check(spent, "", "market ioc false none <nil> <nil> <nil> 50.000000 0.5263 49.998500 95.00000000 0.099997 USDT "+
+	check(spent, "", "market ioc false none <nil> <nil> <nil> 50.000000 0.5263 49.998500 95.00000000 0.0010526 BTC "+
 		"2026-01-01T00:00:04.0000000Z")
 	at(5)
 	post := a.Place(`{"side":"buy",` + pair + `"amount":1,"price":10,"postOnly":true}`)
-	check(post, "", "limit gtc true cancel_taker <nil> <nil> <nil> <nil> 0.0000 0.000000 <nil> 0.0 USDT "+
+	check(post, "", "limit gtc true cancel_taker <nil> <nil> <nil> <nil> 0.0000 0.000000 <nil> 0.0 BTC "+
 		"2026-01-01T00:00:05.0000000Z")
 	at(6)
 	a.OK("DELETE", "/api/orders/"+post, "")
-	check(post, "", "limit gtc true cancel_taker <nil> <nil> <nil> <nil> 0.0000 0.000000 <nil> 0.0 USDT "+
+	check(post, "", "limit gtc true cancel_taker <nil> <nil> <nil> <nil> 0.0000 0.000000 <nil> 0.0 BTC "+
 		"2026-01-01T00:00:06.0000000Z")
 	h.CheckTotals()
 }
@@ -192,9 +192,9 @@ func TestTheDealsOfAnOrderAreNotCutSilently(t *testing.T) {
 	if deals := view["deals"].([]any); len(deals) != 1000 || got.Header.Get("X-Truncated") != "true" {
 		t.Errorf("%d deals, X-Truncated %q", len(deals), got.Header.Get("X-Truncated"))
 	}
-	// 1,001 x 0.01 x 0.001: the fee counts every fill.
+	// 1,001 x 0.001 x 0.001: the fee counts every fill.
 	if got := members(view, "filledAmount", "filledQuoteAmount", "averagePrice", "fee"); got !=
-		"1.0010 10.010000 10.00000000 0.01001" {
+		"1.0010 10.010000 10.00000000 0.001001" {
 		t.Error(got)
 	}
 	rows := 0

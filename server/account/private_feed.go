@@ -9,7 +9,6 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/encode"
@@ -29,8 +28,7 @@ type privateFeed struct {
 	// The changes since the last publication. Owner: the sequencer's goroutine.
 	orders   []engine.OrderID
 	recorded map[engine.OrderID]bool
-	fills    []marketdata.Fill
-	seqs     []engine.Seq // the seq of each fill
+	fills    []recordedFill
 
 	mu      sync.Mutex
 	changed map[balanceKey]bool
@@ -38,6 +36,12 @@ type privateFeed struct {
 	ledger privateLedger
 
 	onKeyDeleted atomic.Pointer[func(number uint64)]
+}
+
+// recordedFill is a side of a trade. Its fee needs the pair, which is shown with the publication.
+type recordedFill struct {
+	trade engine.Event
+	maker bool
 }
 
 type balanceKey struct {
@@ -82,22 +86,13 @@ func (f *privateFeed) recordOrder(account engine.AccountID, order engine.OrderID
 }
 
 func (f *privateFeed) recordFill(e *engine.Event, maker bool) {
-	fill := marketdata.Fill{
-		Pair: e.Pair, Order: e.Order, Account: e.Account, Trade: e.Trade, TimeNs: e.TimeNs,
-		Price: e.Price, Amount: e.Amount, Side: e.Side, TakerSide: e.Side, IsMaker: maker,
-	}
-	rate, discount := e.TakerFee, e.TakerDiscount
+	account := e.Account
 	if maker {
-		fill.Order, fill.Account, fill.Side = e.Maker, e.MakerAccount, e.Side.Opposite()
-		rate, discount = e.MakerFee, e.MakerDiscount
+		account = e.MakerAccount
 	}
-	if !f.Watched(fill.Account) {
-		return
+	if f.Watched(account) {
+		f.fills = append(f.fills, recordedFill{*e, maker})
 	}
-	if v := f.service.opt.Board.Load().View(e.Pair); v != nil {
-		fill.Fee = fixed.Fee(e.Price, e.Amount, v.Instrument.DigitsTotal(), rate, discount)
-	}
-	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
 }
 
 // Publish queues the recorded changes: each order once, in its current state. The hub renders them.
@@ -108,11 +103,12 @@ func (f *privateFeed) Publish() {
 	}
 	root := f.service.opt.Board.Load()
 	for i := range f.fills {
-		fill := f.fills[i]
-		if v := root.View(fill.Pair); v != nil {
+		trade := &f.fills[i].trade
+		if v := root.View(trade.Pair); v != nil {
 			ins := v.Instrument // a message that waits must not keep the view
+			fill := marketdata.FillOf(trade, ins, f.fills[i].maker)
 			f.PutOf(fill.Pair, stream.PrivateMessage{
-				Account: fill.Account, Channel: "fills", Seq: uint64(f.seqs[i]),
+				Account: fill.Account, Channel: "fills", Seq: uint64(trade.Seq),
 				Append: func(dst []byte) []byte {
 					return append(appendFill(append(dst, `"fill":{`...), &fill, ins), '}')
 				},
@@ -134,7 +130,7 @@ func (f *privateFeed) Publish() {
 		})
 	}
 	clear(f.recorded)
-	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
+	f.orders, f.fills = f.orders[:0], f.fills[:0]
 }
 
 func (s *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {

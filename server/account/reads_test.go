@@ -1,72 +1,15 @@
 package account_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"net/http"
 	"reflect"
-	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
-	"tickhive/accounts"
 	"tickhive/client"
-	"tickhive/server/edge"
 	"tickhive/server/servertest"
 )
-
-// Reads wait for nobody who changes the accounts: every GET of both listeners answers while a writer waits for the
-// accounts' lock, which no reader gets then. The hash of the state alone is no read of what is shown: who owns the
-// state encodes it.
-func TestReadsWaitForNoWriter(t *testing.T) {
-	h, a, _ := servertest.NewTradedExchange(t)
-	order := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`)
-	h.MustInternal("PATCH", "/users/"+a.ID, `{"isAmbassador":true}`)
-	reads := 0
-	ask := func(client *http.Client, r *edge.Route) {
-		target := signedTarget(r, a, order)
-		if r.Method != "GET" || strings.Contains(target, "{") || strings.HasSuffix(target, "/ws") ||
-			strings.HasPrefix(target, "/debug/") || strings.HasSuffix(target, "/state-hash") {
-			return
-		}
-		var header http.Header
-		if r.Auth == edge.AuthRequired {
-			header = a.Sign("GET", target, "")
-		}
-		if got := h.Send(client, "GET", target, "", header); got.Status >= 500 || got.Status == 401 {
-			t.Errorf("%s: %d %s", target, got.Status, got.Body)
-		}
-		reads++
-	}
-	a.OK("POST", "/api/orders/cancel-all-after", `{"timeoutMs":60000}`)
-	held := false
-	var writer sync.WaitGroup
-	defer writer.Wait()
-	h.State.Fired(math.MaxInt64, func(accounts.Deadline) bool { // runs under the lock, once: there is one switch
-		held = true
-		writer.Go(func() { h.State.FoldEvents(nil, 0) })
-		for stacks := make([]byte, 1<<20); ; runtime.Gosched() {
-			if bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("accounts.(*State).FoldEvents")) &&
-				bytes.Contains(stacks, []byte("sync.runtime_SemacquireRWMutex(")) {
-				break
-			}
-		}
-		for _, r := range h.Running.Public().Routes() {
-			ask(h.Public, r)
-		}
-		for _, r := range h.Running.Internal().Routes() {
-			ask(h.Internal, r)
-		}
-		return true
-	})
-	if !held || reads < 60 {
-		t.Errorf("%d reads, the lock was held: %t", reads, held)
-	}
-}
 
 // A client reads its own change after the answer, whatever it has changed.
 func TestAClientReadsItsOwnChange(t *testing.T) {

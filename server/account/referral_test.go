@@ -115,10 +115,10 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 		u["dealAskDiscountFraction"]) != "0.125 0.125" {
 		t.Errorf("%v", u)
 	}
-	// The discount is in the fee: 100 x 0.002 x (1 - 0.125).
+	// The discount is in the fee: 1 x 0.002 x (1 - 0.125).
 	a.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":100}`)
 	b.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":100}`)
-	if got := b.Balance("USDT"); got != "899.825 0.0" {
+	if got := b.Balance("BTC"); got != "10.99825 0.0" {
 		t.Error(got)
 	}
 	me := servertest.ParseObject(t, b.OK("GET", "/api/affiliate/"+b.ID+"/user-info", "").Body)
@@ -145,14 +145,14 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 	last := chain[5]
 	h.Deposit(last, "USDT", "1000")
 	seller.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":3,"price":100}`)
-	for i := range 3 { // three days, a fee of 0.2 each
+	for i := range 3 { // three days, a fee of 0.002 each
 		h.Clock.Set(servertest.StartNs + int64(i)*servertest.DayNs)
 		last.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":100}`)
 	}
 	// Levels from the buyer up: 0.20, then an ambassador's 0.15, 0.05, 0.03, 0.02.
-	for i, want := range []string{"0.012", "0.018", "0.03", "0.09", "0.12"} {
+	for i, want := range []string{"0.00012", "0.00018", "0.0003", "0.0009", "0.0012"} {
 		k := chain[i]
-		if got := k.OK("GET", "/api/affiliate/accruals/summary", "").Body; got != `{"USDT":`+want+`}` {
+		if got := k.OK("GET", "/api/affiliate/accruals/summary", "").Body; got != `{"BTC":`+want+`}` {
 			t.Errorf("summary of %d: %s, want %s", i, got, want)
 		}
 		page := servertest.ParseObject(t, k.OK("GET", "/api/affiliate/accruals?pageSize=2", "").Body)
@@ -181,18 +181,18 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 		servertest.Parse(t, k.OK("GET", "/api/affiliate/total-accruals", "").Body, &total)
 		if len(total) != 1 || total[0]["fromUserId"] != last.ID || total[0]["level"] != json.Number(fmt.Sprint(5-i)) ||
 			total[0]["name"] != nil ||
-			fmt.Sprint(total[0]["totalAmountsByCurrency"]) != "map[USDT:"+want+"]" {
+			fmt.Sprint(total[0]["totalAmountsByCurrency"]) != "map[BTC:"+want+"]" {
 			t.Errorf("%v", total)
 		}
 		info := servertest.ParseObject(t, k.OK("GET", "/api/affiliate/"+k.ID+"/user-info", "").Body)
 		if fmt.Sprint(info["totalProfitAmount"]) != want {
 			t.Errorf("%v", info)
 		}
-		if got := k.Balance("USDT"); got != want+" 0.0" {
+		if got := k.Balance("BTC"); got != want+" 0.0" {
 			t.Errorf("balance of %d: %s", i, got)
 		}
 		level := servertest.ParseObject(t, k.OK("GET", "/api/affiliate/accruals/filters", "").Body)
-		if fmt.Sprint(level) != "map[currencies:[USDT] profitTypes:[DealCommission]]" {
+		if fmt.Sprint(level) != "map[currencies:[BTC] profitTypes:[DealCommission]]" {
 			t.Errorf("%v", level)
 		}
 	}
@@ -205,7 +205,7 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 		"/api/affiliate/accrual-groups?maxLevel=10&sinceDate=2026-01-02T02:00:00%2B02:00"+
 			"&endDate=2026-01-03", "").Body, &groups)
 	if len(groups) != 2 || groups[0]["date"] != "2026-01-02T00:00:00.000Z" ||
-		fmt.Sprint(groups[1]["amount"]) != "0.004" ||
+		fmt.Sprint(groups[1]["amount"]) != "0.00004" ||
 		servertest.KeysOf(groups[0]) != "amount currencyCode date profitType" {
 		t.Errorf("%v", groups)
 	}
@@ -228,7 +228,7 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"profitType=DealCommission": "3", "profitType=1": "3", "profitType=StakeAccrual": "0", "profitTypes=1" +
-			"&profitTypes=100&profitType=2": "3", "currencyCode=BTC": "0",
+			"&profitTypes=100&profitType=2": "3", "currencyCode=USDT": "0",
 	} {
 		if got := servertest.ParseObject(t, chain[4].OK("GET", "/api/affiliate/accruals?"+query,
 			"").Body); fmt.Sprint(got["totalCount"]) != want {
@@ -258,8 +258,8 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 	for i := range 60 {
 		h.Clock.Set(servertest.StartNs + int64(i)*int64(time.Hour))
 		h.MustInternal("POST", "/users/"+below[r.IntN(6)].ID+"/profits",
-			fmt.Sprintf(`{"profitType":100,"currencyCode":%q,"amount":"%d.%09d"}`,
-				[]string{"USDT", "BTC"}[r.IntN(2)], r.IntN(100), 1+r.IntN(999_999_999)))
+			fmt.Sprintf(`{"profitType":100,"currencyCode":%q,"amount":"%d.%08d"}`,
+				[]string{"USDT", "BTC"}[r.IntN(2)], r.IntN(100), 1+r.IntN(99_999_999)))
 		if i%20 == 19 {
 			h.MustInternal("PATCH", "/users/"+top.ID, fmt.Sprintf(`{"stakingLevel":"R%d"}`, 5+i/20))
 		}

@@ -47,7 +47,7 @@ type Options struct {
 
 // Store is the recovered store behind a Service.
 type Store struct {
-	State *accounts.State
+	State *accounts.State // decides; read on the loop's goroutine, and before it runs
 	Shown *accounts.Shown // what readers see; it follows State
 	// Do carries out a command, and returns when it is durable and shown.
 	Do func(cmd accounts.Command) (accounts.Result, error)
@@ -78,8 +78,7 @@ type Service struct {
 	canceler *entry.Canceler
 	search   *edge.UserLimiter // of the search of inviters
 
-	// Set by Attach, before the server accepts requests. Readers see shown; state decides, and may be ahead of it.
-	state    *accounts.State
+	// Set by Attach, before the server accepts requests.
 	change   func(cmd accounts.Command) (accounts.Result, error)
 	shown    *accounts.Shown
 	verifier *auth.Verifier
@@ -108,9 +107,9 @@ func New(o Options) (*Service, error) {
 // Attach sets the recovered state and listens to what it shows. The caller calls it once,
 // before the sequencer that folds into the state runs and before the server is ready.
 func (s *Service) Attach(from Store) {
-	s.state, s.change, s.shown = from.State, from.Do, from.Shown
-	s.entry.Attach(s.state, s.shown)
-	s.canceler.Attach(from.Do)
+	s.change, s.shown = from.Do, from.Shown
+	s.entry.Attach(s.shown)
+	s.canceler.Attach(from.State, from.Do)
 	s.verifier = auth.NewVerifier(s.shown.Index(), auth.Options{Legacy: s.opt.Legacy})
 	s.shown.Listen(listeners{s.private, s.listener})
 }

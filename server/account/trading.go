@@ -520,14 +520,8 @@ func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrumen
 	b = fixed.AppendI64(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount)
 	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
 	b = encode.AppendAveragePrice(append(b, `,"averagePrice":`...), r.FilledQuote, r.Filled, ins.DigitsPrice)
-	b = append(b, `,"fee":`...)
-	if r.FeeKnown {
-		b = appendMoney(b, r.Fee)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), `","dateChanged":`...)
-	return append(encode.AppendISO(append(b, '"'), r.ChangedNs, 7), '"')
+	b = encode.AppendFee(b, ins, r.Side, r.Fee, r.FeeKnown)
+	return append(encode.AppendISO(append(b, `,"dateChanged":"`...), r.ChangedNs, 7), '"')
 }
 
 // appendResult appends the result of one command of a batch: the view of its order, or why it was refused.
@@ -563,8 +557,7 @@ func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 	b = appendFillDeal(b, f, ins)
 	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
 	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
-	b = appendMoney(append(b, `,"fee":`...), f.Fee)
-	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), '"')
+	b = encode.AppendFee(b, ins, f.Side, f.Fee, true)
 	return appendBool(b, `,"isMaker":`, f.IsMaker)
 }
 
@@ -615,9 +608,8 @@ func (us users) halt(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	canceled := us.canceler.Halt(user)
-	open, coming, _ := us.state.HaltedOrders(uint32(user))
-	sendHalt(c, true, canceled, open+coming)
+	canceled, open := us.canceler.Halt(user)
+	sendHalt(c, true, canceled, open)
 	return nil
 }
 

@@ -17,18 +17,18 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	if id != "1" {
 		t.Errorf("id %q", id)
 	}
-	// 2 x 100.5 and the taker's fee of 0.002 on top.
-	if got := a.Balance("USDT"); got != "798.598 201.402" {
+	// 2 x 100.5.
+	if got := a.Balance("USDT"); got != "799.0 201.0" {
 		t.Error(got)
 	}
 	h.Clock.Set(servertest.StartNs + 1_234_567_891)
 	sold := b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":0.5,"price":99}`)
-	// The maker pays 0.001 of 50.25; its hold is now 1.5 x 100.5 x 1.002.
-	if got := a.Balance("USDT"); got != "798.64825 151.0515" {
+	// Its hold is now 1.5 x 100.5. It gets 0.5 without 0.001 of it, the taker 50.25 without 0.002 of it.
+	if got := a.Balance("USDT"); got != "799.0 150.75" {
 		t.Error(got)
 	}
 	if got := a.Balance("BTC") + " " + b.Balance("BTC") + " " +
-		b.Balance("USDT"); got != "10.5 0.0 9.5 0.0 1050.1495 0.0" {
+		b.Balance("USDT"); got != "10.4995 0.0 9.5 0.0 1050.1495 0.0" {
 		t.Error(got)
 	}
 	view := servertest.ParseObject(t, a.OK("DELETE", "/api/orders/1", "").Body)
@@ -47,7 +47,7 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 			t.Errorf("%s is %s, want %s", k, got, w)
 		}
 	}
-	if got := a.Balance("USDT"); got != "949.69975 0.0" {
+	if got := a.Balance("USDT"); got != "949.75 0.0" {
 		t.Error(got)
 	}
 	h.CheckRefusal("a closed order", a.Call("DELETE", "/api/orders/1", ""), 409, "ORDER_CLOSED", "")
@@ -81,24 +81,26 @@ func TestMarketOrdersSpendWhatTheyMay(t *testing.T) {
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":5,"price":100}`)
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":5,"price":200}`)
 	a.Place(`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","quoteAmount":"150"}`)
-	if got := a.Balance("BTC") + " " + a.Balance("USDT"); got != "11.5 0.0 849.7 0.0" {
+	if got := a.Balance("BTC") + " " + a.Balance("USDT"); got != "11.497 0.0 850.0 0.0" {
 		t.Error(got)
 	}
-	// By amount: capped by what is there, fee included.
-	a.Place(`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":"100","price":0}`)
-	free := strings.TrimSuffix(a.Balance("USDT"), " 0.0")
-	if strings.HasPrefix(free, "-") || len(free) > 24 {
-		t.Errorf("free %s", free)
+	// By amount: 6 cost 3.5 x 100 and 2.5 x 200, a lot more is beyond the balance.
+	h.CheckRefusal("beyond the balance", a.Call("POST", "/api/orders",
+		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":"6.0001","price":0}`), 400,
+		"INSUFFICIENT_FUNDS", "")
+	a.Place(`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":"6","price":0}`)
+	if got := a.Balance("BTC") + " " + a.Balance("USDT"); got != "17.485 0.0 0.0 0.0" { // 6 without 0.002 of it
+		t.Error(got)
 	}
 	var list []map[string]any
 	servertest.Parse(t, a.OK("GET", "/api/user/orders", "").Body, &list)
 	if len(list) != 2 || list[0]["isMarket"] != true || list[0]["price"] != nil || list[0]["quoteAmount"] != nil ||
-		list[0]["status"] != "PartiallyExecutedAndCanceled" || list[1]["initialAmount"] != nil {
+		list[0]["status"] != "Completed" || list[1]["initialAmount"] != nil {
 		t.Errorf("%v", list)
 	}
-	h.CheckRefusal("a stop at the market without a bound", a.Call("POST", "/api/orders",
+	h.CheckRefusal("a stop that holds its stop price", a.Call("POST", "/api/orders",
 		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":1,`+
-			`"stopPrice":300}`), 400, "INVALID_PARAM", "quoteAmount")
+			`"stopPrice":300}`), 400, "INSUFFICIENT_FUNDS", "")
 	h.CheckRefusal("nothing left", a.Call("POST", "/api/orders",
 		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT",`+
 			`"quoteAmount":"1000"}`), 400, "INSUFFICIENT_FUNDS", "")
@@ -283,7 +285,7 @@ func TestListsPageAndFilter(t *testing.T) {
 func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	for round := range 5 {
-		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,`+
+		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"10","price":100,`+
 			`"clientOrderId":"r-%d"}`, round)
 		answers := make([]servertest.Answer, 50)
 		var wg sync.WaitGroup
@@ -296,7 +298,7 @@ func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
 					return
 				}
 				in := h.Send(h.Internal, "POST", "/internal/v1/orders", fmt.Sprintf(
-					`{"accountId":%q,"side":"buy","type":"limit","currencyPairCode":"BTC_USDT","amount":"9.98",`+
+					`{"accountId":%q,"side":"buy","type":"limit","currencyPairCode":"BTC_USDT","amount":"10",`+
 						`"price":100,"clientOrderId":"r-%d"}`, a.ID, round), nil)
 				answers[i] = servertest.Answer{Status: in.Status, Header: nil, Body: in.Body}
 			}()
@@ -307,7 +309,7 @@ func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
 				t.Fatalf("answer %d: %d %s; the first: %s", i, answers[i].Status, answers[i].Body, answers[i%2].Body)
 			}
 		}
-		if got := a.Balance("USDT"); got != "0.004 999.996" {
+		if got := a.Balance("USDT"); got != "0.0 1000.0" {
 			t.Fatalf("round %d: %s", round, got)
 		}
 		if got := a.OK("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").Body; got != `{"canceled":1}` {
@@ -354,7 +356,8 @@ func TestACancelAgainstAFillHasOneWinner(t *testing.T) {
 		}
 	}
 	t.Logf("%d canceled, %d filled", canceled, filled)
-	want := fmt.Sprintf("%d.%02d", 10+filled/100, filled%100)
+	// Each fill brings 0.01 without the maker's fee of 0.001 of it.
+	want := fmt.Sprintf("%d.%05d", 10+filled*999/100_000, filled*999%100_000)
 	got := strings.TrimSuffix(a.Balance("BTC"), " 0.0")
 	if strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
 		t.Errorf("%s BTC after %d fills", got, filled)

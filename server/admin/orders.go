@@ -322,9 +322,8 @@ func appendFills(b []byte, fills []marketdata.Fill, ins *engine.Instrument) []by
 		b = strconv.AppendUint(append(b, `{"tradeId":`...), uint64(f.Trade), 10)
 		b = fixed.AppendI64(append(b, `,"price":`...), f.Price, ins.DigitsPrice)
 		b = fixed.AppendI64(append(b, `,"amount":`...), f.Amount, ins.DigitsAmount)
-		b = fixed.AppendShortest(append(b, `,"fee":`...), f.Fee, fixed.Scale)
-		b = append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...)
-		b = append(strconv.AppendBool(append(b, `","isMaker":`...), f.IsMaker), '}')
+		b = encode.AppendFee(b, ins, f.Side, f.Fee, true)
+		b = append(strconv.AppendBool(append(b, `,"isMaker":`...), f.IsMaker), '}')
 	}
 	return append(b, ']')
 }

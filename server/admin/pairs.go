@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -38,6 +39,10 @@ func marketRoutes(s *Server) []*edge.Route {
 		{
 			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair, Params: code,
 			Schema: "PatchPair", Members: pairForm.Members(),
+		},
+		{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/assets", Handle: s.addAsset, Schema: "AddAsset",
+			Members: newAssetForm.Members(),
 		},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset},
 		{
@@ -184,8 +189,8 @@ const defaultRate = 100_000
 // pairRequest is the body of POST and PATCH /pairs, merged into the pair's current settings.
 type pairRequest struct {
 	engine.Instrument
-	// minQuote and maxQuote are text until the digits of the pair are known.
-	minQuote, maxQuote nullable
+	// The limits are text until the digits of the pair are known.
+	minQuote, maxQuote, maxPrice, maxAmount nullable
 }
 
 // nullable is a decimal of a request; its text is nil when it is set to null.
@@ -203,13 +208,9 @@ var pairChanges = []body.Member[pairRequest]{
 		}
 		return p.minQuote.text != nil
 	}).As(edge.Field{Nullable: true}),
-	body.Read("maxQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
-		p.maxQuote = nullable{r.Decimal(), true}
-		if p.maxQuote.text != nil && body.DecimalSign(p.maxQuote.text) <= 0 {
-			r.Bad("must be above zero.")
-		}
-		return p.maxQuote.text != nil
-	}).As(edge.Field{Nullable: true}),
+	largest("maxQuoteAmount", func(p *pairRequest) *nullable { return &p.maxQuote }),
+	largest("maxPrice", func(p *pairRequest) *nullable { return &p.maxPrice }),
+	largest("maxAmount", func(p *pairRequest) *nullable { return &p.maxAmount }),
 	body.Read("priceBandUp", edge.KindDecimal, func(r *body.Reader, p *pairRequest) (given bool) {
 		p.BandUp, given = factor(r, engine.RateOne, engine.MaxBandUp, "must be a factor from 1 to 1,000,000")
 		return given
@@ -221,6 +222,18 @@ var pairChanges = []body.Member[pairRequest]{
 	body.Choice("state", body.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
 	body.Value("makerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
 	body.Value("takerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),
+}
+
+// largest returns a member that is a largest value of an order, or null: the default.
+func largest(name string, of func(*pairRequest) *nullable) body.Member[pairRequest] {
+	return body.Read(name, edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
+		text := r.Decimal()
+		if text != nil && body.DecimalSign(text) <= 0 {
+			r.Bad("must be above zero.")
+		}
+		*of(p) = nullable{text, true}
+		return text != nil
+	}).As(edge.Field{Nullable: true})
 }
 
 var (
@@ -268,7 +281,7 @@ func factor(r *body.Reader, low, high uint64, rule string) (v uint64, given bool
 	return uint64(u), true
 }
 
-// finishLimits sets the limits of price x amount in the pair's digits and checks the pair.
+// finishLimits sets the limits of an order in the pair's digits and checks the pair.
 func (p *pairRequest) finishLimits() *refuse.Refusal {
 	field := "minQuoteAmount"
 	for _, x := range [...]struct {
@@ -284,10 +297,32 @@ func (p *pairRequest) finishLimits() *refuse.Refusal {
 		}
 		q, rest := fixed.MustText(x.from.text).Abs().DivMod64(fixed.Pow10[fixed.Scale-p.DigitsTotal()])
 		if rest != 0 {
-			return refuse.Param(x.name, "The member %s must have at most %d fractional digits.",
-				x.name, p.DigitsTotal())
+			return tooFine(x.name, p.DigitsTotal())
 		}
 		*x.to = q
+	}
+	for _, x := range [...]struct {
+		name   string
+		from   nullable
+		to     *int64
+		digits int
+	}{{"maxPrice", p.maxPrice, &p.MaxPrice, p.DigitsPrice}, {"maxAmount", p.maxAmount, &p.MaxAmount, p.DigitsAmount}} {
+		if x.from.set {
+			*x.to, field = 0, x.name
+		}
+		if x.from.text == nil {
+			continue
+		}
+		v, _, res := fixed.TextUnits(x.from.text, x.digits)
+		switch res {
+		case fixed.UnitsOff:
+			return tooFine(x.name, x.digits)
+		case fixed.UnitsTooMany:
+			return refuse.Param(x.name, "The member %s must be at most %s.", x.name,
+				fixed.AppendI64(nil, math.MaxInt64, x.digits))
+		case fixed.UnitsExact:
+			*x.to = v
+		}
 	}
 	if p.minQuote.set {
 		p.HasMinQuote = p.minQuote.text != nil
@@ -296,6 +331,10 @@ func (p *pairRequest) finishLimits() *refuse.Refusal {
 		return refuse.Param(field, "The pair cannot be traded: %v.", err)
 	}
 	return nil
+}
+
+func tooFine(name string, digits int) *refuse.Refusal {
+	return refuse.Param(name, "The member %s must have at most %d fractional digits.", name, digits)
 }
 
 // addPair serves POST /pairs.
@@ -307,21 +346,23 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	if p.Base == p.Quote {
 		return refuse.Param("code", "The member code must name two different currencies.")
 	}
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	p.TakeDigits(s.opt.Board.Load().AssetDigits)
 	if err := p.Validate(); err != nil {
 		return refuse.Param("digitsAmount", "The pair cannot be traded exactly: %v.", err)
 	}
 	if err := p.finishLimits(); err != nil {
 		return err
 	}
-	s.configMu.Lock()
-	defer s.configMu.Unlock()
 	if s.opt.Entry.Instrument([]byte(p.Code)) != nil {
 		return pairExists(p.Code)
 	}
-	for _, symbol := range []string{p.Base, p.Quote} {
-		if err := s.ensureAsset(symbol); err != nil {
-			return err
-		}
+	if err := s.ensureAsset(p.Base, p.BaseDigits); err != nil {
+		return err
+	}
+	if err := s.ensureAsset(p.Quote, p.QuoteDigits); err != nil {
+		return err
 	}
 	refused, err := s.submitControl(&engine.Command{
 		Kind: engine.AddPair, Pair: engine.ControlPair,
@@ -365,12 +406,22 @@ func appendPair(b []byte, ins *engine.Instrument) []byte {
 	} else {
 		b = fixed.AppendShortest(b, ins.MaxQuote.ToI128(), ins.DigitsTotal())
 	}
+	b = appendLargest(append(b, `,"maxPrice":`...), ins.MaxPrice, ins.DigitsPrice)
+	b = appendLargest(append(b, `,"maxAmount":`...), ins.MaxAmount, ins.DigitsAmount)
 	b = appendFactor(append(b, `,"priceBandUp":`...), ins.BandUp)
 	b = appendFactor(append(b, `,"priceBandDown":`...), ins.BandDown)
 	b = append(append(b, `,"state":"`...), ins.State.String()...)
 	b = encode.AppendRate(append(b, `","makerFee":`...), int64(ins.MakerFee), engine.RateScale)
 	b = encode.AppendRate(append(b, `,"takerFee":`...), int64(ins.TakerFee), engine.RateScale)
 	return append(b, '}')
+}
+
+// appendLargest appends a largest price or amount; 0, the default, is null.
+func appendLargest(b []byte, v int64, digits int) []byte {
+	if v == 0 {
+		return append(b, "null"...)
+	}
+	return fixed.AppendShortest(b, fixed.FromI64(v), digits)
 }
 
 // appendFactor appends a factor of the last trade; 0 is null.
@@ -439,8 +490,10 @@ var assetKinds = body.WordsOf[assetKind](false, true)
 // maxAssetName is the maximum length of a currency's display name.
 const maxAssetName = 64
 
-// assetForm is the body of PATCH /assets/{symbol}; null clears the members that may be null.
-var assetForm = body.Of(
+// assetChanges lists the members that PATCH /assets/{symbol} and POST /assets have in common; null clears the ones that
+// may be null.
+var assetChanges = []body.Member[engine.Asset]{
+	body.Integer("digits", 0, fixed.Scale, func(a *engine.Asset, v int64) { a.Digits = int(v) }),
 	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }).
 		As(edge.Field{Range: []int64{0, maxAssetName}}),
 	body.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
@@ -462,7 +515,24 @@ var assetForm = body.Of(
 	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
 		return fee(r, &a.TakerFee, &a.HasTakerFee)
 	}).As(edge.Field{Nullable: true}),
+}
+
+var (
+	assetForm    = body.Of(assetChanges...)
+	newAssetForm = body.Of(append([]body.Member[engine.Asset]{
+		body.Value("symbol", edge.KindText, currencyCode, func(a *engine.Asset, v string) { a.Symbol = v }).
+			As(edge.Field{Range: []int64{1, engine.MaxCurrencyCode}}).Need(),
+	}, assetChanges...)...)
 )
+
+// currencyCode reads a member that must be the code of a currency.
+func currencyCode(r *body.Reader) (code string, given bool) {
+	text := r.Text(engine.MaxCurrencyCode)
+	if text != nil && !engine.ValidCurrencyCode(text) {
+		r.Bad("must be " + engine.CurrencyForm + ".")
+	}
+	return string(text), text != nil
+}
 
 // limit reads a decimal of at least 0 into v and sets has, which is false for null.
 func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
@@ -482,17 +552,54 @@ func fee(r *body.Reader, v *fixed.I128, has *bool) bool {
 	return given
 }
 
+// defaultAsset returns a currency with default settings.
+func defaultAsset(symbol string, digits int) engine.Asset {
+	rate := fixed.I128{Lo: defaultRate * fixed.Pow10[fixed.Scale-engine.RateScale]}
+	return engine.Asset{
+		Symbol: symbol, Name: symbol, Digits: digits, CanWithdraw: true, CanDeposit: true,
+		MakerFee: rate, HasMakerFee: true, TakerFee: rate, HasTakerFee: true,
+	}
+}
+
 // ensureAsset adds a currency with default settings unless it is configured.
-func (s *Server) ensureAsset(symbol string) *refuse.Refusal {
+func (s *Server) ensureAsset(symbol string, digits int) *refuse.Refusal {
 	if s.opt.Board.Load().Asset(symbol) != nil {
 		return nil
 	}
-	rate := fixed.I128{Lo: defaultRate * fixed.Pow10[fixed.Scale-engine.RateScale]}
-	_, err := s.submitControl(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{
-		Symbol: symbol, Name: symbol, CanWithdraw: true, CanDeposit: true,
-		MakerFee: rate, HasMakerFee: true, TakerFee: rate, HasTakerFee: true,
-	}})
-	return err
+	a := defaultAsset(symbol, digits)
+	return s.submitAsset(&a)
+}
+
+// submitAsset makes the settings of a currency the ones in force.
+func (s *Server) submitAsset(a *engine.Asset) *refuse.Refusal {
+	refused, err := s.submitControl(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
+	switch {
+	case err != nil:
+		return err
+	case refused == engine.AssetInUse:
+		return refuse.New(refuse.Conflict, "digits",
+			"The asset %s cannot have %d digits: it has a pair, or a balance, "+
+				"in other units.", a.Symbol, a.Digits)
+	case refused != engine.NotRejected:
+		return refuse.New(refuse.Conflict, "",
+			"The asset %s cannot be added: there are as many assets as the engine takes.", a.Symbol)
+	}
+	return nil
+}
+
+// addAsset serves POST /assets.
+func (s *Server) addAsset(c *edge.Ctx) *refuse.Refusal {
+	a := defaultAsset("", engine.DefaultDigits)
+	if err := newAssetForm.Decode(c.PostBody(), &a); err != nil {
+		return err
+	}
+	a.Name = cmp.Or(a.Name, a.Symbol)
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	if s.opt.Board.Load().Asset(a.Symbol) != nil {
+		return refuse.New(refuse.Conflict, "", "The asset %s exists already.", a.Symbol)
+	}
+	return s.finishAsset(c, "asset added", &a)
 }
 
 // pathAsset returns a copy of the currency that the path names.
@@ -525,15 +632,19 @@ func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
 	if missing != nil {
 		return missing
 	}
+	return s.finishAsset(c, "asset changed", &a)
+}
+
+// finishAsset checks and stores the settings of a currency that a request has sent, and answers with them.
+func (s *Server) finishAsset(c *edge.Ctx, event string, a *engine.Asset) *refuse.Refusal {
 	if a.HasMinWithdraw && a.HasMaxWithdraw && a.MinWithdraw.Cmp(a.MaxWithdraw) > 0 {
 		return refuse.Param("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
 	}
-	cmd := engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}
-	if _, err := s.submitControl(&cmd); err != nil {
+	if err := s.submitAsset(a); err != nil {
 		return err
 	}
-	c.Audit("asset changed", "asset", a.Symbol)
-	c.Private(appendAsset(nil, &a))
+	c.Audit(event, "asset", a.Symbol)
+	c.Private(appendAsset(nil, a))
 	return nil
 }
 
@@ -541,6 +652,7 @@ func appendAsset(b []byte, a *engine.Asset) []byte {
 	b = append(append(b, `{"symbol":"`...), a.Symbol...)
 	b = encode.AppendString(append(b, `","name":`...), a.Name)
 	b = append(append(append(b, `,"type":"`...), assetKind(a.Fiat).String()...), '"')
+	b = strconv.AppendInt(append(b, `,"digits":`...), int64(a.Digits), 10)
 	b = append(b, `,"unifiedCryptoassetId":`...)
 	if a.HasUnifiedID {
 		b = strconv.AppendInt(b, a.UnifiedCryptoassetID, 10)

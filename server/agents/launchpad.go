@@ -472,8 +472,13 @@ func (s *Service) move(
 	if err != nil {
 		return accounts.BalanceView{}, refusalOf(err, "the balances")
 	}
-	m := moneyOf(res.Balance).Wide()
-	return accounts.BalanceView{CurrencyCode: currency.String(), Free: m, Total: m}, nil
+	return balanceOf(currency, res.Balance), nil
+}
+
+// balanceOf returns a balance of the ledger.
+func balanceOf(c launchpad.Currency, amount launchpad.Amount) accounts.BalanceView {
+	m := moneyOf(amount).Wide()
+	return accounts.BalanceView{CurrencyCode: c.String(), Digits: fixed.Scale, Free: m, Total: m}
 }
 
 // Balances returns the non-zero balances of an address in NATIVE and USBI.
@@ -486,8 +491,7 @@ func (s *Service) Balances(address string) []accounts.BalanceView {
 	var rows []accounts.BalanceView
 	for _, c := range []launchpad.Currency{launchpad.NATIVE, launchpad.USBICoin} {
 		if b := v.ledger.Balance(a, c); !b.IsZero() {
-			m := moneyOf(b).Wide()
-			rows = append(rows, accounts.BalanceView{CurrencyCode: c.String(), Free: m, Total: m})
+			rows = append(rows, balanceOf(c, b))
 		}
 	}
 	return rows

@@ -177,7 +177,7 @@ func orderStatus(r *marketdata.OrderRecord) string {
 		return "CANCELED"
 	case engine.CauseSelfTrade:
 		return "EXPIRED_IN_MATCH"
-	case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseLimit:
+	case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseFunds:
 	}
 	return "EXPIRED"
 }
@@ -315,11 +315,18 @@ func (f *Facade) appendResult(b []byte, root *marketdata.Root, in *engine.Instru
 		fill := &r.Fills[i]
 		b = appendQuoted(append(b, '{'), "price", fill.Price, in.DigitsPrice)
 		b = appendQuoted(append(b, ','), "qty", fill.Amount, in.DigitsAmount)
-		b = fixed.AppendShortest(append(b, `,"commission":"`...), fill.Fee, fixed.Scale)
-		b = append(append(append(b, `","commissionAsset":"`...), in.Quote...), `","tradeId":`...)
-		b = append(strconv.AppendUint(b, uint64(fill.Trade), 10), "},"...)
+		b = appendCommission(append(b, ','), in, fill, "commission", "commissionAsset")
+		b = append(strconv.AppendUint(append(b, `,"tradeId":`...), uint64(fill.Trade), 10), "},"...)
 	}
 	return append(trimComma(b), "]}"...)
+}
+
+// appendCommission appends the fee of a fill and its currency with the given names of the members.
+func appendCommission(b []byte, in *engine.Instrument, fill *marketdata.Fill, amount, asset string) []byte {
+	currency, digits := encode.FeeAsset(in, fill.Side)
+	b = appendQuoted128(b, amount, fill.Fee, digits)
+	b = append(append(append(b, `,"`...), asset...), `":"`...)
+	return append(append(b, currency...), '"')
 }
 
 // appendCanceled appends an order as the answer to its cancel shows it. client is the id of the cancel, "" for none.
@@ -343,19 +350,19 @@ func (q *call) balances(root *marketdata.Root, zeros bool) []accounts.BalanceVie
 	for i := range rows {
 		has[rows[i].CurrencyCode] = true
 	}
-	add := func(code string) {
+	add := func(code string, digits int) {
 		if !has[code] {
 			has[code] = true
-			rows = append(rows, accounts.BalanceView{CurrencyCode: code})
+			rows = append(rows, accounts.BalanceView{CurrencyCode: code, Digits: digits})
 		}
 	}
 	for _, a := range root.Assets() {
-		add(a.Symbol)
+		add(a.Symbol, a.Digits)
 	}
 	for _, id := range root.Sorted() {
 		in := root.View(id).Instrument
-		add(in.Base)
-		add(in.Quote)
+		add(in.Base, in.BaseDigits)
+		add(in.Quote, in.QuoteDigits)
 	}
 	slices.SortFunc(rows, func(a, b accounts.BalanceView) int {
 		return strings.Compare(a.CurrencyCode, b.CurrencyCode)
@@ -424,9 +431,15 @@ func (q *call) appendAccount(b []byte, zeros bool) []byte {
 func AppendBalance(b []byte, asset, free, locked string, row *accounts.BalanceView) []byte {
 	b = append(append(append(b, `{"`...), asset...), `":"`...)
 	b = append(append(append(append(b, row.CurrencyCode...), `","`...), free...), `":"`...)
-	b = fixed.AppendShortest192(b, row.Free, fixed.Scale)
+	b = appendMoney(b, row.Free, row.Digits)
 	b = append(append(append(b, `","`...), locked...), `":"`...)
-	return append(fixed.AppendShortest192(b, row.Held, fixed.Scale), `"}`...)
+	return append(appendMoney(b, row.Held, row.Digits), `"}`...)
+}
+
+// appendMoney appends an amount of 10^-18 with the digits of its asset, of whose units it is a whole number.
+func appendMoney(b []byte, v fixed.I192, digits int) []byte {
+	b = fixed.AppendI192(b, v, fixed.Scale)
+	return b[:len(b)-fixed.Scale+max(digits, 1)]
 }
 
 // commission serves GET /api/v3/account/commission.
@@ -442,7 +455,7 @@ func commission(q *call) ([]byte, *failure) {
 	const none = `{"maker":"0.0","taker":"0.0","buyer":"0.0","seller":"0.0"}`
 	return append(b, `,"buyer":"0.0","seller":"0.0"},"specialCommission":`+none+`,"taxCommission":`+none+
 		`,"discount":{"enabledForAccount":false,"enabledForSymbol":false,"discountAsset":null,`+
-		`"discount":"0.0"}}`...), nil
+		`"discount":"0.00000000"}}`...), nil
 }
 
 // tradeFee serves GET /sapi/v1/asset/tradeFee.
@@ -460,6 +473,11 @@ func tradeFee(q *call) ([]byte, *failure) {
 		b = append(b, "},"...)
 	}
 	return append(trimComma(b), ']'), nil
+}
+
+// noDiscountAsset serves GET /sapi/v1/bnbBurn: no third currency pays a fee.
+func noDiscountAsset(q *call) ([]byte, *failure) {
+	return []byte(`{"spotBNBBurn":false,"interestBNBBurn":false}`), nil
 }
 
 // coins serves GET /sapi/v1/capital/config/getall: every currency, without networks, because deposits and

@@ -11,6 +11,7 @@ import (
 // figure of the facade, so that the average of a small price is not 0.
 func TestAveragesHaveTheDigitsOfSmallPrices(t *testing.T) {
 	r := newRig(t)
+	r.Call("POST", "/assets", `{"symbol":"USDT","digits":18}`)
 	for i, c := range []struct {
 		digitsPrice    int
 		first, second  string // prices of one lot each, then of two

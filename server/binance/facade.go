@@ -152,6 +152,7 @@ func endpoints() []endpoint {
 		{put, "/api/v3/userDataStream", "userDataStream.ping", 2, keyed, keepStream},
 		{del, "/api/v3/userDataStream", "userDataStream.stop", 2, keyed, endStream},
 		{get, "/sapi/v1/asset/tradeFee", "", 1, signed, tradeFee},
+		{get, "/sapi/v1/bnbBurn", "", 1, signed, noDiscountAsset},
 		{get, "/sapi/v1/capital/config/getall", "", 10, signed, coins},
 		{get, "/sapi/v1/margin/isolated/allPairs", "", 1, signed, nothing},
 		{get, "/sapi/v1/margin/allPairs", "", 1, open, nothing},

@@ -60,6 +60,7 @@ func TestGolden(t *testing.T) {
 		{"GET", "/api/v3/account", "omitZeroBalances=true"},
 		{"GET", "/api/v3/account/commission", "symbol=BTCUSDT"},
 		{"GET", "/sapi/v1/asset/tradeFee", "symbol=BTCUSDT"},
+		{"GET", "/sapi/v1/bnbBurn", ""},
 		{"GET", "/sapi/v1/capital/config/getall", ""},
 		{"GET", "/sapi/v1/margin/isolated/allPairs", ""},
 		{"PUT", "/api/v3/userDataStream", "listenKey=none"},

@@ -141,13 +141,19 @@ func (f *Facade) appendSymbol(b []byte, in *engine.Instrument, name string, sets
 	b = append(append(append(b, `{"symbol":"`...), name...), `","status":"`...)
 	b = append(append(b, statusOf(in.State)...), `","baseAsset":"`...)
 	b = append(append(b, in.Base...), `","baseAssetPrecision":`...)
-	b = strconv.AppendInt(b, int64(in.DigitsAmount), 10)
+	b = strconv.AppendInt(b, int64(in.BaseDigits), 10)
 	b = append(append(append(b, `,"quoteAsset":"`...), in.Quote...), '"')
-	for _, member := range []string{"quotePrecision", "quoteAssetPrecision"} {
-		b = strconv.AppendInt(append(append(append(b, `,"`...), member...), `":`...), int64(in.DigitsTotal()), 10)
+	for _, m := range []struct {
+		name   string
+		digits int
+	}{
+		{"quotePrecision", in.QuoteDigits},
+		{"quoteAssetPrecision", in.QuoteDigits},
+		{"baseCommissionPrecision", in.BaseDigits},
+		{"quoteCommissionPrecision", in.QuoteDigits},
+	} {
+		b = strconv.AppendInt(append(append(append(b, `,"`...), m.name...), `":`...), int64(m.digits), 10)
 	}
-	b = strconv.AppendInt(append(b, `,"baseCommissionPrecision":`...), fixed.Scale, 10)
-	b = strconv.AppendInt(append(b, `,"quoteCommissionPrecision":`...), fixed.Scale, 10)
 	if in.State == engine.PostOnlyState {
 		b = append(b, `,"orderTypes":["LIMIT_MAKER"]`...)
 	} else {
@@ -167,9 +173,12 @@ func (f *Facade) appendSymbol(b []byte, in *engine.Instrument, name string, sets
 
 // appendFilters appends the rules of the pair in the form of filters.
 func (f *Facade) appendFilters(b []byte, in *engine.Instrument) []byte {
-	b = appendRange(append(b, `{"filterType":"PRICE_FILTER"`...), "Price", in.DigitsPrice, "tickSize")
-	b = appendRange(append(b, `,{"filterType":"LOT_SIZE"`...), "Qty", in.DigitsAmount, "stepSize")
-	b = appendRange(append(b, `,{"filterType":"MARKET_LOT_SIZE"`...), "Qty", in.DigitsAmount, "stepSize")
+	b = appendRange(append(b, `{"filterType":"PRICE_FILTER"`...), "Price", in.LargestPrice(), in.DigitsPrice,
+		"tickSize")
+	for _, name := range []string{"LOT_SIZE", "MARKET_LOT_SIZE"} {
+		b = append(append(append(b, `,{"filterType":"`...), name...), '"')
+		b = appendRange(b, "Qty", in.LargestAmount(), in.DigitsAmount, "stepSize")
+	}
 	least, most := fixed.U128{}, in.MaxSettled()
 	if in.HasMinQuote {
 		least = in.MinQuote
@@ -200,10 +209,10 @@ func (f *Facade) appendFilters(b []byte, in *engine.Instrument) []byte {
 	return append(b, '}')
 }
 
-// appendRange appends the smallest and the largest value of an integer of units and the unit.
-func appendRange(b []byte, what string, digits int, step string) []byte {
+// appendRange appends the smallest value, which is a unit, the largest one and the unit.
+func appendRange(b []byte, what string, most int64, digits int, step string) []byte {
 	b = fixed.AppendI64(append(append(append(b, `,"min`...), what...), `":"`...), 1, digits)
-	b = fixed.AppendI64(append(append(append(b, `","max`...), what...), `":"`...), math.MaxInt64, digits)
+	b = fixed.AppendI64(append(append(append(b, `","max`...), what...), `":"`...), most, digits)
 	b = fixed.AppendI64(append(append(append(b, `","`...), step...), `":"`...), 1, digits)
 	return append(b, `"}`...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	gobinance "github.com/adshao/go-binance/v2"
 	"github.com/adshao/go-binance/v2/common"
 
 	"tickhive/internal/exchange"
@@ -99,11 +100,16 @@ func TestExchangeInfoShowsTheRulesOfThePair(t *testing.T) {
 		!s.IsSpotTradingAllowed || s.IsMarginTradingAllowed || s.OcoAllowed {
 		t.Errorf("%+v", s)
 	}
-	if f := s.PriceFilter(); f.TickSize != "0.01" || f.MinPrice != "0.01" {
+	if s.BaseAssetPrecision != 8 || s.QuotePrecision != 8 || s.QuoteAssetPrecision != 8 ||
+		s.BaseCommissionPrecision != 8 || s.QuoteCommissionPrecision != 8 {
+		t.Errorf("%+v", s)
+	}
+	if f := s.PriceFilter(); f.TickSize != "0.01" || f.MinPrice != "0.01" || f.MaxPrice != "9000000000.00" {
 		t.Errorf("%+v", f)
 	}
-	if f := s.LotSizeFilter(); f.StepSize != "0.00001" || f.MinQuantity != "0.00001" {
-		t.Errorf("%+v", f)
+	if f := s.LotSizeFilter(); f.StepSize != "0.00001" || f.MinQuantity != "0.00001" ||
+		f.MaxQuantity != "9000000000.00000" || *s.MarketLotSizeFilter() != gobinance.MarketLotSizeFilter(*f) {
+		t.Errorf("%+v, market orders %+v", f, s.MarketLotSizeFilter())
 	}
 	if f := s.NotionalFilter(); trim(f.MinNotional) != "5" || trim(f.MaxNotional) != "1000000" || f.ApplyMinToMarket {
 		t.Errorf("%+v", f)
@@ -111,6 +117,19 @@ func TestExchangeInfoShowsTheRulesOfThePair(t *testing.T) {
 	if f := s.PercentPriceBySideFilter(); f.BidMultiplierUp != "10.0" || trim(f.AskMultiplierDown) != "0.1" {
 		t.Errorf("%+v", f)
 	}
+	r.Call("POST", "/assets", `{"symbol":"TEN","digits":10}`)
+	r.Call("POST", "/pairs",
+		`{"code":"BTC_TEN","digitsPrice":1,"digitsAmount":3,"maxPrice":1000000,"maxAmount":9000.5}`)
+	ten, err := r.client.NewExchangeInfoService().Symbol("BTCTEN").Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := &ten.Symbols[0]
+	if f := limits.PriceFilter(); f.MaxPrice != "1000000.0" || limits.LotSizeFilter().MaxQuantity != "9000.500" ||
+		limits.BaseAssetPrecision != 8 || limits.QuoteAssetPrecision != 10 || limits.QuoteCommissionPrecision != 10 {
+		t.Errorf("%+v", limits)
+	}
+	r.Call("PATCH", "/pairs/BTC_TEN", `{"state":"cancel_only"}`)
 	if info.Symbols[1].PercentPriceBySideFilter() != nil {
 		t.Error("a band where none is configured")
 	}
@@ -124,7 +143,7 @@ func TestExchangeInfoShowsTheRulesOfThePair(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{
-		"?permissions=SPOT": 2, "?permissions=MARGIN": 0, "?symbolStatus=HALT": 1, "?symbolStatus=TRADING": 1,
+		"?permissions=SPOT": 3, "?permissions=MARGIN": 0, "?symbolStatus=HALT": 1, "?symbolStatus=TRADING": 1,
 		`?symbols=["BTCUSDT","ETHBTC"]`: 2,
 	} {
 		if _, body, _ := r.get("/api/v3/exchangeInfo" + query); strings.Count(body, `{"symbol":`) != want {

@@ -38,7 +38,7 @@ func TestOrdersAgreeWithTheNativeAPI(t *testing.T) {
 	r.equal("fill's price", f.Price, json.Number(fills[0].Price))
 	r.equal("fill's amount", f.Quantity, json.Number(fills[0].Volume))
 	r.equal("fill's fee", f.Commission, json.Number(fills[0].Fee))
-	if f.CommissionAsset != "USDT" || f.TradeID != 1 {
+	if f.Commission != "0.00050000" || f.CommissionAsset != "BTC" || f.TradeID != 1 { // 0.1 % of 0.5 BTC
 		t.Errorf("%+v", f)
 	}
 	quote, err := b.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("MARKET").QuoteOrderQty("50.25").Do(ctx)
@@ -62,7 +62,8 @@ func TestOrdersAgreeWithTheNativeAPI(t *testing.T) {
 		t.Errorf("%+v %v", byClient, err)
 	}
 	mine, err := a.NewListTradesService().Symbol("BTCUSDT").Do(ctx)
-	if err != nil || len(mine) != 2 || !mine[0].IsMaker || mine[0].IsBuyer || mine[0].ID != 1 || mine[1].ID != 2 {
+	if err != nil || len(mine) != 2 || !mine[0].IsMaker || mine[0].IsBuyer || mine[0].ID != 1 || mine[1].ID != 2 ||
+		mine[0].Commission != "0.05025000" || mine[0].CommissionAsset != "USDT" { // 0.1 % of 50.25 USDT
 		t.Errorf("%+v %v", mine, err)
 	}
 	if one, err := a.NewListTradesService().Symbol("BTCUSDT").FromID(2).Do(ctx); err != nil || len(one) != 1 {
@@ -96,6 +97,58 @@ func TestOrdersAgreeWithTheNativeAPI(t *testing.T) {
 	}
 }
 
+// A purchase may spend the whole balance, because its commission is in what it buys. So less than was bought can be
+// sold.
+func TestCommissionsAreInWhatIsReceived(t *testing.T) {
+	r, _, _ := funded(t)
+	r.Limit("BTC_USDT", "sell", "100", "50")
+	r.Limit("BTC_USDT", "buy", "99", "50")
+	c := r.owner("carl", "USDT 1000.12345678")
+	place := func(u *user, params string) (o gobinance.CreateOrderResponse) {
+		t.Helper()
+		status, body := u.raw("POST", "/api/v3/order", "symbol=BTCUSDT&newOrderRespType=FULL&"+params)
+		if err := json.Unmarshal([]byte(body), &o); err != nil || status != 200 || o.Status != "FILLED" {
+			t.Fatalf("%s: %d %s", params, status, body)
+		}
+		return o
+	}
+	has := func(u *user, want string) {
+		t.Helper()
+		a, err := u.NewGetAccountService().OmitZeroBalances(true).Do(t.Context())
+		got := ""
+		for _, b := range a.Balances {
+			got += b.Asset + " " + b.Free + " " + b.Locked + ", "
+		}
+		if err != nil || got != want {
+			t.Errorf("%s has %s%v, want %s", u.id, got, err, want)
+		}
+	}
+	// a lot costs 0.001: 10.00123 BTC for 1000.123, of which 0.1 % is the commission
+	bought := place(c, "side=BUY&type=MARKET&quoteOrderQty=1000.12345678")
+	if bought.ExecutedQuantity != "10.00123" || bought.CummulativeQuoteQuantity != "1000.1230000" ||
+		bought.OrigQuoteOrderQuantity != "1000.1234567" || bought.Fills[0].Commission != "0.01000123" ||
+		bought.Fills[0].CommissionAsset != "BTC" {
+		t.Errorf("%+v %+v", bought, bought.Fills[0])
+	}
+	has(c, "BTC 9.99122877 0.00000000, USDT 0.00045678 0.00000000, ")
+	c.fails("POST", "/api/v3/order", "symbol=BTCUSDT&side=SELL&type=MARKET&quantity=10.00123", 400,
+		`{"code":-2010,"msg":"Account has insufficient balance for requested action."`)
+	// 9.99122 for 989.13078, less 0.1 %
+	sold := place(c, "side=SELL&type=MARKET&quantity=9.99122")
+	if sold.Fills[0].Commission != "0.98913078" || sold.Fills[0].CommissionAsset != "USDT" {
+		t.Errorf("%+v", sold.Fills[0])
+	}
+	has(c, "BTC 0.00000877 0.00000000, USDT 988.14210600 0.00000000, ")
+
+	d := r.owner("dora", "USDT 1000")
+	d.fails("POST", "/api/v3/order", "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=10.00001&price=100",
+		400, `{"code":-2010,"msg":"Account has insufficient`)
+	d.fails("POST", "/api/v3/order", "symbol=BTCUSDT&side=BUY&type=MARKET&quantity=10.00001", 400,
+		`{"code":-2010,"msg":"Account has insufficient`)
+	place(d, "side=BUY&type=LIMIT&timeInForce=GTC&quantity=10&price=100")
+	has(d, "BTC 9.99000000 0.00000000, ")
+}
+
 // All order types that have a counterpart, and the errors of those that have none.
 func TestOrderTypes(t *testing.T) {
 	r, a, b := funded(t)
@@ -113,6 +166,7 @@ func TestOrderTypes(t *testing.T) {
 			"STOP_LOSS_LIMIT", "GTC",
 		},
 		{"side=SELL&type=STOP_LOSS&quantity=1&stopPrice=94", "NEW", "STOP_LOSS", "GTC"},
+		{"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=105", "NEW", "STOP_LOSS", "GTC"},
 		{limitBuy + "&quantity=5&price=97&icebergQty=1", "NEW", "LIMIT", "GTC"},
 	} {
 		status, body := a.raw("POST", "/api/v3/order", "symbol=BTCUSDT&newOrderRespType=RESULT&"+w.params)
@@ -123,7 +177,7 @@ func TestOrderTypes(t *testing.T) {
 		}
 	}
 	open, err := a.NewListOpenOrdersService().Symbol("BTCUSDT").Do(ctx)
-	if err != nil || len(open) != 4 {
+	if err != nil || len(open) != 5 {
 		t.Fatalf("%d %v", len(open), err)
 	}
 	for _, o := range open {
@@ -145,7 +199,8 @@ func TestOrderTypes(t *testing.T) {
 		"side=BUY&type=MARKET&quantity=1e3":                         `{"code":-1100,`,
 		"side=BUY&type=MARKET&quantity=1&trailingDelta=10":          `{"code":-1104,`,
 		"side=SELL&type=MARKET&quoteOrderQty=10":                    `{"code":-1020,`,
-		"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=105":          `{"code":-1020,`,
+		"side=BUY&type=MARKET&quoteOrderQty=10.123456789":           `{"code":-1111,`,
+		"side=BUY&type=MARKET&quoteOrderQty=4.99999999":             `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
 		limitBuy + "&quantity=1&price=98.001":                       `{"code":-1013,"msg":"Filter failure: PRICE`,
 		limitBuy + "&quantity=1.000001&price=98":                    `{"code":-1013,"msg":"Filter failure: LOT_SIZE"`,
 		limitBuy + "&quantity=0.01&price=98":                        `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
@@ -335,8 +390,9 @@ func TestAnUnknownOutcomeIsATimeout(t *testing.T) {
 func TestLoadMarketsCalls(t *testing.T) {
 	_, a, _ := funded(t)
 	for path, want := range map[string]string{
-		"/sapi/v1/capital/config/getall":    `[{"coin":"BTC","free":"100.0","locked":"0.0","name":"BTC",`,
+		"/sapi/v1/capital/config/getall":    `[{"coin":"BTC","free":"100.00000000","locked":"0.00000000","name":"BTC",`,
 		"/sapi/v1/asset/tradeFee":           `[{"symbol":"BTCUSDT","makerCommission":"0.001","takerC`,
+		"/sapi/v1/bnbBurn":                  `{"spotBNBBurn":false,"interestBNBBurn":false}`,
 		"/sapi/v1/margin/isolated/allPairs": "[]",
 		"/sapi/v1/margin/allPairs":          "[]", // needs no key; libraries sign it all the same
 		"/api/v3/account/commission":        `{"code":-1102,`,

@@ -1,6 +1,7 @@
 package binance
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
@@ -62,14 +63,15 @@ func (q *call) readOrder() (o newOrder, err *failure) {
 	if o.place.Type, known = orderTypes[name]; !known {
 		return o, fail(codeBadType, "Invalid orderType.")
 	}
-	if err := q.readTerms(&o.place, name); err != nil {
+	if err := q.readTerms(&o, name); err != nil {
 		return o, err
 	}
 	return o, q.readOptions(&o, name)
 }
 
 // readTerms reads the decimals and the time in force of an order of a type.
-func (q *call) readTerms(p *entry.Place, name string) (err *failure) {
+func (q *call) readTerms(o *newOrder, name string) (err *failure) {
+	p := &o.place
 	limit := name == "LIMIT" || name == "STOP_LOSS_LIMIT"
 	market := name == "MARKET" || name == "STOP_LOSS"
 	text, given := q.text("timeInForce")
@@ -103,6 +105,9 @@ func (q *call) readTerms(p *entry.Place, name string) (err *failure) {
 	}
 	if byQuote && p.Side == engine.Sell {
 		return fail(codeUnsupported, "This operation is not supported: a sell order by quoteOrderQty.")
+	}
+	if p.Quote, err = cutQuote(p.Quote, o.view.Instrument); err != nil {
+		return err
 	}
 	if _, iceberg := q.text("icebergQty"); iceberg {
 		if market || p.TIF != engine.GTC {
@@ -163,6 +168,19 @@ func (q *call) decimal(name string, required bool) ([]byte, *failure) {
 		return nil, fail(codeTooPrecise, "Parameter '%s' has too much precision.", name)
 	}
 	return []byte(text), nil
+}
+
+// cutQuote drops those digits of a quote amount that no sum of the pair's trades has: a program may spend a whole
+// balance, which has the digits of the currency.
+func cutQuote(text []byte, in *engine.Instrument) ([]byte, *failure) {
+	point := bytes.IndexByte(text, '.')
+	if point < 0 {
+		return text, nil
+	}
+	if len(bytes.TrimRight(text[point+1:], "0")) > in.QuoteDigits {
+		return nil, fail(codeTooPrecise, "Parameter 'quoteOrderQty' has too much precision.")
+	}
+	return bytes.TrimSuffix(text[:min(len(text), point+1+in.DigitsTotal())], []byte{'.'}), nil
 }
 
 // orderAlone reads a new order and refuses every other parameter.

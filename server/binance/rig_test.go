@@ -40,7 +40,7 @@ func traded(t *testing.T, change ...func(*exchange.Options)) *rig {
 	r := newRig(t, change...)
 	r.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":5,"minQuoteAmount":5,`+
 		`"maxQuoteAmount":1000000,"priceBandUp":"10","priceBandDown":"0.1"}`)
-	r.Pair("ETH_BTC")
+	r.Call("POST", "/pairs", `{"code":"ETH_BTC","digitsPrice":5,"digitsAmount":3}`)
 	r.Limit("BTC_USDT", "buy", "99.5", "3")
 	r.Limit("BTC_USDT", "buy", "99.4", "2")
 	for i, step := range []string{"0s", "1s", "61s", "1h", "24h"} {

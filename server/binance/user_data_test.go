@@ -3,6 +3,7 @@ package binance_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	at := fmt.Sprint(r.now().UnixMilli())
 	want := map[string]string{
 		"s": "BTCUSDT", "c": "ask-1", "S": "SELL", "o": "LIMIT", "f": "GTC", "p": "100.50", "P": "0.00",
-		"F": "0.00000", "g": "-1", "C": "", "r": "NONE", "i": fmt.Sprint(rest.OrderID), "n": "0.0", "N": "null",
+		"F": "0.00000", "g": "-1", "C": "", "r": "NONE", "i": fmt.Sprint(rest.OrderID), "n": "0", "N": "null",
 		"T": at, "E": at, "M": "false", "O": at, "Q": "0.0000000", "W": at, "V": "EXPIRE_TAKER",
 	}
 	for name, v := range want {
@@ -136,13 +137,17 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	must(market(b, "BUY").Quantity("0.5").Do(ctx))
 	trade := bert.reports("NEW NEW true false 0.5 0 0 0 0 0 -1",
 		"TRADE FILLED false false 0.5 0.5 0.5 100.5 50.25 50.25 1")[1]
-	if trade.text("N") != "USDT" || trade.text("o") != "MARKET" || trim(trade.text("Q")) != "0" {
+	if trade.text("n") != "0.00050000" || trade.text("N") != "BTC" || trade.text("o") != "MARKET" ||
+		trim(trade.text("Q")) != "0" { // 0.1 % of 0.5 BTC
 		t.Errorf("%s", trade)
 	}
 	fills, _, err := b.native.Fills(ctx, listAll())
 	must(fills, err)
 	r.equal("fee", trade.text("n"), json.Number(fills[0].Fee))
-	anna.reports("TRADE PARTIALLY_FILLED true true 2 0.5 0.5 100.5 50.25 50.25 1")
+	sold := anna.reports("TRADE PARTIALLY_FILLED true true 2 0.5 0.5 100.5 50.25 50.25 1")[0]
+	if sold.text("n") != "0.05025000" || sold.text("N") != "USDT" { // 0.1 % of 50.25 USDT
+		t.Errorf("%s", sold)
+	}
 	// a purchase by quote amount is filled by its last trade
 	must(market(b, "BUY").QuoteOrderQty("50.25").Do(ctx))
 	byQuote := bert.reports("NEW NEW true false 0 0 0 0 0 0 -1",
@@ -207,24 +212,62 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	bert.settled()
 }
 
+// A waiting purchase by amount holds its stop price x amount. If the book is dearer when it triggers, it spends what
+// else is free; what even that does not cover expires.
+func TestAStopWhoseMoneyEndsExpires(t *testing.T) {
+	r, _, _ := funded(t)
+	c := r.owner("carl", "USDT 1000")
+	r.Limit("BTC_USDT", "sell", "105", "0.1")
+	r.Limit("BTC_USDT", "sell", "120", "5")
+	r.Limit("BTC_USDT", "sell", "130", "10")
+	carl := c.follow()
+	if _, err := c.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("STOP_LOSS").Quantity("9").
+		StopPrice("105").Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	carl.reports("NEW NEW false false 9 0 0 0 0 0 -1")
+	for carl.balances["USDT"] == [2]string{} {
+		carl.event()
+	}
+	if got := carl.balances["USDT"]; got != [2]string{"55.00000000", "945.00000000"} {
+		t.Errorf("the stop holds %s", got)
+	}
+	r.Limit("BTC_USDT", "buy", "105", "0.1")
+	// 5 for 600, then 400 / 130 = 3.07692
+	end := carl.reports("NEW NEW true false 9 0 0 0 0 0 -1",
+		"TRADE PARTIALLY_FILLED true false 9 5 5 120 600 600 2",
+		"TRADE PARTIALLY_FILLED true false 9 8.07692 3.07692 130 999.9996 399.9996 3",
+		"EXPIRED EXPIRED false false 9 8.07692 0 0 999.9996 0 -1")
+	if end[1].text("n") != "0.00500000" || end[2].text("n") != "0.00307692" || end[2].text("N") != "BTC" {
+		t.Errorf("%s", end)
+	}
+	carl.settled()
+	want := map[string][2]string{"USDT": {"0.00040000", "0.00000000"}, "BTC": {"8.06884308", "0.00000000"}}
+	if !maps.Equal(carl.balances, want) {
+		t.Errorf("%s, want %s", carl.balances, want)
+	}
+}
+
 // Money from outside is a balanceUpdate and then a position, each deposit by itself, and nothing of another account.
 func TestTransfersAreBalanceUpdates(t *testing.T) {
 	r, a, b := funded(t)
 	anna, bert := a.follow(), b.follow()
 	for _, step := range []struct{ route, amount, delta, free string }{
-		{"deposits", "2.5", "2.5", "102.5"}, {"deposits", "0.5", "0.5", "103.0"}, {"withdrawals", "3", "-3.0", "100.0"},
+		{"deposits", "2.5", "2.50000000", "102.50000000"},
+		{"deposits", "0.00000001", "0.00000001", "102.50000001"},
+		{"withdrawals", "2.50000001", "-2.50000001", "100.00000000"},
 	} {
 		r.Call("POST", "/users/"+a.id+"/"+step.route, `{"currencyCode":"BTC","amount":"`+step.amount+`"}`)
 		e := anna.event()
 		if e.text("e") != "balanceUpdate" || e.text("a") != "BTC" || e.text("d") != step.delta || e.text("T") == "" {
 			t.Errorf("%s", e)
 		}
-		if e = anna.event(); string(e["B"]) != `[{"a":"BTC","f":"`+step.free+`","l":"0.0"}]` {
+		if e = anna.event(); string(e["B"]) != `[{"a":"BTC","f":"`+step.free+`","l":"0.00000000"}]` {
 			t.Errorf("%s", e)
 		}
 	}
 	r.Call("POST", "/users/"+b.id+"/deposits", `{"currencyCode":"BTC","amount":"1"}`)
-	if e := bert.event(); e.text("d") != "1.0" {
+	if e := bert.event(); e.text("d") != "1.00000000" {
 		t.Errorf("bert's first event is %s", e)
 	}
 }

@@ -69,6 +69,7 @@ type userMessage struct {
 	balances []accounts.BalanceView // those that have changed
 
 	currency string // of a transfer
+	digits   int    // of the currency
 	amount   fixed.I128
 }
 
@@ -185,6 +186,7 @@ func (u *UserFeed) Publish(int64) {
 	})
 	u.publishReports()
 	for _, m := range u.transfers {
+		m.digits = u.digits(m.account, m.currency)
 		u.queue(m.account, []*userMessage{m})
 		u.position(m.account, m.currency)
 	}
@@ -247,6 +249,16 @@ func (u *UserFeed) position(account engine.AccountID, currency string) {
 	if m.balances != nil {
 		u.queue(account, []*userMessage{m})
 	}
+}
+
+// digits returns the digits of a currency of which the account has a balance.
+func (u *UserFeed) digits(account engine.AccountID, currency string) int {
+	for _, row := range u.users.Rows(account) {
+		if row.CurrencyCode == currency {
+			return row.Digits
+		}
+	}
+	return fixed.Scale
 }
 
 // queue hands messages to the account's subscriptions. The caller holds mu.
@@ -434,7 +446,7 @@ func (f *Facade) appendUserMessage(b []byte, m *userMessage) []byte {
 	case m.balances == nil:
 		b = strconv.AppendInt(append(b, `{"e":"balanceUpdate","E":`...), eventMs, 10)
 		b = append(append(append(b, `,"a":"`...), m.currency...), `","d":"`...)
-		b = fixed.AppendShortest(b, m.amount, fixed.Scale)
+		b = appendMoney(b, m.amount.Wide(), m.digits)
 		return append(strconv.AppendInt(append(b, `","T":`...), eventMs, 10), '}')
 	}
 	b = strconv.AppendInt(append(b, `{"e":"outboundAccountPosition","E":`...), eventMs, 10)
@@ -461,7 +473,7 @@ func (r *orderReport) execution() string {
 			return "CANCELED"
 		case engine.CauseSelfTrade:
 			return "TRADE_PREVENTION"
-		case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseLimit:
+		case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseFunds:
 		}
 		return "EXPIRED"
 	default: // accepted, or a stop that enters the book
@@ -525,21 +537,18 @@ func (r *orderReport) appendTrade(b []byte, in *engine.Instrument) []byte {
 	e, o := &r.event, &r.order
 	var price, amount int64
 	trade := int64(-1)
-	var fee fixed.I128
-	asset := "null"
 	if e.Kind == engine.EventTrade {
-		price, amount, trade, asset = e.Price, e.Amount, int64(e.Trade), `"`+in.Quote+`"`
-		rate, discount := e.TakerFee, e.TakerDiscount
-		if r.maker {
-			rate, discount = e.MakerFee, e.MakerDiscount
-		}
-		fee = fixed.Fee(price, amount, in.DigitsTotal(), rate, discount)
+		price, amount, trade = e.Price, e.Amount, int64(e.Trade)
 	}
 	b = appendQuoted(b, "l", amount, in.DigitsAmount)
 	b = appendQuoted(append(b, ','), "z", o.Filled, in.DigitsAmount)
 	b = appendQuoted(append(b, ','), "L", price, in.DigitsPrice)
-	b = fixed.AppendShortest(append(b, `,"n":"`...), fee, fixed.Scale)
-	b = append(append(b, `","N":`...), asset...)
+	if trade < 0 {
+		b = append(b, `,"n":"0","N":null`...)
+	} else {
+		fill := marketdata.FillOf(e, in, r.maker)
+		b = appendCommission(append(b, ','), in, &fill, "n", "N")
+	}
 	b = strconv.AppendInt(append(b, `,"t":`...), trade, 10)
 	return appendQuoted128(append(b, ','), "Y", fixed.Mul64(uint64(price), uint64(amount)), in.DigitsTotal())
 }

@@ -27,11 +27,15 @@ type user struct {
 }
 
 // user makes a user with BTC and USDT.
-func (r *rig) user(name string) *user {
+func (r *rig) user(name string) *user { return r.owner(name, "BTC 100", "USDT 100000") }
+
+// owner makes a user with deposits, each a currency and an amount.
+func (r *rig) owner(name string, deposits ...string) *user {
 	r.t.Helper()
 	id := r.Call("POST", "/users", `{"nickname":"`+name+`"}`)["id"].(string)
-	for _, money := range []string{`"BTC","amount":"100"`, `"USDT","amount":"100000"`} {
-		r.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":`+money+`}`)
+	for _, d := range deposits {
+		currency, amount, _ := strings.Cut(d, " ")
+		r.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"`+currency+`","amount":"`+amount+`"}`)
 	}
 	key := r.Call("POST", "/users/"+id+"/apikeys", `{"name":"`+name+`"}`)
 	return r.withKey(id, key["publicKey"].(string), key["privateKey"].(string))

@@ -77,6 +77,27 @@ func AppendCanceled(n int) []byte {
 	return append(strconv.AppendInt([]byte(`{"canceled":`), int64(n), 10), '}')
 }
 
+// FeeAsset returns the currency in which a side pays its fee, which is the one that it receives, and its digits.
+func FeeAsset(in *engine.Instrument, side engine.Side) (currency string, digits int) {
+	if side == engine.Buy {
+		return in.Base, in.BaseDigits
+	}
+	return in.Quote, in.QuoteDigits
+}
+
+// AppendFee appends the members fee and feeCurrencyCode of an order or a fill of a side. A fee is at most what the
+// side has received, which is below 2^127 units; null if it is not known.
+func AppendFee(b []byte, in *engine.Instrument, side engine.Side, fee fixed.U128, known bool) []byte {
+	currency, digits := FeeAsset(in, side)
+	b = append(b, `,"fee":`...)
+	if known {
+		b = fixed.AppendShortest(b, fee.ToI128(), digits)
+	} else {
+		b = append(b, "null"...)
+	}
+	return append(append(append(b, `,"feeCurrencyCode":"`...), currency...), '"')
+}
+
 // AppendAveragePrice appends total / filled with the digits of an average, rounded half to even, or null if nothing is
 // filled. total is in product units, filled in lots.
 func AppendAveragePrice(b []byte, total fixed.U128, filled int64, digitsPrice int) []byte {
@@ -211,7 +232,7 @@ type Commission struct {
 	Adapter   string
 	Percent   uint32     // 10^-8
 	Minimum   fixed.I128 // 10^-18 of MinimumIn
-	MinimumIn string
+	MinimumIn string     // empty for trades
 	HashCode  string
 }
 

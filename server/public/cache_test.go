@@ -350,6 +350,9 @@ func TestCommissions(t *testing.T) {
 		`"commissionType":{"code":"2","value":"Вывод","valueKey":"Withdrawal"},"hashCode":"2_USDT_erc20"`) {
 		t.Error(body)
 	}
+	if !strings.Contains(body, `"minimum":0.0,"commissionCurrencyCode":null,"commissionTypeCode":"3",`) {
+		t.Errorf("a commission of a trade has a currency: %s", body)
+	}
 	list, version = list[:1], 2 // without any change of pairs and assets
 	body = m.OK("/api/currencies/commissions", nil).Body
 	if strings.Contains(body, "erc20") || !strings.Contains(body, "trc20") {

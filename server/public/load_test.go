@@ -24,6 +24,7 @@ func TestAnswersUnderLoad(t *testing.T) {
 		rounds = 5000
 	}
 	m := servertest.NewMarket(t)
+	m.Asset("BTC", false)
 	m.Pair("BTC_USDT", 2, 8)
 	m.Pair("ETH_BTC", 6, 4)
 	var stop atomic.Bool

@@ -38,7 +38,7 @@ func (m *Market) Commissions(root *marketdata.Root) []encode.Commission {
 	for _, id := range root.Sorted() {
 		in := root.View(id).Instrument
 		for kind := encode.CommissionBuy; kind <= encode.CommissionSell; kind++ {
-			all = append(all, encode.Commission{Type: kind, Pair: in.Code, Percent: in.TakerFee, MinimumIn: in.Quote})
+			all = append(all, encode.Commission{Type: kind, Pair: in.Code, Percent: in.TakerFee})
 		}
 	}
 	for i := range all {

@@ -31,7 +31,7 @@ var accountContract = sync.OnceValues(func() (*contract, error) {
 type Exchange struct {
 	*exchangetest.Rig
 	T        testing.TB
-	State    *accounts.State
+	State    *accounts.State // read only inside Owned, but for Shown
 	Public   *http.Client
 	Internal *http.Client
 	nonce    atomic.Int64
@@ -141,8 +141,17 @@ func (e *Exchange) CheckRefusal(what string, a Answer, status int, code, field s
 // CheckTotals fails the test unless the balances add up to the totals.
 func (e *Exchange) CheckTotals() {
 	e.T.Helper()
-	if err := e.State.Check(); err != nil {
-		e.T.Errorf("the accounts do not add up: %v", err)
+	e.Owned(func() {
+		if err := e.State.Check(); err != nil {
+			e.T.Errorf("the accounts do not add up: %v", err)
+		}
+	})
+}
+
+// Owned runs read on the goroutine that owns the accounts.
+func (e *Exchange) Owned(read func()) {
+	if err := e.Loop().Query(read); err != nil { // the loop has ended
+		read()
 	}
 }
 

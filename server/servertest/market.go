@@ -128,9 +128,11 @@ func (m *Market) fill() {
 	m.Limit("ETH_BTC", engine.Buy, 50_000, 1)
 }
 
-// Asset adds a currency.
+// Asset adds a currency of ten digits, which the totals of BTC_USDT have.
 func (m *Market) Asset(symbol string, fiat bool) {
-	a := &engine.Asset{Symbol: symbol, Name: symbol + ` "coin"`, Fiat: fiat, CanDeposit: true, CanWithdraw: true}
+	a := &engine.Asset{
+		Symbol: symbol, Name: symbol + ` "coin"`, Fiat: fiat, Digits: 10, CanDeposit: true, CanWithdraw: true,
+	}
 	if symbol == "BTC" {
 		a.MinWithdraw, _ = fixed.Parse("0.001")
 		a.TakerFee, _ = fixed.Parse("0.001")

@@ -182,7 +182,7 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 	order := `{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":50}`
 	b.Place(order)
 	other.Place(strings.Replace(order, "sell", "buy", 1))
-	for usdt(keeps.until("update", "balances")) != "950.9" { // 1001 - 50 - 0.1
+	for usdt(keeps.until("update", "balances")) != "951.0" { // 1001 - 50: the fee is in BTC
 	}
 	s.until("update", "trades")
 	s.silent()
@@ -198,14 +198,14 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	first := s.subscribe("balances")
-	if usdt(first) != "950.9" || seqOf(t, first) < seqOf(t, last) {
+	if usdt(first) != "951.0" || seqOf(t, first) < seqOf(t, last) {
 		t.Errorf("after the new key: %v, before it %v", first, last)
 	}
 	h.Deposit(a, "USDT", "9")
-	if m := s.until("update", "balances"); usdt(m) != "959.9" || seqOf(t, m) < seqOf(t, first) {
+	if m := s.until("update", "balances"); usdt(m) != "960.0" || seqOf(t, m) < seqOf(t, first) {
 		t.Errorf("%v", m)
 	}
-	if m := keeps.until("update", "balances"); usdt(m) != "959.9" {
+	if m := keeps.until("update", "balances"); usdt(m) != "960.0" {
 		t.Errorf("%v", m)
 	}
 	if got := s.listed(); got != "balances orders trades" {

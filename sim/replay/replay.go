@@ -253,6 +253,7 @@ func (r *Replay) describe(price, amount int) error {
 	code := cmp.Or(r.opts.Pair, r.survey.Pair, fallbackPair)
 	base, quote, _ := strings.Cut(code, "_")
 	r.instrument = engine.Instrument{Code: code, Base: base, Quote: quote, DigitsPrice: price, DigitsAmount: amount}
+	engine.AssetDigits{}.Give(&r.instrument)
 	if err := r.instrument.Validate(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}

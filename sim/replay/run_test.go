@@ -52,6 +52,28 @@ func TestATradeIsAMakerAndATakerAndLeavesNothing(t *testing.T) {
 	atLeast(t, report, "trades", 2, 2)
 }
 
+// The quote of a recording has 8 digits, or as many as its totals have; the base as many as its amounts.
+func TestTheCurrenciesOfARecordingHaveTheDigitsThatItNeeds(t *testing.T) {
+	t.Parallel()
+	for trade, want := range map[string][2]int{
+		"10.25,0.125":        {8, 8},
+		"10.25,0.123456":     {8, 8},
+		"10.25,0.12345678":   {8, 10},
+		"0.000000000012,1.5": {8, 13},
+		"2,0.123456789012":   {12, 12},
+	} {
+		path := file(t, "a1b1.csv", "1700000000,"+trade+",buy\n")
+		r, err := New(Options{Format: "trades", Files: []string{path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec := r.PairSpec(); spec.BaseDigits != want[0] || spec.QuoteDigits != want[1] {
+			t.Errorf("%s: the base has %d digits, the quote %d, want %v", trade, spec.BaseDigits, spec.QuoteDigits,
+				want)
+		}
+	}
+}
+
 func TestColumnsMayBeNamedAndSidesFollowTheTickRule(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

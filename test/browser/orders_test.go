@@ -19,6 +19,12 @@ func (b *browser) toast(what, pattern string) {
 		map((t) => t.innerText.replaceAll('\u202f', '')).join('|').replaceAll('\n', ' '))`, pattern))
 }
 
+// fee waits for the fee that the ticket estimates.
+func (b *browser) fee(want string) {
+	b.t.Helper()
+	b.wait("the fee "+want, fmt.Sprintf(`document.querySelectorAll('.ticket dl dd')[1].textContent === %q`, want))
+}
+
 // set writes a value into a field of the ticket as a user would.
 func (b *browser) set(name, value string) {
 	b.t.Helper()
@@ -61,14 +67,16 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.wait("the order form after a reload", `document.querySelector('.ticket [name=price]')`)
 	b.hasMoney()
 
-	// A quarter of the money at this price, and the total of it.
+	// A quarter of the money at this price, all of it, and the total. The fee is a part of what is bought.
 	b.set("price", "100")
-	b.run(chromedp.Click(`[data-share="25"]`))
-	if got := b.js(`+document.querySelector('.ticket [name=amount]').value * 100 <= 25000 &&
-		+document.querySelector('.ticket [name=amount]').value > 249`); got != "true" {
-		t.Errorf("a quarter is %s", b.js(`document.querySelector('.ticket [name=amount]').value`))
+	for share, want := range map[string]string{"25": "250", "100": "1000"} {
+		b.run(chromedp.Click(`[data-share="` + share + `"]`))
+		if got := b.js(`document.querySelector('.ticket [name=amount]').value`); got != want {
+			t.Errorf("%s %% of 100,000 USDT at 100 is %s TT, want %s", share, got, want)
+		}
 	}
 	b.set("amount", "2")
+	b.fee("0.002 TT")
 	if total := b.js(`document.querySelector('.ticket [name=total]').value`); total != "200" {
 		t.Errorf("the total is %s", total)
 	}
@@ -79,7 +87,15 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 
 	// A market order that the book cannot fill: what was filled, the average, and the rest.
 	b.set("type", "market")
+	b.run(chromedp.Click(`[data-share="100"]`)) // what the first order does not hold
+	b.fee("more than the book shows")
+	if got := b.js(`document.querySelector('.ticket [name=total]').value`); got != "99800" {
+		t.Errorf("100 %% is %s USDT", got)
+	}
+	b.set("total", "30.3")
+	b.fee("of ≈ 0.3: 0.0003 TT")
 	b.set("amount", "1")
+	b.fee("of ≈ 1: 0.001 TT")
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("the cut order is explained",
 		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5 on average in TT.USDT.`)
@@ -114,17 +130,22 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.set("stopPrice", "130")
 	b.set("total", "50")
 	b.run(chromedp.Click(`.ticket .main`))
+	b.wait("the stop for 50 USDT", `document.querySelectorAll('[data-order]').length === 3`)
+	b.set("stopPrice", "140")
+	b.set("amount", "4")
+	b.run(chromedp.Click(`.ticket .main`))
 	b.wait("open orders of both pairs, with their stop prices and amounts", `(() => {
 		const text = document.querySelector('.orders').innerText.replaceAll('\t', ' ');
-		return document.querySelectorAll('[data-order]').length === 3 && /TT.USDT Limit Buy 100.00 2.0/.test(text) &&
+		return document.querySelectorAll('[data-order]').length === 4 && /TT.USDT Limit Buy 100.00 2.0/.test(text) &&
 			/UU.USDT Stop limit Buy stop 120.00 → 121.00 3.0/.test(text) &&
-			/UU.USDT Stop market Buy stop 130.00 50 USDT/.test(text); })()`)
+			/UU.USDT Stop market Buy stop 130.00 50 USDT/.test(text) &&
+			/UU.USDT Stop market Buy stop 140.00 4.0/.test(text); })()`)
 	b.shot("follow")
 	sent := func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.requests["/api/orders"] }
 	before := sent()
 	b.run(chromedp.Click(`[data-cancel-all]`), chromedp.Click(`dialog [value=all]`))
 	b.wait("none is open", `document.querySelectorAll('[data-order]').length === 0`)
-	b.toast("the cancellation is said", `All orders canceled 3 open orders`)
+	b.toast("the cancellation is said", `All orders canceled 4 open orders`)
 	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {
 		t.Errorf("want one message for each canceled order: %q", said)
 	}

@@ -33,7 +33,7 @@ func manyPairs(t *testing.T) (in *harness.Instance, key map[string]any) {
 	m := manyPairsDemo.Get(t, func(t testing.TB) marketWithKey {
 		in := ownDemo(t)
 		for i := range 988 {
-			in.Pair(fmt.Sprintf("P%03d_USDT", i))
+			in.Call(200, "POST", "/pairs", fmt.Sprintf(`{"code":"P%03d_USDT","digitsPrice":2,"digitsAmount":2}`, i))
 		}
 		return marketWithKey{in, funded(in, "screen")}
 	})

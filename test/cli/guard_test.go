@@ -42,7 +42,7 @@ func holds(in *harness.Instance, u *harness.Voter, want string) {
 	}
 }
 
-const allHeld, nothingHeld = "400.4", "0.0"
+const allHeld, nothingHeld = "400.0", "0.0"
 
 // A halt is in force after a kill -9, and after one with a snapshot behind it, until it is lifted.
 func TestAHaltOutlivesTheProcess(t *testing.T) {

@@ -71,7 +71,7 @@ func TestAnOrderAnswersEveryMember(t *testing.T) {
 	got := in.Call(200, "GET", "/orders/1", "")
 	expect(t, got, map[string]string{
 		"status": "Completed", "remainingAmount": "0.00000000", "averagePrice": "65000.50000000",
-		"fills": "[map[amount:0.12500000 fee:0.0 feeCurrencyCode:USDT isMaker:true price:65000.50 tradeId:1]]",
+		"fills": "[map[amount:0.12500000 fee:0.0 feeCurrencyCode:BTC isMaker:true price:65000.50 tradeId:1]]",
 		"seq":   fmt.Sprint(taker["seq"]),
 	})
 	same := in.Call(200, "GET", "/orders/2", "")
@@ -133,7 +133,8 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 		{`"type":"limit","price":99.5,"amount":-1`, "amount_not_positive"},
 		{`"type":"limit","price":99.5,"amount":0.00001`, "amount_off_lot"},
 		{`"type":"limit","price":99.5,"amount":99999999999999999999`, "amount_out_of_range"},
-		{`"type":"limit","price":90000000000000000,"amount":900000000000000`, "total_out_of_range"},
+		{`"type":"limit","price":9000000000.01,"amount":1`, "price_out_of_range"},
+		{`"type":"limit","price":99.5,"amount":9000000000.0001`, "amount_out_of_range"},
 		{`"type":"limit","price":99.5,"amount":0.1`, "below_min_quote_amount"},
 		{`"type":"market","quoteAmount":9.99`, "below_min_quote_amount"},
 		{`"type":"limit","price":100,"amount":1,"postOnly":true`, "would_cross"},

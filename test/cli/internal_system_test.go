@@ -140,9 +140,9 @@ func TestPairs(t *testing.T) {
 	expect(t, m, map[string]string{
 		"code": "AB_CD", "digitsPrice": "3", "digitsAmount": "0", "minQuoteAmount": "null", "state": "online",
 		"makerFee": "0.001", "takerFee": "0.001", "maxQuoteAmount": "null", "priceBandUp": "null",
-		"priceBandDown": "null",
+		"priceBandDown": "null", "maxPrice": "null", "maxAmount": "null",
 	})
-	if len(m) != 10 {
+	if len(m) != 12 {
 		t.Errorf("%v", m)
 	}
 	expect(t, in.Call(200, "PATCH", "/pairs/AB_CD",
@@ -205,10 +205,11 @@ func TestNewCurrenciesBecomeAssetsAndChange(t *testing.T) {
 	in.Pair("AB_CD")
 	m := in.Call(200, "GET", "/assets/AB", "")
 	expect(t, m, map[string]string{
-		"symbol": "AB", "name": "AB", "type": "cryptocurrency", "unifiedCryptoassetId": "null", "canWithdraw": "true",
-		"canDeposit": "true", "minWithdraw": "null", "maxWithdraw": "null", "makerFee": "0.001", "takerFee": "0.001",
+		"symbol": "AB", "name": "AB", "type": "cryptocurrency", "digits": "8", "unifiedCryptoassetId": "null",
+		"canWithdraw": "true", "canDeposit": "true", "minWithdraw": "null", "maxWithdraw": "null", "makerFee": "0.001",
+		"takerFee": "0.001",
 	})
-	if len(m) != 10 {
+	if len(m) != 11 {
 		t.Errorf("%v", m)
 	}
 	m = in.Call(200, "PATCH", "/assets/AB", `{"name":"Ab \"coin\"","type":"fiat","unifiedCryptoassetId":7,`+

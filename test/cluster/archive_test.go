@@ -83,7 +83,8 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 	}
 	sound(t, restored)
 	again := harness.Start(t, "--data-dir", restored, "--pairs", "none", "--sim", "off", "--quiet",
-		"--set", "rate.allow=127.0.0.1", "--set", "engine.account_orders=100000")
+		"--set", "rate.allow=127.0.0.1", "--set", "engine.account_orders=1000000", "--set",
+		"orders.closed_kept=100000000")
 	if got := fmt.Sprint(again.Call(200, "GET", "/state-hash", "")); got != want {
 		t.Errorf("the restored directory has the state hash %s, not %s", got, want)
 	}
@@ -170,7 +171,7 @@ func TestAStreamBeginsBehindASnapshot(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
 	small := []string{
-		"--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000",
+		"--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000",
 		"--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=30000",
 	}
 	f.start(0, append(append([]string{"serve", "--data-dir", f.dirs[0]}, small...), f.common[:len(f.common)-2]...))

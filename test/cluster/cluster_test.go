@@ -100,7 +100,7 @@ func startFailing(t *testing.T, seed uint64) *failing {
 				"serve", "--journal", from, "--ack", "quorum", "--data-dir", dir, "--pairs", "none",
 				"--sim", "off",
 				"--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=60000",
-				"--set", "engine.account_orders=100000", "--set", "rate.votes_per_minute=10000",
+				"--set", "engine.account_orders=1000000", "--set", "rate.votes_per_minute=10000",
 				"--set", "launchpad.fee=1", "--set", "launchpad.cooldown=0",
 			}, common...)
 			if c.standbys {

@@ -146,14 +146,14 @@ func (f *failover) restored(a *harness.Acked, from, epoch string) {
 		t.Errorf("the node's directory has %v, %v", left, err)
 	}
 	f.dirs[0], f.dirs[1] = dir, filepath.Join(t.TempDir(), "follower")
-	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
+	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000"))
 	holds(a, t, f.nodes[0])
 	now := shownEpoch(t, f.nodes[0])
 	if now == epoch {
 		t.Errorf("it goes on in the epoch %s", epoch)
 	}
 	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "replica.epoch="+now))
-	f.nodes[0].Pair("CC_USDT")
+	f.nodes[0].Call(200, "POST", "/pairs", `{"code":"CC_USDT","digitsPrice":2,"digitsAmount":2}`)
 	f.secondTakesOver(a)
 }
 

@@ -34,7 +34,7 @@ func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFailover(t)
-			serve := f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000")
+			serve := f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000")
 			f.start(0, serve)
 			a := harness.NewAcked()
 			a.Begin(f.nodes[0])

@@ -173,7 +173,7 @@ func TestTheExamplesOfAClusterStart(t *testing.T) {
 			standby, _ := e.start(nodes["standby"])
 			replica, _ := e.start(nodes["replica"])
 			f.nodes = [2]*harness.Instance{writer, standby}
-			writer.Pair("ZZ_USDT")
+			writer.Call(200, "POST", "/pairs", `{"code":"ZZ_USDT","digitsPrice":2,"digitsAmount":2}`)
 			var orders []string
 			for range 20 {
 				orders = append(orders, fmt.Sprint(writer.Limit("ZZ_USDT", "buy", "1", "1")["orderId"]))
@@ -192,7 +192,7 @@ func TestTheExamplesOfAClusterStart(t *testing.T) {
 				return w == "writer" && b == "replica" && r == "replica"
 			})
 			for _, in := range []*harness.Instance{back, replica} {
-				in.Call(503, "POST", "/pairs", `{"code":"YY_USDT","digitsPrice":2,"digitsAmount":8}`)
+				in.Call(503, "POST", "/pairs", `{"code":"YY_USDT","digitsPrice":2,"digitsAmount":5}`)
 			}
 			for _, in := range []*harness.Instance{standby, back, replica} {
 				in.Signal(syscall.SIGTERM)

@@ -58,7 +58,7 @@ func tries(method, url, body string) (a harness.Answer) {
 func TestADeposedWriterFollowsAndTakesOverAgain(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	off := []string{"--sim", "off", "--set", "engine.account_orders=100000", "--set", "replica.max_lag=1h"}
+	off := []string{"--sim", "off", "--set", "engine.account_orders=1000000", "--set", "replica.max_lag=1h"}
 	lines := [2]*harness.Line{harness.NewLine(t, "http://"+f.at), harness.NewLine(t, "http://"+f.at)}
 	through := func(args []string, n int) []string {
 		for i := range args {

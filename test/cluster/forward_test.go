@@ -105,8 +105,13 @@ func (c *cluster) shownByMetrics(t *testing.T) {
 			`tickhive_forwarded_total{outcome="unreached"} 0`, `tickhive_forwarded_total{outcome="answered"} `,
 		},
 	} {
-		role, pos := position(t, in)
-		series := in.Do("GET", in.Root+"/metrics", "").Body
+		var role, pos, series string
+		harness.WaitFor(t, func() bool { // no record comes between the two reads
+			role, pos = position(t, in)
+			series = in.Do("GET", in.Root+"/metrics", "").Body
+			_, after := position(t, in)
+			return pos == after
+		})
 		for _, line := range append(want, fmt.Sprintf("tickhive_stream_position{role=%q} %s", role, pos)) {
 			if !strings.Contains(series, "\n"+line) {
 				t.Errorf("no %s in the metrics of the %s", line, role)

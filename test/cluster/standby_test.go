@@ -40,7 +40,9 @@ func newFailover(t *testing.T) *failover {
 // startWriter starts the first node as the writer of the pairs and users of an acked.
 func (f *failover) startWriter() *harness.Acked {
 	f.t.Helper()
-	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
+	// Every acknowledged order is asked for at the end, so none may be forgotten.
+	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000", "--set",
+		"orders.closed_kept=100000000"))
 	a := harness.NewAcked()
 	a.Begin(f.nodes[0])
 	return a

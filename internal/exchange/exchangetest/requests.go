@@ -69,7 +69,7 @@ func (r *Rig) Hash() string {
 // Pair adds a pair with 2 and 8 digits and no minimum order.
 func (r *Rig) Pair(code string) {
 	r.t.Helper()
-	r.Call(http.MethodPost, "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":8}`, code))
+	r.Call(http.MethodPost, "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":6}`, code))
 }
 
 // Limit places a limit order of the built-in account.

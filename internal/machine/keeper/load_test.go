@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
@@ -81,7 +82,7 @@ func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 	x.clk = clock.NewManual(max(rep.LastNs, 1_767_225_600_000_000_000))
 	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: x.core, Clock: x.clk, Journal: x.j, Sinks: []sequencer.Sink{x.feed.Sink(), x.trader},
-		StartNs: rep.LastNs, StartPos: rep.Pos, Show: sequencer.Synced,
+		Parts: machine.NewShown(rep), StartNs: rep.LastNs, StartPos: rep.Pos, Show: sequencer.Synced,
 	})
 	go x.loop.Run()
 	x.keeper = keeper.New(keeper.Options{
@@ -98,7 +99,7 @@ func (x *run) stop() {
 	}
 }
 
-// trade sends n random commands over two pairs.
+// trade sends n random commands over two pairs, of the built-in account and of an unlimited one.
 func (x *run) trade(n int) {
 	x.t.Helper()
 	if x.core.EndPair() == 0 {
@@ -109,8 +110,12 @@ func (x *run) trade(n int) {
 		}
 		x.submit(engine.Command{
 			Kind: engine.SetAsset, Pair: engine.ControlPair,
-			Asset: &engine.Asset{Symbol: "AA", Name: "Aa"},
+			Asset: &engine.Asset{Symbol: "AA", Name: "Aa", Digits: engine.DefaultDigits},
 		})
+		unlimited := true
+		x.submit(sequencer.OtherCommand(machine.OfAccounts(&accounts.Command{
+			Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{Unlimited: &unlimited},
+		}, nil)))
 	}
 	for n > 0 {
 		var cmds []engine.Command

@@ -129,7 +129,7 @@ export class Account {
 
   reason(o) {
     if (this.canceling.delete(o.id)) return 'You canceled it.';
-    if (o.isMarket) return 'The book or your balance had no more for the rest.';
+    if (o.isMarket) return o.stopPrice ? 'The book or your balance had no more for the rest.' : 'The book had no more for the rest.';
     return o.timeInForce && o.timeInForce !== 'gtc' ? `The rest could not trade at once (${o.timeInForce.toUpperCase()}).` : '';
   }
 

@@ -59,6 +59,12 @@ export function decimal(value, digits) {
 }
 export const digitsOf = (text) => (String(text).split('.')[1] ?? '').length;
 
+// portion returns so many percent of an amount, divided by a price, cut off behind so many digits.
+export function portion(text, percent, price, digits) {
+  const up = 10n ** BigInt(digits + digitsOf(price)), down = 10n ** BigInt(2 + digitsOf(text));
+  return decimal(units(text) * BigInt(percent) * up / (units(price) * down), digits);
+}
+
 // plainNumber returns a typed number in the form of the API, without marks between thousands and with a decimal
 // point. One that can be read in two ways, as 1,234, stays as it is: isNumber refuses it.
 export function plainNumber(typed) {

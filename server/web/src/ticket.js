@@ -1,6 +1,6 @@
 // The order ticket: every order type of the API, with shares of the balance, total and fee.
 import { ApiError } from './api.js';
-import { brief, el, fill, fixed, group, isNumber, money, notNumber, plainNumber } from './dom.js';
+import { brief, el, fill, fixed, group, isNumber, money, notNumber, plainNumber, portion } from './dom.js';
 
 const field = (label, input, ...more) => el('label', { 'data-field': input.name }, el('span', {}, label), input, ...more);
 const types = { limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market' };
@@ -121,13 +121,12 @@ export class Ticket {
   // shape shows the fields that the type of the order has.
   shape() {
     const { fields: f, rows } = this, type = this.type();
-    const limit = !type.endsWith('market'), buysByTotal = type === 'stop_market' && this.side === 'buy';
+    const limit = !type.endsWith('market');
     rows.price.hidden = !limit;
     rows.stop.hidden = !type.startsWith('stop');
     rows.tif.hidden = !limit;
     rows.post.hidden = !limit;
     rows.shows.hidden = !limit;
-    rows.amount.hidden = buysByTotal; // a stop-market buy needs its money set aside
     rows.total.hidden = !limit && this.side === 'sell';
     f.post.disabled = !limit || f.tif.value !== 'gtc';
     if (f.post.disabled) f.post.checked = false;
@@ -161,19 +160,35 @@ export class Ticket {
     if (!s) return;
     const market = this.type().endsWith('market');
     if (!market && !(valueOf(price) > 0)) price.value = last ?? '';
-    const free = +this.account.free(this.side === 'buy' ? this.quote : this.base) * percent / 100;
-    if (this.side === 'sell') { amount.value = brief(fixed(free, s.digitsAmount)); this.recount('amount'); return; }
-    const spend = Math.max(0, free / (1 + this.rate()) * (1 - 1e-12));
-    if (market) { total.value = brief(fixed(spend, s.digitsPrice)); this.recount('total'); return; }
-    amount.value = valueOf(price) > 0 ? brief(fixed(spend / valueOf(price), s.digitsAmount)) : '';
+    const owned = this.account.free(this.side === 'buy' ? this.quote : this.base), free = owned.startsWith('-') ? '0' : owned;
+    const at = this.side === 'sell' || market ? '1' : plainNumber(price.value);
+    if (this.side === 'buy' && market) { total.value = brief(portion(free, percent, at, s.digitsPrice + s.digitsAmount)); this.recount('total'); return; }
+    amount.value = isNumber(at) && +at > 0 ? brief(portion(free, percent, at, s.digitsAmount)) : '';
     this.recount('amount');
   }
 
-  // walk estimates what a market order of this amount trades for in the book.
-  walk(amount, levels) {
-    let rest = amount, paid = 0;
-    for (const [p, a] of levels) { const part = Math.min(rest, +a); paid += part * p; rest -= part; if (rest <= 0) return paid; }
-    return rest > 0 ? null : paid;
+  // walk estimates what a market order gets in the book: the worth of an amount, or the amount for money; null if the
+  // book has less.
+  walk(rest, levels, forMoney) {
+    let got = 0;
+    for (const [p, a] of levels) {
+      if (!(rest > 0)) break;
+      const part = Math.min(rest, forMoney ? a * p : +a);
+      got += forMoney ? part / p : part * p;
+      rest -= part;
+    }
+    return rest > 0 ? null : got;
+  }
+
+  // brings estimates what the order brings before its fee: base currency if it buys, quote currency if it sells; 0 if that
+  // is not known yet, null if it is more than the book shows.
+  brings() {
+    const { fields: f } = this, type = this.type(), buys = this.side === 'buy', amount = valueOf(f.amount) || 0;
+    if (buys && amount > 0) return amount;
+    if (type !== 'market') return type === 'stop_market' || buys ? 0 : amount * valueOf(f.price) || 0;
+    const { book } = this.market();
+    if (!book?.ready) return 0;
+    return buys ? this.walk(valueOf(f.total) || 0, book.asks, true) : this.walk(amount, book.bids, false);
   }
 
   estimate() {
@@ -181,13 +196,10 @@ export class Ticket {
     if (!f || !this.pair) return;
     const paying = this.side === 'buy' ? this.quote : this.base;
     fill(this.available, `${money(account.free(paying))} ${paying}`);
-    let worth = valueOf(f.total) || 0;
-    if (this.type() === 'market' && !worth && valueOf(f.amount) > 0) {
-      const { book } = this.market();
-      worth = book?.ready ? this.walk(valueOf(f.amount), this.side === 'buy' ? book.asks : book.bids) : 0;
-    }
-    const fee = worth === null ? '' : (worth * this.rate()).toFixed(Math.min(8, (this.market().settings?.digitsPrice ?? 2) + 2));
-    fill(this.fee, worth === null ? 'more than the book shows' : worth ? `${this.type() === 'market' ? `of ≈ ${group(worth.toFixed(2))}: ` : ''}${group(fee)} ${this.quote}` : `${brief((this.rate() * 100).toFixed(4))} %`);
+    const brings = this.brings(), received = this.side === 'buy' ? this.base : this.quote;
+    const text = (v) => group(brief(v.toFixed(8)));
+    const about = brings && this.type() === 'market' ? `of ≈ ${text(brings)}: ` : '';
+    fill(this.fee, brings === null ? 'more than the book shows' : brings ? `${about}${text(brings * this.rate())} ${received}` : `${brief((this.rate() * 100).toFixed(4))} %`);
     const down = account.stream.up === false;
     this.submit.disabled = this.busy || down || !account.canTrade;
     this.submit.title = down ? 'The connection is lost' : account.canTrade ? '' : 'This key may not trade';
@@ -205,7 +217,7 @@ export class Ticket {
     };
     if (type.startsWith('stop')) put('stopPrice', f.stop);
     if (limit) put('price', f.price); else order.isMarket = true;
-    if (!limit && this.side === 'buy' && (type === 'stop_market' || f.total.value.trim())) put('quoteAmount', f.total); else put('amount', f.amount);
+    if (!limit && this.side === 'buy' && f.total.value.trim()) put('quoteAmount', f.total); else put('amount', f.amount);
     if (limit) {
       order.timeInForce = f.tif.value;
       if (f.post.checked) order.postOnly = true;

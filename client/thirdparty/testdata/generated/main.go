@@ -34,7 +34,7 @@ func main() {
 	check(err)
 	fee := operator.DecimalInput("0.00012345")
 	added, err := inner.AddPairWithResponse(ctx, operator.AddPair{
-		Code: "FINE_USDT", DigitsPrice: 0, DigitsAmount: 18, MakerFee: &fee,
+		Code: "EXACT_FINE", DigitsPrice: 0, DigitsAmount: 18, MakerFee: &fee,
 	})
 	check(err)
 	if added.JSON200 == nil || added.JSON200.MakerFee != fee {
@@ -45,7 +45,7 @@ func main() {
 	check(err)
 	amount, price := public.DecimalInput(exact), public.NullableDecimalInput("7")
 	placed, err := x.CreateOrderWithResponse(ctx, public.CreateOrderRequest{
-		CurrencyPairCode: "FINE_USDT", Side: "buy", Amount: &amount, Price: &price,
+		CurrencyPairCode: "EXACT_FINE", Side: "buy", Amount: &amount, Price: &price,
 	})
 	check(err)
 	if placed.JSON200 == nil {

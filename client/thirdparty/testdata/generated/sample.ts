@@ -35,8 +35,8 @@ function digits(decimal: components['schemas']['NullableDecimal']): string {
   return decimal;
 }
 
-got(await operator.POST('/internal/v1/pairs', { body: { code: 'EXACT_USDT', digitsPrice: 0, digitsAmount: 18 } }));
-const orderId = got(await x.POST('/api/orders', { body: { currencyPairCode: 'EXACT_USDT', side: 'buy', amount: exact, price: 7 } }));
+got(await operator.POST('/internal/v1/pairs', { body: { code: 'EXACT_FINE', digitsPrice: 0, digitsAmount: 18 } }));
+const orderId = got(await x.POST('/api/orders', { body: { currencyPairCode: 'EXACT_FINE', side: 'buy', amount: exact, price: 7 } }));
 const order = got(await x.GET('/api/orders/{orderId}', { params: { path: { orderId }, query: { decimals: 'string' } } }));
 if (digits(order.amount) !== exact) throw new Error(`the order has the amount ${order.amount}`);
 

@@ -8,18 +8,6 @@ import (
 	"tickhive/internal/entry"
 )
 
-// An order of the built-in account, which holds nothing, is limited to the money of a balance.
-func TestOrdersOfTheBuiltinAccountFitABalance(t *testing.T) {
-	r := newRig(t)
-	r.pair("FOO_BAR", 0, 0)
-	order := entry.Place{Pair: []byte("FOO_BAR"), Price: []byte("1000000000000"), Amount: []byte("100000001")}
-	if a, refusal := r.one(0, place(order)); refusal != "" || a.Reason != engine.TotalOutOfRange {
-		t.Errorf("beyond 10^20: %s %q", refusal, a.Reason)
-	}
-	order.Amount = []byte("100000000")
-	r.placed(0, order)
-}
-
 // The engine's refusal of an order's size precedes the refusal for lack of money.
 func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 	r := newRig(t)
@@ -36,12 +24,23 @@ func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 	}{
 		{limit(engine.Buy, "4.99", "1"), "BELOW_MIN_QUOTE_AMOUNT amount"},
 		{limit(engine.Buy, "5", "1"), "INSUFFICIENT_FUNDS "},
-		{limit(engine.Buy, "92233720368547758.07", "922337203685477.5807"), "TOTAL_OUT_OF_RANGE "},
+		{limit(engine.Buy, "9000000000", "9000000000"), "INSUFFICIENT_FUNDS "},
+		{limit(engine.Buy, "9000000000.01", "1"), "PRICE_OUT_OF_RANGE price"},
+		{limit(engine.Buy, "1", "9000000000.0001"), "AMOUNT_OUT_OF_RANGE amount"},
 		{quote, "BELOW_MIN_QUOTE_AMOUNT quoteAmount"},
-		{amount, "INSUFFICIENT_FUNDS "},
+		{amount, "NO_LIQUIDITY "}, // what it costs is known where there is an offer
 	} {
 		if _, refusal := r.one(u, place(c.order)); refusal != c.want {
 			t.Errorf("%s x %s: %s, want %s", c.order.Price, c.order.Amount, refusal, c.want)
+		}
+	}
+	r.limits(func(in *engine.Instrument) { in.MaxPrice, in.MaxAmount = 1e15, 1e17 })
+	for price, want := range map[string]string{ // 10^22 USDT are 10^30 units
+		"1000000000": "INSUFFICIENT_FUNDS ", "1000000000.01": "TOTAL_OUT_OF_RANGE ",
+		"10000000000000.01": "PRICE_OUT_OF_RANGE price",
+	} {
+		if _, refusal := r.one(u, place(limit(engine.Buy, price, "10000000000000"))); refusal != want {
+			t.Errorf("at %s: %s, want %s", price, refusal, want)
 		}
 	}
 }
@@ -188,19 +187,45 @@ func TestAnOrderAboveTheLargestWorthIsRefused(t *testing.T) {
 	}
 }
 
-// A funded stop_market buy needs a quote amount, because its cost is unknown until it triggers.
-func TestAStopThatBuysNeedsAQuoteAmount(t *testing.T) {
+// A market buy by amount holds what it costs at the book's prices and is refused whole when the balance does not cover
+// that.
+func TestAMarketBuyByAmountIsCoveredOrRefused(t *testing.T) {
+	r := newRig(t)
+	u := r.user("300", "")
+	r.placed(0, limit(engine.Sell, "100", "1"))
+	r.placed(0, limit(engine.Sell, "200", "10"))
+	order := entry.Place{Pair: []byte("BTC_USDT"), Type: engine.Market, TIF: engine.IOC, Amount: []byte("2.0001")}
+	if _, refusal := r.one(u, place(order)); refusal != "INSUFFICIENT_FUNDS " || r.balance(u, "USDT") != "300.0 0.0" {
+		t.Errorf("300.02: %q, balance %s", refusal, r.balance(u, "USDT"))
+	}
+	order.Amount = []byte("2")
+	r.placed(u, order)
+	if got := r.balance(u, "USDT") + "; " + r.balance(u, "BTC"); got != "0.0 0.0; 1.996 0.0" { // without 0.2 %
+		t.Errorf("balances %s", got)
+	}
+}
+
+// A stop that buys at market holds stop price x amount until it triggers, or its quote amount.
+func TestAStopThatBuysHoldsItsStopPrice(t *testing.T) {
 	r := newRig(t)
 	u := r.user("100", "")
 	order := entry.Place{
-		Pair: []byte("BTC_USDT"), Type: engine.StopMarket, TIF: engine.IOC, Stop: []byte("300"), Amount: []byte("1"),
+		Pair: []byte("BTC_USDT"), Type: engine.StopMarket, TIF: engine.IOC, Stop: []byte("300"),
+		Amount: []byte("0.3334"),
 	}
-	if _, refusal := r.one(u, place(order)); refusal != "INVALID_PARAM quoteAmount" {
-		t.Errorf("by amount: %s", refusal)
+	if _, refusal := r.one(u, place(order)); refusal != "INSUFFICIENT_FUNDS " {
+		t.Errorf("100.02: %q", refusal)
 	}
+	order.Amount = []byte("0.2")
+	r.placed(u, order)
 	order.Amount, order.Quote = nil, []byte("10")
 	r.placed(u, order)
-	if got := r.balance(u, "USDT"); got != "89.98 10.02" {
+	if got := r.balance(u, "USDT"); got != "30.0 70.0" {
+		t.Errorf("balance %s", got)
+	}
+	r.placed(0, limit(engine.Sell, "300", "1"))
+	r.placed(0, limit(engine.Buy, "300", "0.1"))         // triggers both
+	if got := r.balance(u, "USDT"); got != "30.01 0.0" { // 10 buy 0.0333 for 9.99
 		t.Errorf("balance %s", got)
 	}
 }
@@ -214,12 +239,13 @@ func TestAReplaceHoldsTheDifference(t *testing.T) {
 		price, amount string
 		want, balance string
 	}{
-		{"up", limit(engine.Buy, "10", "1"), "20", "", "", "79.96 20.04"},
-		{"down", limit(engine.Buy, "10", "1"), "", "0.5", "", "94.99 5.01"},
-		{"up in both", limit(engine.Buy, "10", "1"), "20", "4", "", "19.84 80.16"},
-		{"beyond the balance", limit(engine.Buy, "10", "1"), "", "10", "INSUFFICIENT_FUNDS amount", "89.98 10.02"},
-		{"off tick", limit(engine.Buy, "10", "1"), "10.001", "", "PRICE_OFF_TICK price", "89.98 10.02"},
-		{"of a stop that waits", stop, "20", "", "ORDER_CLOSED ", "89.98 10.02"},
+		{"up", limit(engine.Buy, "10", "1"), "20", "", "", "80.0 20.0"},
+		{"down", limit(engine.Buy, "10", "1"), "", "0.5", "", "95.0 5.0"},
+		{"up in both", limit(engine.Buy, "10", "1"), "20", "4", "", "20.0 80.0"},
+		{"to the whole balance", limit(engine.Buy, "10", "1"), "", "10", "", "0.0 100.0"},
+		{"beyond the balance", limit(engine.Buy, "10", "1"), "", "10.0001", "INSUFFICIENT_FUNDS amount", "90.0 10.0"},
+		{"off tick", limit(engine.Buy, "10", "1"), "10.001", "", "PRICE_OFF_TICK price", "90.0 10.0"},
+		{"of a stop that waits", stop, "20", "", "ORDER_CLOSED ", "90.0 10.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -235,62 +261,48 @@ func TestAReplaceHoldsTheDifference(t *testing.T) {
 	}
 }
 
-// A replace that arrives before its order is known finds no order, in whichever sequence the
-// engine applies the two.
-func TestAReplaceBeforeItsOrderIsKnownFindsNoOrder(t *testing.T) {
+// A replace is judged where it is applied: it finds an order that was still on its way when the replace was sent.
+func TestAReplaceFindsAnOrderThatIsPlacedBeforeIt(t *testing.T) {
 	r := newRig(t)
 	u := r.user("1000", "")
 	var id engine.OrderID
 	r.before = func() { id = r.placed(u, limit(engine.Buy, "1", "1")) }
 	first := engine.MakeOrderID(0, 1)
-	if _, refusal := r.one(0, replace(first, "100", "10")); refusal != "NOT_FOUND id" || id != first {
+	if _, refusal := r.one(0, replace(first, "100", "10")); refusal != "" || id != first {
 		t.Errorf("the replace of order %d: %s", id, refusal)
 	}
-	if got := r.balance(u, "USDT"); got != "998.998 1.002" {
+	if got := r.balance(u, "USDT"); got != "0.0 1000.0" {
 		t.Errorf("balance %s", got)
 	}
 }
 
-// A replace is refused if its order trades in the meantime, so that it would need more money
-// than was reserved. The reserved money is free again.
-func TestAReplaceOfAnOrderThatTradedOnTheWayIsFunded(t *testing.T) {
+// A replace is judged by what its order has open where it is applied.
+func TestAReplaceOfAnOrderThatTradedOnTheWayNeedsTheRest(t *testing.T) {
 	r := newRig(t)
 	a, b := r.user("1000", ""), r.user("", "10")
 	id := r.placed(a, limit(engine.Buy, "100", "9"))
 	r.before = func() { r.placed(b, limit(engine.Sell, "100", "8")) }
-	if _, refusal := r.one(0, replace(id, "50", "18")); refusal != "INSUFFICIENT_FUNDS amount" {
+	if _, refusal := r.one(0, replace(id, "50", "18")); refusal != "INSUFFICIENT_FUNDS amount" { // 10 x 50 - 100
 		t.Errorf("refused as %s", refusal)
 	}
-	// 1000 - 8 x 100 and the maker's fee of it; 1 x 100 and the taker's fee are held.
-	if got := r.balance(a, "USDT"); got != "99.0 100.2" {
+	if got := r.balance(a, "USDT") + "; " + r.balance(a, "BTC"); got != "100.0 100.0; 7.992 0.0" { // 8 without 0.1 %
+		t.Errorf("balances %s", got)
+	}
+	if _, refusal := r.one(0, replace(id, "50", "12")); refusal != "" { // 4 x 50 - 100
+		t.Errorf("refused as %s", refusal)
+	}
+	if got := r.balance(a, "USDT"); got != "0.0 200.0" {
 		t.Errorf("balance %s", got)
 	}
 }
 
-// A built command, as the demo accounts send it, holds its money too.
-func TestABuiltCommandHoldsItsMoney(t *testing.T) {
+// A user is found by the id, the built-in account is none.
+func TestAUserIsFoundByID(t *testing.T) {
 	r := newRig(t)
-	u := r.user("100", "")
-	cmd := engine.Command{Kind: engine.Place, Account: u, Price: 10_00, Amount: 1_0000}
-	for range 2 {
-		if err := r.e.Do(cmd); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd.Amount = 100_0000 // the engine refuses it
-	if err := r.e.Do(cmd); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.balance(u, "USDT"); got != "79.96 20.04" {
-		t.Errorf("balance %s", got)
-	}
-	if id := accounts.UserID(uint32(u)); !r.finds(id, u) {
-		t.Error("the user is not found by id")
-	}
-}
-
-func (r *rig) finds(id [16]byte, want engine.AccountID) bool {
-	n, ok := r.e.Find(id)
+	u := r.user("", "")
+	n, ok := r.e.Find(accounts.UserID(uint32(u)))
 	_, builtin := r.e.Find([16]byte{})
-	return ok && n == want && !builtin
+	if !ok || n != u || builtin {
+		t.Errorf("account %d, %t; the built-in account is found: %t", n, ok, builtin)
+	}
 }
