@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // The commands of a batch are judged one by one where they are applied: each sees what the earlier ones have brought,
@@ -130,6 +132,33 @@ func TestABatchOfManySlicesSpendsItsMoneyAgainAndAgain(t *testing.T) {
 	if got := r.balance(u, "USDT"); got != "100.0 0.0" {
 		t.Errorf("balance %s", got)
 	}
+}
+
+// A batch whose journal refuses a slice says how many commands are applied. They stay, the others need not be looked up.
+func TestARefusedSliceSaysWhatIsApplied(t *testing.T) {
+	r := newRig(t)
+	u := r.user("1000", "")
+	req := r.e.Acquire(u)
+	defer r.e.Release(req)
+	for range sequencer.SliceCommands + 1 {
+		req.Commands = append(req.Commands, place(limit(engine.Buy, "1", "1")))
+	}
+	r.disk.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpWrite && op.Off > 4096 && op.Len < 200 { // the record of the last command
+			return vfstest.Fault{Err: vfstest.ErrInjected}
+		}
+		return vfstest.Fault{}
+	})
+	refusal := req.Submit()
+	r.disk.Before(nil)
+	if refusal == nil || refusal.Code != refuse.Unavailable ||
+		!strings.HasPrefix(refusal.Message, "The first 256 commands were applied, the others were not: ") {
+		t.Fatalf("%+v", refusal)
+	}
+	if got := r.balance(u, "USDT"); got != "744.0 256.0" {
+		t.Errorf("balance %s", got)
+	}
+	r.placed(u, limit(engine.Buy, "744", "1"))
 }
 
 // Many clients of one account place orders of its whole balance at once. Exactly one is accepted.

@@ -22,6 +22,7 @@ import (
 type rig struct {
 	*markettest.Market
 	t     testing.TB
+	disk  *vfstest.Mem
 	loop  *markettest.Loop
 	state *accounts.State
 	shown *machine.Shown
@@ -58,10 +59,10 @@ func (r *rig) QueryParts(p engine.PairID, read func(func())) error { return r.lo
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{
-		Market: markettest.New(marketdata.Options{}), t: t,
+		Market: markettest.New(marketdata.Options{}), t: t, disk: vfstest.NewMem(),
 	}
 	whole := machine.New(machine.Options{Core: r.Core, Feed: r.Feed})
-	dir := keeper.LogDir{FS: vfstest.NewMem(), Dir: "engine", Options: wal.Options{NoLock: true}}
+	dir := keeper.LogDir{FS: r.disk, Dir: "engine", Options: wal.Options{NoLock: true}}
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		t.Fatal(err)
