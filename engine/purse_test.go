@@ -247,7 +247,7 @@ func (p *purse) sums() (sums [2]*big.Int) {
 // endow gives accounts 1 to 3 money that is often too little for their orders; account 4 is unlimited.
 func (p *purse) endow() {
 	for a := range engine.AccountID(3) {
-		p.give(a+1, 100, 20_000)
+		p.give(a+1, 120, 24_000)
 	}
 }
 

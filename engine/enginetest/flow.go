@@ -105,7 +105,7 @@ func (f *Flow) Next() engine.Command {
 
 // limits sets some limits of orders, near what orders have.
 func (f *Flow) limits(in *engine.Instrument) {
-	switch f.R.IntN(8) {
+	switch f.R.IntN(12) {
 	case 0:
 		in.MaxPrice = f.mid + 25
 	case 1:
