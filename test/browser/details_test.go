@@ -42,7 +42,7 @@ func TestBrowserDetailsOfTheMarket(t *testing.T) {
 		const c = tickhive.candles().at(-1),
 			text = document.querySelector('.legend').textContent.replaceAll('\u202f', '');
 		return [['O', c.open], ['H', c.high], ['L', c.low], ['C', c.close]].every(([n, v]) =>
-			text.includes(n + v.toFixed(3))); })()`)
+			text.includes(n + v.toFixed(2))); })()`)
 	b.clean()
 }
 
