@@ -278,6 +278,10 @@ func endOf(segs []segment, opts *Options) (e ending) {
 		e = ending{synced: k.Seq, must: k.Seq, written: k.Seq}
 	}
 	owed := uint64(0) // the number of the segment that must exist: the one before says so
+	last := len(segs) - 1
+	for last > 0 && segs[last].reason != "" {
+		last--
+	}
 	for i := range segs {
 		s := &segs[i].slots
 		same := s.valid && s.boot == opts.Boot && opts.Boot != (ID{})
@@ -306,7 +310,7 @@ func endOf(segs []segment, opts *Options) (e ending) {
 		}
 		if s.flags&slotSealed != 0 || same && s.flags&slotFollowed != 0 {
 			owed = segs[i].num + 1
-			if i+1 == len(segs) || segs[i+1].reason != "" {
+			if i >= last { // no later segment can be read, which would say more
 				e.must, e.written = max(e.must, s.written+1), max(e.written, s.written+1)
 			}
 		}

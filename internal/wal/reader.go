@@ -73,8 +73,10 @@ func newReader(fsys vfs.FS, segs []segment, from, limit, must uint64) (*Reader, 
 		return nil, fmt.Errorf("%w: %d is wanted, the oldest kept is %d, in %s", ErrTruncated, from, segs[0].first,
 			path.Base(segs[0].path))
 	}
-	for r.i+1 < len(segs) && segs[r.i+1].reason == "" && segs[r.i+1].first <= from {
-		r.i++
+	for i := range segs { // damaged ones before the last one that has the record are not read
+		if segs[i].reason == "" && segs[i].first <= from {
+			r.i = i
+		}
 	}
 	for _, seg := range segs[r.i:] {
 		r.total += seg.size

@@ -172,3 +172,30 @@ func TestAReaderDoesNotGoOnBehindAnError(t *testing.T) {
 	}
 	must(t, errors.Join(atEnd.Close(), damaged.Close(), l.Close()))
 }
+
+// A reader that begins behind a damaged segment does not need it: a start that has a snapshot of its records does not
+// read it either.
+func TestAReaderBeginsBehindADamagedSegment(t *testing.T) {
+	second := path.Join(testDir, segmentName(2))
+	for what, damage := range map[string]func(fsys *vfstest.Mem){
+		"the header":                       func(fsys *vfstest.Mem) { fsys.Flip(second, 20, 0) },
+		"the rest of the header's sector":  func(fsys *vfstest.Mem) { fsys.Flip(second, headerBytes, 0) },
+		"the first segment has it as well": func(fsys *vfstest.Mem) { fsys.Flip(path.Join(testDir, segmentName(1)), 20, 0) },
+	} {
+		fsys := threeSegments(t, "ours", 2)
+		damage(fsys)
+		r, err := OpenReader(fsys, testDir, Options{}, 5)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		for seq := uint64(5); seq <= 6; seq++ {
+			if rec, err := r.Next(); err != nil || rec.Seq != seq {
+				t.Errorf("%s: record %d: %+v, %v", what, seq, rec, err)
+			}
+		}
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: behind the end: %v", what, err)
+		}
+		must(t, r.Close())
+	}
+}
