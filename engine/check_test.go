@@ -176,7 +176,7 @@ func TestInstrumentValidate(t *testing.T) {
 		"digits":           func(i *Instrument) { i.BaseDigits = 18 },
 		"prices":           func(i *Instrument) { i.MaxPrice = math.MaxInt64 },
 		"amounts":          func(i *Instrument) { i.MaxAmount = math.MaxInt64 },
-		"amounts in units": func(i *Instrument) { i.DigitsAmount, i.BaseDigits, i.MaxAmount = 0, 18, 1e12 }, // 10^30
+		"amounts in units": func(i *Instrument) { i.DigitsAmount, i.BaseDigits, i.MaxAmount = 0, 18, 1e11 }, // 10^29
 		"smallest ignored": func(i *Instrument) { i.MinQuote.Hi = 1 << 40 },
 	} {
 		i := good
@@ -204,7 +204,7 @@ func TestInstrumentValidate(t *testing.T) {
 		"USDT 19: the most is 18":    func(i *Instrument) { i.QuoteDigits = 19 },
 		"maxPrice or":                func(i *Instrument) { i.MaxPrice = -1 },
 		"or maxAmount is negative":   func(i *Instrument) { i.MaxAmount = -1 },
-		"more than 10^30 units of B": func(i *Instrument) { i.DigitsAmount, i.BaseDigits, i.MaxAmount = 0, 18, 1e12+1 },
+		"more than 10^29 units of B": func(i *Instrument) { i.DigitsAmount, i.BaseDigits, i.MaxAmount = 0, 18, 1e11+1 },
 		"priceBandUp is":             func(i *Instrument) { i.BandUp = RateOne - 1 },
 		"priceBandUp is not from 1":  func(i *Instrument) { i.BandUp = MaxBandUp + 1 },
 		"priceBandDown not":          func(i *Instrument) { i.BandDown = RateOne + 1 },

@@ -187,7 +187,7 @@ var hostile = map[string]struct {
 	},
 	"fill-or-kill": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
-		engine.Command{Amount: 1 << 40, Price: 1 << 38, TIF: engine.FOK},
+		engine.Command{Amount: 1 << 40, Price: 1 << 36, TIF: engine.FOK},
 		0,
 	},
 	"fill-or-kill beside the account's orders": {

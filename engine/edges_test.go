@@ -289,9 +289,9 @@ func TestLimitsOfAReplace(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 
-	// 10^24 units of the product, of which each is 10^6 units of the quote, are the most of an order.
+	// 10^23 units of the product, of which each is 10^6 units of the quote, are the most of an order.
 	m = newMarket(t, engine.Options{}, enginetest.Instrument())
-	m.do(place(engine.Sell, 1e12, 1))
+	m.do(place(engine.Sell, 1e11, 1))
 	m.mustReject(replace(1e12+1), engine.TotalOutOfRange)
 	if e := m.do(replace(1e12))[0]; e.Kind != engine.EventReplaced {
 		t.Errorf("%+v", e)

@@ -22,8 +22,9 @@ const MaxBandUp = 1_000_000 * RateOne
 // trades of the largest size still sum below 2^127 (docs/internals/bounds.md#engine).
 var MaxTotal = fixed.U128{Hi: 1 << 32}
 
-// maxUnitDigits: an order moves at most 10^30 units of an asset.
-const maxUnitDigits = 30
+// maxUnitDigits: an order moves at most 10^29 units of an asset, so that all orders that a machine can hold, 2^30, move
+// less than 2^127 (docs/internals/bounds.md#accounts).
+const maxUnitDigits = 29
 
 // largestWhole limits prices and amounts of pairs that have no limit of their own, in whole units. Nine digits before
 // the point fit into the number types of the known bots.
@@ -81,7 +82,7 @@ func (i *Instrument) CheckTotal(worth fixed.U128) Reason {
 // DigitsTotal returns the number of fractional digits of price x amount.
 func (i *Instrument) DigitsTotal() int { return i.DigitsPrice + i.DigitsAmount }
 
-// MaxSettled is the largest price x amount of an order, in product units: MaxTotal, or 10^30 units of the quote if that
+// MaxSettled is the largest price x amount of an order, in product units: MaxTotal, or 10^29 units of the quote if that
 // is less.
 func (i *Instrument) MaxSettled() fixed.U128 {
 	return maxSettled[i.QuoteDigits-i.DigitsTotal()]
@@ -90,8 +91,8 @@ func (i *Instrument) MaxSettled() fixed.U128 {
 // maxSettled has MaxSettled by the digits that a unit of the quote has beyond a product unit.
 var maxSettled = func() (most [fixed.Scale + 1]fixed.U128) {
 	for d := range most {
-		if most[d] = MaxTotal; d > 1 { // 10^28 is below 2^96, 10^29 is above
-			most[d] = fixed.Mul64(fixed.Pow10[12], fixed.Pow10[maxUnitDigits-12-d])
+		if most[d] = MaxTotal; d > 0 { // 10^28 is below 2^96, 10^29 is above
+			most[d] = fixed.Mul64(fixed.Pow10[11], fixed.Pow10[maxUnitDigits-11-d])
 		}
 	}
 	return most

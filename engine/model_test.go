@@ -127,10 +127,10 @@ func (m *model) sums(price, amount int64) engine.Reason {
 	return 0
 }
 
-// mostSettled returns 10^30 units of the quote, or 2^96, in product units.
+// mostSettled returns 10^29 units of the quote, or 2^96, in product units.
 func (m *model) mostSettled() *big.Int {
 	most := new(big.Int).Lsh(big.NewInt(1), 96)
-	d := int64(30 - m.inst.QuoteDigits + m.inst.DigitsPrice + m.inst.DigitsAmount)
+	d := int64(29 - m.inst.QuoteDigits + m.inst.DigitsPrice + m.inst.DigitsAmount)
 	if units := new(big.Int).Exp(big.NewInt(10), big.NewInt(d), nil); units.Cmp(most) < 0 {
 		return units
 	}

@@ -153,7 +153,7 @@ func TestMoneyIsJudgedWhenAPausedOrderIsAccepted(t *testing.T) {
 
 // A market buy may not cost more than the largest order; a triggered one ends there.
 func TestMarketBuysBeyondTheLargestOrder(t *testing.T) {
-	const price = 1e12 // 10^12 lots at it are the largest order
+	const price = 1e11 // 10^12 lots at it are the largest order
 	book := func() *market {
 		m := newMarket(t, engine.Options{}, enginetest.Instrument())
 		m.fund()
@@ -345,10 +345,11 @@ func TestLargestOrders(t *testing.T) {
 		settled                    fixed.U128
 		mostPrice, mostAmount      int64
 	}{
-		{0, 0, 8, 8, tens(22), 9e9, 9e9},
-		{2, 5, 8, 8, engine.MaxTotal, 9e11, 9e14}, // 2^96 is below 10^29
-		{2, 4, 8, 8, tens(28), 9e11, 9e13},
-		{0, 0, 18, 18, tens(12), 9e9, 9e9},
+		{0, 0, 8, 8, tens(21), 9e9, 9e9},
+		{2, 5, 8, 8, tens(28), 9e11, 9e14},
+		{2, 6, 8, 8, engine.MaxTotal, 9e11, 9e15}, // 2^96 is below 10^29
+		{2, 4, 8, 8, tens(27), 9e11, 9e13},
+		{0, 0, 18, 18, tens(11), 9e9, 9e9},
 		{9, 9, 18, 18, engine.MaxTotal, 9e18, 9e18},
 		{10, 8, 8, 18, engine.MaxTotal, math.MaxInt64, 9e17},
 	} {
@@ -362,8 +363,8 @@ func TestLargestOrders(t *testing.T) {
 		if in.MaxSettled() != x.settled || in.LargestPrice() != x.mostPrice || in.LargestAmount() != x.mostAmount {
 			t.Errorf("%+v: total %v, price %d, amount %d", x, in.MaxSettled(), in.LargestPrice(), in.LargestAmount())
 		}
-		if most := in.BaseUnits(in.LargestAmount()); tens(30).Less(most) || tens(30).Less(in.QuoteUnits(x.settled)) {
-			t.Errorf("%+v: more than 10^30 units", x)
+		if most := in.BaseUnits(in.LargestAmount()); tens(29).Less(most) || tens(29).Less(in.QuoteUnits(x.settled)) {
+			t.Errorf("%+v: more than 10^29 units", x)
 		}
 		in.MaxPrice, in.MaxAmount = 5, 6
 		if in.LargestPrice() != 5 || in.LargestAmount() != 6 {

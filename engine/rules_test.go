@@ -76,7 +76,7 @@ func TestCase07EndsOfTheRange(t *testing.T) {
 		Kind: engine.Replace, Order: 1, Price: math.MaxInt64, Amount: math.MaxInt64,
 		Flags: engine.FlagHasAmount | engine.FlagHasPrice | engine.FlagAllAccount,
 	}, engine.TotalOutOfRange)
-	most := fixed.Mul64(fixed.Pow10[12], fixed.Pow10[12]) // product units, which are 10^30 units of the quote
+	most := fixed.Mul64(fixed.Pow10[11], fixed.Pow10[12]) // product units, which are 10^29 units of the quote
 	m.mustReject(engine.Command{
 		Kind: engine.Place, Type: engine.Market, Flags: engine.FlagQuote, Quote: most.Add(fixed.FromU64(1)),
 	}, engine.TotalOutOfRange)

@@ -35,8 +35,8 @@ func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 		}
 	}
 	r.limits(func(in *engine.Instrument) { in.MaxPrice, in.MaxAmount = 1e15, 1e17 })
-	for price, want := range map[string]string{ // 10^22 USDT are 10^30 units
-		"1000000000": "INSUFFICIENT_FUNDS ", "1000000000.01": "TOTAL_OUT_OF_RANGE ",
+	for price, want := range map[string]string{ // 10^21 USDT are 10^29 units
+		"100000000": "INSUFFICIENT_FUNDS ", "100000000.01": "TOTAL_OUT_OF_RANGE ",
 		"10000000000000.01": "PRICE_OUT_OF_RANGE price",
 	} {
 		if _, refusal := r.one(u, place(limit(engine.Buy, price, "10000000000000"))); refusal != want {

@@ -118,26 +118,26 @@ func accountOf(h *servertest.Exchange, k *servertest.Keys) engine.AccountID {
 	return engine.AccountID(n)
 }
 
-// An order of the built-in account is limited to 10^30 units of the quote, new or replaced, like the orders of all
+// An order of the built-in account is limited to 10^29 units of the quote, new or replaced, like the orders of all
 // accounts.
 func TestBuiltinOrdersStayWithinTheLargestOrder(t *testing.T) {
 	h := servertest.NewExchange(t)
 	h.MustInternal("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0,`+
 		`"maxPrice":1000000000000000000,"maxAmount":1000000000000000000}`)
 	const bid = `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":%d,"amount":%d}`
-	w := h.MustInternal("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e10)+1))
+	w := h.MustInternal("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e9)+1))
 	if w["status"] != "Rejected" || w["rejectReason"] != "total_out_of_range" {
-		t.Fatalf("a bid beyond 10^22 BAR of 8 digits: %v", w)
+		t.Fatalf("a bid beyond 10^21 BAR of 8 digits: %v", w)
 	}
-	h.MustInternal("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e10)))
-	for _, change := range []string{`{"price":1000000000001}`, `{"amount":10000000001}`} {
+	h.MustInternal("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e9)))
+	for _, change := range []string{`{"price":1000000000001}`, `{"amount":1000000001}`} {
 		a := h.CallInternal("PATCH", "/orders/1", change)
-		h.CheckRefusal("a replace beyond 10^22", a, 400, "TOTAL_OUT_OF_RANGE", "amount")
+		h.CheckRefusal("a replace beyond 10^21", a, 400, "TOTAL_OUT_OF_RANGE", "amount")
 	}
 	u := h.User(`"nickname":"uma"`)
-	h.Deposit(u, "FOO", "10000000000")
-	u.Place(`{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":10000000000}`)
-	if got := u.Balance("BAR"); got != "10000000000000000000000.0 0.0" {
+	h.Deposit(u, "FOO", "1000000000")
+	u.Place(`{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":1000000000}`)
+	if got := u.Balance("BAR"); got != "1000000000000000000000.0 0.0" {
 		t.Errorf("the proceeds of the largest trade: %s", got)
 	}
 }
