@@ -20,14 +20,18 @@ import (
 type balances struct {
 	currencies []accrual.Currency // append-only, but for the digits of a currency without a pair and a balance
 	currencyNo map[string]uint32
-	sums       []sums // by currency number
-	pairs      []pair // by engine.PairID
+	sums       []sums   // by currency number
+	codes      []uint64 // mixCode of each code
+	pairs      []pair   // by engine.PairID
+
+	digest *digest
+	stale  []uint32 // currencies whose part of the digest is not computed
 
 	report *Report  // receives what changes; nil: nothing is shown yet
 	dirty  []uint32 // currencies whose sums have changed and are not in the report
 }
 
-func newBalances() *balances { return &balances{currencyNo: map[string]uint32{}} }
+func newBalances(d *digest) *balances { return &balances{currencyNo: map[string]uint32{}, digest: d} }
 
 // totals holds the sums of one currency over all accounts, in units. What is free follows from them.
 type totals struct{ held, fees, deposited, withdrawn fixed.I128 }
@@ -42,8 +46,10 @@ type sums struct {
 	totals
 	// debt is the sum of what the built-in account and unlimited ones are below zero.
 	debt  fixed.I128
-	used  bool // there is a pair or a balance: the digits are fixed
-	dirty bool // in balances.dirty
+	used  bool   // there is a pair or a balance: the digits are fixed
+	dirty bool   // in balances.dirty
+	stale bool   // in balances.stale
+	mixed uint64 // part of the digest
 }
 
 // pair holds what the ledger needs of a pair.
@@ -114,7 +120,9 @@ func (b *balances) currency(code string) uint32 {
 	n := uint32(len(b.currencies))
 	b.currencies = append(b.currencies, accrual.Currency{Code: code, Digits: engine.DefaultDigits})
 	b.currencyNo[code] = n
+	b.codes = append(b.codes, mixCode(code))
 	b.sums = append(b.sums, sums{})
+	b.noteSums(n)
 	return n
 }
 
@@ -125,6 +133,7 @@ func (b *balances) setDigits(currency uint32, digits int) {
 	}
 	b.currencies = slices.Clone(b.currencies) // readers have the list
 	b.currencies[currency].Digits = digits
+	b.noteSums(currency)
 }
 
 // use returns the sums of a currency that has a pair or a balance from now on. The caller changes them.
@@ -135,6 +144,7 @@ func (b *balances) use(currency uint32) *sums {
 		t.dirty = true
 		b.dirty = append(b.dirty, currency)
 	}
+	b.noteSums(currency)
 	return t
 }
 
@@ -157,7 +167,10 @@ func (b *balances) move(u *user, currency uint32, free, held fixed.I128) {
 	if u.profile.Unlimited {
 		t.debt = t.debt.AddWrap(debt(r.free.AddWrap(free))).SubWrap(debt(r.free))
 	}
+	code := b.codes[currency]
+	before := r.mix(u.n, code)
 	r.free, r.held = r.free.AddWrap(free), r.held.AddWrap(held)
+	b.digest.rows += r.mix(u.n, code) - before
 	t.held = t.held.AddWrap(held)
 	if b.report != nil {
 		b.report.balance(u.n, r)

@@ -56,6 +56,10 @@ func sampleCommands() []Command {
 		{Kind: SetHalt, User: 4, Halted: true},
 		{Kind: SetSwitch, User: 4, Timeout: MinSwitch, FiredNs: t0 + 7},
 		{Kind: SetSwitch, User: 4},
+		{Kind: Reseal, Reseal: []Resealed{
+			{User: 4, Field: FieldKeyName, PublicKey: public, Was: TextSum{1, 1 << 63}, Text: "\x00k"},
+			{User: 5, Field: FieldName, Was: TextSum{3, 4}, Text: "\x00n"},
+		}},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 	"tickhive/internal/wire"
 )
 
@@ -30,6 +31,7 @@ const (
 	CreateLink                 // User, DiscountPercent
 	SetHalt                    // User, Halted
 	SetSwitch                  // User, Timeout, FiredNs
+	Reseal                     // Reseal
 )
 
 // kindRow holds what the state does for one kind of command.
@@ -104,6 +106,7 @@ var kinds = [...]kindRow{
 			w.I64(&cmd.FiredNs)
 		},
 	},
+	Reseal: {check: (*Command).checkReseal, do: (*State).reseal, noUser: true, code: walker.resealed},
 }
 
 // known reports whether k is a kind of command. A record of another program may have an unknown kind.
@@ -134,11 +137,20 @@ type Command struct {
 	Halted          bool
 	Timeout         time.Duration // SetSwitch: 0 turns the switch off
 	FiredNs         int64         // SetSwitch: only if the switch is still set to this time; 0: always
+	Reseal          []Resealed
 }
 
 // Check refuses what needs neither state nor time: texts, digits, ranges. The caller of AppendCommand has called it.
 // That an avatar is in the catalogue is another check (Catalogue.Check), because a record outlives the catalogue.
 func (cmd *Command) Check() *refuse.Refusal {
+	if reject := cmd.checkPlain(); reject != nil {
+		return reject
+	}
+	return cmd.check()
+}
+
+// check is Check of a command whose fields may be sealed: it was checked before.
+func (cmd *Command) check() *refuse.Refusal {
 	if check := cmd.Kind.row().check; check != nil {
 		return check(cmd)
 	}
@@ -157,6 +169,7 @@ type Result struct {
 	Inviter    InviterView    // SetInviter
 	Link       AmbassadorLink // CreateLink
 	DeadlineNs int64          // SetSwitch
+	Resealed   int            // Reseal: number of fields that were replaced
 }
 
 // OptionalName is a name in a request that may be missing, a text, or null (nil).
@@ -198,9 +211,9 @@ const maxText = 4096
 //
 // The members follow in the order of the rows of kinds. Equal commands have equal bytes.
 
-// AppendCommand appends the encoding of a command that Check has passed. It holds secrets.
+// AppendCommand appends the encoding of a command that Check has passed, and that may be sealed then.
 func AppendCommand(dst []byte, cmd *Command) []byte {
-	if reject := cmd.Check(); reject != nil {
+	if reject := cmd.check(); reject != nil {
 		panic("BUG: accounts: a command for the log that Check refuses: " + reject.Error())
 	}
 	w, copied := walker{wire.Writer(dst)}, *cmd
@@ -212,7 +225,7 @@ func AppendCommand(dst []byte, cmd *Command) []byte {
 func DecodeCommand(b []byte) (Command, error) {
 	w, cmd := walker{wire.Reader(b)}, Command{}
 	if w.command(&cmd); w.End() == nil {
-		if reject := cmd.Check(); reject != nil {
+		if reject := cmd.check(); reject != nil {
 			w.Fail("%w", reject)
 		}
 	}
@@ -282,7 +295,7 @@ func (w walker) newKey(k *auth.NewKey) {
 		text := at(w, k.IPWhitelist, i)
 		w.text(&text)
 		if w.Reading() {
-			if _, ok := auth.ParseNetwork(text); !ok {
+			if _, ok := auth.ParseNetwork(text); !ok && !seal.Sealed(text) {
 				w.Fail("%q is no address or network", text)
 			}
 		}

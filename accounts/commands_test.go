@@ -297,7 +297,7 @@ func TestStateKeepsCopies(t *testing.T) {
 	if !slices.IsSorted(r.s.View().Catalogue().IDs()) {
 		t.Error("the avatars of the catalogue are not sorted")
 	}
-	for k, known := range map[Kind]bool{0: false, CreateUser: true, SetSwitch: true, SetSwitch + 1: false, 99: false} {
+	for k, known := range map[Kind]bool{0: false, CreateUser: true, Reseal: true, Reseal + 1: false, 99: false} {
 		if k.known() != known {
 			t.Errorf("kind %d is known: %t", k, k.known())
 		}

@@ -98,6 +98,12 @@ func (b *balances) hold(u *user, currency uint32, amount fixed.I128) {
 	b.move(u, currency, amount.Neg(), amount)
 }
 
+// opened counts open orders of a user.
+func (s *State) opened(u *user, n int) {
+	u.orders += n
+	s.digest.orders += uint64(n) * mixOrder(u.n)
+}
+
 // accepted takes the hold of a new order. A buy without a price holds Quote: a market buy by quote what it may spend,
 // one by amount what it costs at the prices of the book, a waiting one by amount its stop price x amount.
 func (s *State) accepted(e *engine.Event) {
@@ -105,7 +111,7 @@ func (s *State) accepted(e *engine.Event) {
 		return
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
-	u.orders++
+	s.opened(u, 1)
 	s.balances.hold(u, p.spends(e.Side), p.holds(e))
 }
 
@@ -126,7 +132,7 @@ func (s *State) canceled(e *engine.Event) {
 		return
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
-	u.orders--
+	s.opened(u, -1)
 	s.balances.hold(u, p.spends(e.Side), p.holds(e).Neg())
 }
 
@@ -181,10 +187,10 @@ func (s *State) trade(e *engine.Event) {
 	taker, maker := s.dir.mustFind(uint32(e.Account)), s.dir.mustFind(uint32(e.MakerAccount))
 	goods, worth := p.units(e.Amount), p.cost(e.Price, e.Amount)
 	if e.Account != 0 && e.OpenAmount == 0 && e.Flags&engine.FlagQuote == 0 {
-		taker.orders--
+		s.opened(taker, -1)
 	}
 	if e.MakerAccount != 0 && e.MakerOpen == 0 {
-		maker.orders--
+		s.opened(maker, -1)
 	}
 	if e.Side == engine.Buy {
 		held := worth // of a market order

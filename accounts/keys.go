@@ -6,6 +6,7 @@ import (
 
 	"tickhive/accounts/auth"
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 // Index returns the keys that verify requests, for an auth.Verifier.
@@ -15,7 +16,7 @@ func (v *Shown) Index() *auth.Keys { return v.keys }
 func (s *State) KeysMade() uint64 { return s.keys.Made() }
 
 func (cmd *Command) checkCreateKey() *refuse.Refusal {
-	if !plainText(cmd.Key.Name, 1, MaxKeyName) {
+	if !seal.Sealed(cmd.Key.Name) && !plainText(cmd.Key.Name, 1, MaxKeyName) {
 		return invalid("name", "name must be 1 to %d characters without control characters.", MaxKeyName)
 	}
 	if reject := cmd.Key.Check(); reject != nil {
@@ -138,11 +139,12 @@ type APIKeyView struct {
 
 func keyView(k *auth.Key, nowNs int64) APIKeyView {
 	rec := k.Record()
+	name, whitelist := k.Describe()
 	return APIKeyView{
-		PublicKey: rec.PublicKey, Name: rec.Name, CanTrade: rec.CanTrade, CanWithdraw: rec.CanWithdraw,
+		PublicKey: rec.PublicKey, Name: name, CanTrade: rec.CanTrade, CanWithdraw: rec.CanWithdraw,
 		CanManageKeys: rec.CanManageKeys, CreatedBy: rec.CreatedBy,
 		Ed25519:     slices.Clone(rec.Ed25519),
-		IPWhitelist: append([]string{}, rec.IPWhitelist...), CreatedNs: rec.CreatedNs, ExpiresNs: rec.ExpiresNs,
+		IPWhitelist: append([]string{}, whitelist...), CreatedNs: rec.CreatedNs, ExpiresNs: rec.ExpiresNs,
 		LastUsedNs: k.LastUsedNs(), IsActive: k.Active(nowNs),
 	}
 }

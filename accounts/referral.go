@@ -9,6 +9,7 @@ import (
 	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 // link is an ambassador's referral link. Its code and id are functions of its number.
@@ -279,6 +280,7 @@ func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]Paid
 		})
 	}
 	to.received.Add(a)
+	r.balances.digest.received += a.Amount.Lo * mixReceived(to.n, a.From, r.balances.codes[a.Currency], a.Level, a.Type)
 	r.report(to)
 	if a.Type != accrual.DealCommission {
 		r.commandAccruals++
@@ -351,5 +353,8 @@ func (v *Shown) person(n uint32) accrual.Person {
 		return accrual.Person{ID: UserID(n).String()}
 	}
 	p := &u.profile
-	return accrual.Person{ID: u.id.String(), Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName}
+	return accrual.Person{
+		ID: u.id.String(), Nickname: p.Nickname, Name: openName(v.ring, p.Name, seal.UserName),
+		SecondName: openName(v.ring, p.SecondName, seal.UserSecond),
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"tickhive/accounts/auth"
 	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
+	"tickhive/internal/seal"
 )
 
 // Shown is what readers see of users, keys and money. State decides, and Shown follows: Fold notes a report of State,
@@ -40,6 +41,8 @@ type Shown struct {
 	pos        atomic.Uint64
 	published  atomic.Uint64 // number of the last report that is shown
 	keys       *auth.Keys
+	ring       *seal.Key // opens the names of users
+	missing    error     // see Missing
 	avatars    *Catalogue
 	listener   Listener // nil: none
 
@@ -80,8 +83,8 @@ type sumsShown struct {
 }
 
 // newShown returns what is applied.
-func newShown(s *State) *Shown {
-	v := &Shown{keys: auth.NewKeys(), avatars: builtinAvatars()}
+func newShown(s *State, ring *seal.Key) *Shown {
+	v := &Shown{keys: auth.NewKeys(ring), ring: ring, avatars: builtinAvatars()}
 	v.pages.Store(&[]*page{})
 	v.sums.Store(&[]*sumsShown{})
 	settings, links := s.settings, s.dir.linkOwner.Copy()
@@ -105,6 +108,7 @@ func newShown(s *State) *Shown {
 	v.Fold(r)
 	v.Publish()
 	v.keys.AddAll(s.keys.All())
+	v.missing = s.missing(ring)
 	s.report.pos = 0
 	return v
 }
@@ -141,6 +145,11 @@ func (v *Shown) Fold(r *Report) {
 		*a.received = c.Received
 	}
 	v.foldSums(r)
+	for i := range r.keys { // before a list of keys shows them
+		if !r.keys[i].deleted {
+			v.keys.Open(r.keys[i].Key)
+		}
+	}
 	n := &v.next
 	n.keys, n.transfers = append(n.keys, r.keys...), append(n.transfers, r.transfers...)
 	if r.links != nil {

@@ -225,6 +225,20 @@ func (w *snapshot) accounts() {
 }
 
 func (w *snapshot) account(u *user) {
+	w.person(u.person)
+	w.rows(u)
+	orders := uint64(u.orders)
+	w.U64(&orders)
+	u.orders = int(orders)
+	w.Bool(&u.halted)
+	atNs := u.deadlineNs
+	if w.I64(&atNs); w.Reading() {
+		w.s.deadlines.arm(u.person, atNs)
+	}
+}
+
+// person encodes or decodes what belongs to a person, but halt and switch.
+func (w *snapshot) person(u *person) {
 	w.profile(&u.profile)
 	w.I64(&u.createdNs)
 	w.user(&u.inviter)
@@ -252,15 +266,6 @@ func (w *snapshot) account(u *user) {
 		w.staking(&c.Old)
 		w.staking(&c.New)
 		put(w.walker, &u.levelChanges, c)
-	}
-	w.rows(u)
-	orders := uint64(u.orders)
-	w.U64(&orders)
-	u.orders = int(orders)
-	w.Bool(&u.halted)
-	atNs := u.deadlineNs
-	if w.I64(&atNs); w.Reading() {
-		w.s.deadlines.arm(u.person, atNs)
 	}
 }
 
@@ -392,5 +397,6 @@ func (s *State) complete() error {
 			return err
 		}
 	}
+	s.restoreDigest()
 	return s.check()
 }

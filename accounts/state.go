@@ -6,6 +6,7 @@ import (
 	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 // State holds all accounts, in parts that are not usable alone: directory (users and who invited them), balances
@@ -24,6 +25,7 @@ type State struct {
 	referral  *referral
 	keys      *auth.Roster
 	deadlines deadlines
+	digest    *digest // shared with balances and referral
 
 	shown  *Shown // nil: nobody reads
 	report Report // since the last Take; its position alone while shown is nil
@@ -38,9 +40,10 @@ func New(settings Settings) *State {
 }
 
 func newState() *State {
-	dir, money := newDirectory(), newBalances()
+	sum := &digest{}
+	dir, money := newDirectory(), newBalances(sum)
 	return &State{
-		dir: dir, balances: money, keys: auth.NewRoster(),
+		digest: sum, dir: dir, balances: money, keys: auth.NewRoster(),
 		referral: newReferral(dir, money), deadlines: newDeadlines(),
 	}
 }
@@ -61,6 +64,9 @@ func (s *State) SetSettings(settings Settings) {
 // Do carries out a command at a time. It decides by the state, the settings in it, the command and the time alone, and
 // so again in a replay of the log. A refusal is a *refuse.Refusal and has changed nothing.
 func (s *State) Do(nowNs int64, cmd *Command) (Result, error) {
+	if len(s.dir.stale) >= maxStale {
+		s.settle()
+	}
 	res := Result{Kind: cmd.Kind}
 	if reject := s.do(nowNs, cmd, &res); reject != nil {
 		return Result{}, reject
@@ -69,7 +75,7 @@ func (s *State) Do(nowNs int64, cmd *Command) (Result, error) {
 }
 
 func (s *State) do(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
-	if reject := cmd.Check(); reject != nil {
+	if reject := cmd.check(); reject != nil {
 		return reject
 	}
 	if !cmd.Kind.row().noUser && (cmd.User == 0 || s.dir.user(cmd.User) == nil) {
@@ -81,10 +87,13 @@ func (s *State) do(nowNs int64, cmd *Command, res *Result) *refuse.Refusal {
 // Shown returns what readers see. The first call builds it from the whole State, as the end of a recovery does, and
 // begins the reports: a recovery that reported every step would hold all of them. Who calls it first has told Advance
 // the position.
-func (s *State) Shown() *Shown {
+func (s *State) Shown() *Shown { return s.ShownBy(new(seal.Key)) }
+
+// ShownBy is Shown with the ring that opens sealed fields for readers.
+func (s *State) ShownBy(ring *seal.Key) *Shown {
 	if s.shown == nil {
 		s.balances.reportSums()
-		s.shown = newShown(s)
+		s.shown = newShown(s, ring)
 		s.balances.report, s.dir.report = &s.report, &s.report
 	}
 	return s.shown
@@ -112,6 +121,9 @@ func (s *State) Take() *Report {
 // no one can say without the books.
 func (s *State) Check() error {
 	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.CheckDigest(); err != nil {
 		return err
 	}
 	if v := s.shown; v != nil && s.report.empty() && len(s.balances.dirty) == 0 && v.published.Load() == s.takes {

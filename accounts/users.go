@@ -21,6 +21,7 @@ import (
 	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 const (
@@ -213,7 +214,7 @@ func patchNames(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 		if !f.in.Set {
 			continue
 		}
-		if f.in.Value != nil && !plainText(*f.in.Value, 1, MaxRealName) {
+		if v := f.in.Value; v != nil && !seal.Sealed(*v) && !plainText(*v, 1, MaxRealName) {
 			return invalid(f.name, "%s must be 1 to %d characters without control characters.", f.name, MaxRealName)
 		}
 		*f.out = f.in.Value
@@ -306,6 +307,8 @@ type directory struct {
 	byFolded  map[string]uint32   // by folded nickname
 	linkOwner fifo.Queue[linkRef] // by link number - 1
 	report    *Report             // receives what changes; nil: nothing is shown yet
+	mixed     []uint64            // part of the digest of each user
+	stale     []uint32            // users whose part is not computed
 }
 
 type linkRef struct {
@@ -317,6 +320,7 @@ func newDirectory() *directory {
 	d := &directory{byFolded: map[string]uint32{}}
 	builtin := Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}
 	d.users = append(d.users, &user{person: &person{profile: builtin}})
+	d.stale = append(d.stale, 0)
 	return d
 }
 
@@ -330,6 +334,7 @@ func (d *directory) edit(u *user) *person {
 
 // changed reports a person.
 func (d *directory) changed(p *person) {
+	d.stale = append(d.stale, p.n)
 	if d.report != nil {
 		d.report.users = append(d.report.users, p)
 	}

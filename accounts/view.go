@@ -16,7 +16,9 @@ func (v *Shown) User(n uint32) (UserView, bool) {
 	if u == nil || n == 0 {
 		return UserView{}, false
 	}
-	return u.view(), true
+	view := u.view()
+	view.open(v.ring)
+	return view, true
 }
 
 // NumberOf returns the number of the user with an id.

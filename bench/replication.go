@@ -220,7 +220,7 @@ func (r *records) fromStream(ctx context.Context) (ns float64, err error) {
 
 // eachMessage follows a stream up to the message last.
 func eachMessage(ctx context.Context, log jet.Log, last uint64, each func(m *stream.Message) error) error {
-	reader := stream.NewReader(stream.State{}, ^uint16(0))
+	reader := stream.NewReader(stream.State{}, ^uint16(0), stream.NewKeys(make([]byte, 32)))
 	enough := errors.New("bench: the last message")
 	err := log.Follow(ctx, 1, func(seq uint64, data []byte) error {
 		m, valid, err := reader.Next(seq, data)

@@ -1,6 +1,9 @@
 package engine
 
-import "tickhive/internal/fixed"
+import (
+	"tickhive/internal/fixed"
+	"tickhive/internal/mix"
+)
 
 // Funds is the money of the accounts where a command is applied. The core asks it when it accepts an order, so the
 // answer belongs to the sequence: nothing is reserved before.
@@ -29,7 +32,8 @@ func (c *Core) SetFunds(f Funds) { c.ledger.funds = f }
 // ledger is the core's side of Funds. All books share it.
 type ledger struct {
 	funds  Funds
-	folded int // events of the slice of the Apply under way that funds has folded
+	folded int    // events of the slice of the Apply under way that are folded
+	sum    uint64 // over all events that were folded (digest.go)
 }
 
 // begin starts an Apply into a slice of n events.
@@ -37,7 +41,7 @@ func (l *ledger) begin(n int) { l.folded = n }
 
 // fold folds the events that are not folded yet and returns them all.
 func (l *ledger) fold(events []Event) []Event {
-	if l.funds != nil && l.folded != len(events) {
+	if l.folded != len(events) {
 		l.foldFrom(events)
 	}
 	return events
@@ -47,6 +51,14 @@ func (l *ledger) fold(events []Event) []Event {
 //
 //go:noinline
 func (l *ledger) foldFrom(events []Event) {
-	l.funds.Fold(events[l.folded:])
-	l.folded = len(events)
+	next, sum := events[l.folded:], l.sum
+	for i := range next {
+		if next[i].Kind != EventLevel {
+			sum = mix.Of(sum, next[i].digest())
+		}
+	}
+	l.sum, l.folded = sum, len(events)
+	if l.funds != nil {
+		l.funds.Fold(next)
+	}
 }

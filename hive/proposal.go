@@ -190,6 +190,7 @@ func openSec(urgent bool) int64 {
 // putProposal stores a version of a proposal and updates the indexes.
 func (s *State) putProposal(p *Proposal) {
 	before, had := s.proposals.Set(p.N, p)
+	s.digest += p.mix() - before.mix()
 	if had && before.Status != p.Status {
 		s.byState.Delete(pair(uint32(before.Status), p.N))
 		s.byWorkerState.Delete(pair(before.Worker<<2|uint32(before.Status), p.N))
@@ -217,10 +218,12 @@ func (s *State) closeOne() {
 		p.Status = ProposalPassed
 	}
 	s.putProposal(p)
+	s.digest -= s.voted[p.N]
 	delete(s.voters, p.N)
+	delete(s.voted, p.N)
 	w := s.edit(p.Worker)
 	w.ActiveProposals--
-	s.closed.Set(closedKey(w.ID, p.ClosesSec), closedBy(s.closed, w.ID, p.ClosesSec)+1)
+	s.countClosed(w.ID, p.ClosesSec)
 	s.put(w)
 	if passed {
 		s.enter(Entry{
@@ -228,6 +231,15 @@ func (s *State) closeOne() {
 			Reason: "user_vote",
 		})
 	}
+}
+
+// countClosed counts a proposal of a worker that closed.
+func (s *State) countClosed(worker uint32, sec int64) {
+	k, n := closedKey(worker, sec), closedBy(s.closed, worker, sec)+1
+	if before, had := s.closed.Set(k, n); had {
+		s.digest -= mixOfClosed(k, before)
+	}
+	s.digest += mixOfClosed(k, n)
 }
 
 func (s *State) editProposal(n uint32) *Proposal {
@@ -308,6 +320,8 @@ func (s *State) count(cmd *CastVote, n uint32, weight int64) *Proposal {
 	p := s.editProposal(n)
 	s.votes++
 	s.voters[n][cmd.User] = struct{}{}
+	s.digest += mixOfVoter(n, cmd.User)
+	s.voted[n] += mixOfVoter(n, cmd.User)
 	p.Tally[cmd.Vote] += weight
 	if cmd.Comment != "" {
 		// The clone keeps the comments of the published version unchanged.

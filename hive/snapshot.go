@@ -84,6 +84,12 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	if err := c.End(); err != nil {
 		return nil, fmt.Errorf("hive: snapshot: %w", err)
 	}
+	s.digest = s.digestOf()
+	for n, voters := range s.voters {
+		for user := range voters {
+			s.voted[n] += mixOfVoter(n, user)
+		}
+	}
 	if err := s.Check(); err != nil {
 		return nil, fmt.Errorf("hive: snapshot: %w", err)
 	}

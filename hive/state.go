@@ -40,6 +40,9 @@ type State struct {
 	closed        *btree.Map[uint64, uint32]       // closes of a worker up to a second; key: closedKey; shared
 	closeQueue    *btree.Map[uint64, struct{}]     // active proposals; key: closeKey
 	voters        map[uint32]map[[16]byte]struct{} // voters of the active proposals, by number
+	voted         map[uint32]uint64                // what the voters of an active proposal add to the digest
+
+	digest uint64 // of everything but the head (digest.go)
 }
 
 // degree is small, because each change after a publish copies the nodes on its path.
@@ -55,6 +58,7 @@ func New(opt Options) *State {
 		byStatus: set(), idleQueue: set(),
 		proposals: btree.NewMap[uint32, *Proposal](degree), byState: set(), byWorker: set(), byWorkerState: set(),
 		closed: btree.NewMap[uint64, uint32](degree), closeQueue: set(), voters: map[uint32]map[[16]byte]struct{}{},
+		voted: map[uint32]uint64{},
 	}
 }
 
@@ -255,6 +259,9 @@ func (s *State) Check() error {
 		s.idleQueue.Len() != queued || s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
 		s.byWorkerState.Len() != s.proposals.Len()) {
 		err = errors.New("an index has too many or too few members")
+	}
+	if err == nil {
+		err = s.CheckDigest()
 	}
 	return err
 }

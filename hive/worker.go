@@ -112,6 +112,7 @@ func (s *State) put(w *Worker) {
 // place stores a version of a worker and updates the indexes.
 func (s *State) place(w *Worker) {
 	before, had := s.workers.Set(w.ID, w)
+	s.digest += w.mix() - before.mix()
 	if had {
 		if before.Status() != w.Status() {
 			s.byStatus.Delete(pair(uint32(before.Status()), w.ID))

@@ -253,7 +253,7 @@ func TestATickCarriesOutABoundedNumberOfChanges(t *testing.T) {
 	r.checkpoint(token.No)
 	const marks, holders = 2*maxDue + 10, maxDue
 	for i := range marks {
-		r.s.window.push(mark{sec: r.now/secondNs + int64(i), token: token.No, quote: One})
+		r.s.digest += r.s.window.push(mark{sec: r.now/secondNs + int64(i), token: token.No, quote: One})
 		edited := r.s.edit(token.No)
 		edited.Window = edited.Window.Add(One)
 		r.s.put(edited)

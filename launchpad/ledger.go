@@ -111,7 +111,7 @@ func (s *State) credit(a Address, as asset, amount Amount) {
 	}
 	k := balanceKey(a, as)
 	had, ok := s.balances.Get(k)
-	s.balances.Set(k, had.Add(amount))
+	s.setBalance(k, had, had.Add(amount))
 	if as <= usbiAsset {
 		s.totals[as].Held = s.totals[as].Held.Add(amount)
 		return
@@ -129,11 +129,7 @@ func (s *State) debit(a Address, as asset, amount Amount) {
 	k := balanceKey(a, as)
 	had, _ := s.balances.Get(k)
 	left := had.Sub(amount)
-	if !left.IsZero() {
-		s.balances.Set(k, left)
-	} else {
-		s.balances.Delete(k)
-	}
+	s.setBalance(k, had, left)
 	if as <= usbiAsset {
 		s.totals[as].Held = s.totals[as].Held.Sub(amount)
 		return
@@ -142,6 +138,19 @@ func (s *State) debit(a Address, as asset, amount Amount) {
 	if left.IsZero() {
 		s.countHolder(as, -1)
 	}
+}
+
+// setBalance changes a balance from one amount to another.
+func (s *State) setBalance(k string, had, now Amount) {
+	if !had.IsZero() {
+		s.digest -= mixAmount(mixBalance, k, had)
+	}
+	if now.IsZero() {
+		s.balances.Delete(k)
+		return
+	}
+	s.balances.Set(k, now)
+	s.digest += mixAmount(mixBalance, k, now)
 }
 
 func (s *State) countHolder(as asset, by int64) {
@@ -262,6 +271,7 @@ func (s *State) Checkpoint(nowNs int64, token uint32) (uint64, *refuse.Refusal) 
 
 func (s *State) addCheckpoint(c *checkpoint) {
 	s.checkpoints.Push(c)
+	s.digest += c.mix()
 	s.newest[c.token] = c
 }
 
@@ -283,6 +293,7 @@ func (s *State) remember(as asset, a Address, held Amount) {
 	k := pastKey(as, a, c.seq)
 	if _, kept := s.past.Get(k); !kept {
 		s.past.Set(k, held)
+		s.digest += mixAmount(mixPast, k, held)
 		c.changed.Push(a)
 	}
 }
@@ -291,10 +302,13 @@ func (s *State) remember(as asset, a Address, held Amount) {
 func (s *State) forgetOne() {
 	c := *s.checkpoints.At(0)
 	if c.changed.Len() > 0 {
-		s.past.Delete(pastKey(tokenAsset(c.token), c.changed.Pop(), c.seq))
+		k := pastKey(tokenAsset(c.token), c.changed.Pop(), c.seq)
+		held, _ := s.past.Delete(k)
+		s.digest -= mixAmount(mixPast, k, held)
 		return
 	}
 	s.checkpoints.Pop()
+	s.digest -= c.mix()
 	if s.newest[c.token] == c {
 		delete(s.newest, c.token)
 	}

@@ -88,7 +88,7 @@ func (s *State) trade(cmd *Swap, out Amount) *Token {
 	}
 	t.LastTradeSec = floorSec(s.nowNs)
 	t.Window = t.Window.Add(quote)
-	s.window.push(mark{sec: t.LastTradeSec, token: t.No, quote: quote})
+	s.digest += s.window.push(mark{sec: t.LastTradeSec, token: t.No, quote: quote})
 	t.derive(&s.opt)
 	s.put(t)
 	return t
@@ -163,14 +163,17 @@ type mark struct {
 // token, so one first-in, first-out queue serves all.
 type window struct{ fifo.Queue[mark] }
 
-func (w *window) push(m mark) {
+// push adds a mark and returns by how much the digest grows.
+func (w *window) push(m mark) (digest uint64) {
 	if n := w.Len(); n > 0 {
 		if last := w.At(n - 1); last.sec == m.sec && last.token == m.token {
+			before := last.mix()
 			last.quote = last.quote.Add(m.quote)
-			return
+			return last.mix() - before
 		}
 	}
 	w.Push(m)
+	return m.mix()
 }
 
 // nextExpiry returns the second at which the oldest mark leaves the window.
@@ -179,6 +182,7 @@ func (w *window) nextExpiry() int64 { return w.At(0).sec + WindowSec }
 // slideOne removes the oldest mark and lowers its token's window.
 func (s *State) slideOne() {
 	m := s.window.Pop()
+	s.digest -= m.mix()
 	t := s.edit(m.token)
 	t.Window = t.Window.Sub(m.quote)
 	t.derive(&s.opt)

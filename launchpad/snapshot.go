@@ -79,6 +79,7 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 		s.tokens.Set(id.No, t)
 		s.index.add(t)
 	}
+	s.digest = s.digestOf()
 	if err := s.Check(); err != nil {
 		return nil, fmt.Errorf("launchpad: snapshot: %w", err)
 	}

@@ -43,6 +43,8 @@ type State struct {
 	past        *btree.Map[string, Amount] // holdings that they remember; key: pastKey; shared
 	maxPast     int                        // MaxPast
 	maxMarks    int                        // MaxWindowMarks
+
+	digest uint64 // of everything but the head (digest.go)
 }
 
 // degree is small, because each change after a publish copies the nodes on its path.
@@ -106,6 +108,7 @@ func (s *State) edit(no uint32) *Token {
 
 func (s *State) put(t *Token) {
 	before, _ := s.tokens.Set(t.No, t)
+	s.digest += t.mix() - before.mix()
 	s.index.change(before, t)
 }
 
@@ -309,6 +312,9 @@ func (s *State) Check() error {
 			return fmt.Errorf("%s does not add up: held %s of %s, pooled %s of %s, all %s of %s",
 				t.Currency, t.Held, supply[c], t.Pooled, pooled[c], in, out)
 		}
+	}
+	if err := s.CheckDigest(); err != nil {
+		return err
 	}
 	if s.tokens.Len() != s.idents.n || len(s.symbols) != s.idents.n || s.byAddress.Len() != s.idents.n {
 		return errors.New("two tokens share a symbol or an address")

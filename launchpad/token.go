@@ -155,7 +155,12 @@ func (s *State) spawn(cmd *Spawn, res *Result) *refuse.Refusal {
 		Name: cmd.Name, Symbol: cmd.Symbol, Metadata: cmd.Metadata,
 	}
 	sp, _ := s.spawners.Get(key(cmd.Owner))
-	s.spawners.Set(key(cmd.Owner), spawner{LastSec: id.SpawnedSec, Count: sp.Count + 1})
+	next := spawner{LastSec: id.SpawnedSec, Count: sp.Count + 1}
+	if sp != (spawner{}) {
+		s.digest -= sp.mix(key(cmd.Owner))
+	}
+	s.spawners.Set(key(cmd.Owner), next)
+	s.digest += next.mix(key(cmd.Owner))
 	s.addToken(id)
 	s.credit(cmd.Owner, id.asset(), supply)
 	res.Token, _ = s.tokens.Get(id.No)
@@ -196,6 +201,7 @@ func (s *State) addToken(id *Ident) {
 	t := &Token{Ident: id}
 	t.derive(&s.opt)
 	s.tokens.Set(id.No, t)
+	s.digest += id.mix() + t.mix()
 	s.index.add(t)
 }
 

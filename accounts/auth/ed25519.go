@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math/big"
 	"slices"
+	"sync/atomic"
 )
 
 // The lengths of signatures in hex digits, by which Verify chooses the scheme: the cost of a refusal depends on them
@@ -37,7 +38,7 @@ var smallOrder = []string{
 
 // unknownKey returns a key of both schemes that serves requests of unknown keys.
 func unknownKey() *Key {
-	k := &Key{mac: newMACStates(alphanumerics)}
+	k := &Key{lastUsed: new(atomic.Int64), opened: opened{is: true, mac: newMACStates(alphanumerics)}}
 	k.rec.Ed25519 = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
 	return k
 }

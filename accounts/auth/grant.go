@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 // KeyRequest is ApiKeyPairCreationRequestViewModel (docs/contract/accounts.md#api-keys).
@@ -39,7 +40,7 @@ func (q *NewKey) Check() *refuse.Refusal {
 		return refuse.Param("ed25519PublicKey", "ed25519PublicKey must be %d bytes in place of a secret.",
 			ed25519.PublicKeySize)
 	}
-	if q.Ed25519 == nil && !wellFormed(q.Secret.Reveal(), PrivateKeyLength) {
+	if secret := q.Secret.Reveal(); q.Ed25519 == nil && !wellFormed(secret, PrivateKeyLength) && !seal.Sealed(secret) {
 		return refuse.Param("", "The secret of the key must be %d letters and digits.", PrivateKeyLength)
 	}
 	return q.KeyRequest.Check()
@@ -47,6 +48,9 @@ func (q *NewKey) Check() *refuse.Refusal {
 
 // Check refuses a key whose networks are wrong, by any maker. It does not check the name.
 func (q *KeyRequest) Check() *refuse.Refusal {
+	if sealedList(q.IPWhitelist) {
+		return nil // it was checked before it was sealed
+	}
 	if len(q.IPWhitelist) > MaxWhitelist {
 		return refuse.Param("ipWhitelist", "ipWhitelist may have at most %d entries.", MaxWhitelist)
 	}
@@ -112,16 +116,14 @@ func (r *Roster) MayEnd(by, other *Key) bool {
 	return false
 }
 
-// MayMake refuses a new key that could do something that k, the key that makes it, cannot do. k may manage
-// keys, so it has canTrade and canManageKeys. Keys never change, so the rule holds permanently.
+// MayMake refuses a new key that could do something that k, the key that makes it, cannot do, except for the addresses
+// (Keys.MayMake), which may be sealed here. k may manage keys, so it has canTrade and canManageKeys. Keys never change,
+// so the rule holds permanently.
 func (k *Key) MayMake(q *KeyRequest) *refuse.Refusal {
 	switch {
 	case q.CanWithdraw && !k.rec.CanWithdraw:
 		return refuse.New(refuse.Forbidden, "canWithdraw",
 			"The new key may not have canWithdraw: the key that makes it has not.")
-	case !k.covers(networks(q.IPWhitelist)):
-		return refuse.New(refuse.Forbidden, "ipWhitelist",
-			"ipWhitelist must name addresses inside the ipWhitelist of the key that makes the new one.")
 	case k.rec.ExpiresNs != 0 && (q.ExpiresNs == 0 || q.ExpiresNs > k.rec.ExpiresNs):
 		return refuse.New(refuse.Forbidden, "expiresAt",
 			"expiresAt must be given and not be after the expiry of the key that makes the new one.")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 func TestAKeyMakesNoStrongerKey(t *testing.T) {
@@ -42,12 +43,20 @@ func TestAKeyMakesNoStrongerKey(t *testing.T) {
 		{parent, func(q *KeyRequest) { q.CanWithdraw = true }, "canWithdraw"},
 		{free, func(q *KeyRequest) { q.CanWithdraw, q.IPWhitelist, q.ExpiresNs = true, nil, 0 }, ""},
 	} {
-		k := keys.Add(1, userID, c.by)
-		q := child(c.change)
-		if reject := k.MayMake(q); c.field == "" && reject != nil {
-			t.Errorf("%+v: %v", q, reject)
-		} else if c.field != "" {
-			wantReject(t, reject, refuse.Forbidden, c.field)
+		for _, ring := range []*seal.Key{new(seal.Key), seal.New([seal.SecretBytes]byte{1})} {
+			by, q := c.by, child(c.change)
+			by.Seal(ring)
+			k, shown := keys.Add(1, userID, by), NewKeys(ring)
+			shown.Add(k)
+			reject := k.MayMake(q)
+			if reject == nil {
+				reject = shown.MayMake(by.PublicKey, q)
+			}
+			if c.field == "" && reject != nil {
+				t.Errorf("%+v: %v", q, reject)
+			} else if c.field != "" {
+				wantReject(t, reject, refuse.Forbidden, c.field)
+			}
 		}
 	}
 	for _, weak := range []KeyRequest{{CanTrade: true}, {CanManageKeys: true}} {

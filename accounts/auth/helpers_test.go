@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 // t0 is 2026-01-01T00:00:00Z.
@@ -30,7 +31,7 @@ type signer struct {
 }
 
 func newSigner(opts Options) *signer {
-	keys := NewKeys()
+	keys := NewKeys(new(seal.Key))
 	s := &signer{roster: NewRoster(), keys: keys, v: NewVerifier(keys, opts)}
 	s.key("pubKEY123", "privKEY456", func(*KeyRecord) {})
 	return s

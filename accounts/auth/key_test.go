@@ -25,7 +25,7 @@ func TestWhitelistTakesAddressesAndNetworks(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s does not parse", c.entry)
 		}
-		k := &Key{allowed: []netip.Prefix{p}}
+		k := &Key{opened: opened{allowed: []netip.Prefix{p}}}
 		if got := k.allows(netip.MustParseAddr(c.remote)); got != c.want {
 			t.Errorf("%s allows %s: %v", c.entry, c.remote, got)
 		}

@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
+
+	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
 )
 
 // Roster holds the keys of all users: it decides about new keys and about the end of keys. It verifies nothing.
@@ -26,14 +29,22 @@ func NewRoster() *Roster { return &Roster{keys: map[string]*Key{}, ed25519: map[
 func (r *Roster) Add(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	r.next++
 	k := &Key{
-		rec: rec, user: user, id: id, number: r.next, nonces: &nonceSet{}, mac: newMACStates(rec.Secret.Reveal()),
-		allowed: networks(rec.IPWhitelist),
+		rec: rec, user: user, id: id, number: r.next, nonces: &nonceSet{},
+		lastUsed: new(atomic.Int64),
 	}
 	r.keys[rec.PublicKey] = k
 	if rec.Ed25519 != nil {
 		r.ed25519[string(rec.Ed25519)]++
 	}
 	return k
+}
+
+// Reseal replaces the record of a key by one with the same contents, sealed again. The key that it returns is the same
+// one for whoever has the former: it has its number, nonces and time of use.
+func (r *Roster) Reseal(k *Key, rec KeyRecord) *Key {
+	next := &Key{rec: rec, user: k.user, id: k.id, number: k.number, nonces: k.nonces, lastUsed: k.lastUsed}
+	r.keys[rec.PublicKey] = next
+	return next
 }
 
 // Remove removes a key.
@@ -75,14 +86,29 @@ func (r *Roster) All() iter.Seq[*Key] {
 type Keys struct {
 	shards [keyShards]atomic.Pointer[map[string]*Key]
 	seed   maphash.Seed
+	ring   *seal.Key // opens the fields of keys
 }
 
 // keyShards is the number of shards. A change copies one of them: 460 keys when a million users have 30 each. The end
 // of a key may end 29 others, so that it takes less than a millisecond.
 const keyShards = 1 << 16
 
-// NewKeys returns an index without keys.
-func NewKeys() *Keys { return &Keys{seed: maphash.MakeSeed()} }
+// NewKeys returns an index without keys. The ring opens their sealed fields; an empty one opens none.
+func NewKeys(ring *seal.Key) *Keys { return &Keys{seed: maphash.MakeSeed(), ring: ring} }
+
+// MayMake refuses a new key whose addresses the key that makes it does not have. Both are plain here, and a key never
+// changes, so it is asked before the command is recorded.
+func (x *Keys) MayMake(maker string, q *KeyRequest) *refuse.Refusal {
+	k := x.find([]byte(maker))
+	switch {
+	case k == nil, k.MayManage() != nil, q.CanWithdraw && !k.rec.CanWithdraw: // which the state refuses
+		return nil
+	case k.covers(networks(q.IPWhitelist)):
+		return nil
+	}
+	return refuse.New(refuse.Forbidden, "ipWhitelist",
+		"ipWhitelist must name addresses inside the ipWhitelist of the key that makes the new one.")
+}
 
 func (x *Keys) find(publicKey []byte) *Key {
 	return x.keys(int(maphash.Bytes(x.seed, publicKey) % keyShards))[string(publicKey)]
@@ -101,8 +127,14 @@ func (x *Keys) shardOf(publicKey string) int {
 	return int(maphash.String(x.seed, publicKey) % keyShards)
 }
 
+// Open opens the sealed fields of a key that no reader has yet.
+func (x *Keys) Open(k *Key) { k.open(x.ring) }
+
 // Add adds a key, so that requests signed with it verify.
-func (x *Keys) Add(k *Key) { x.change(k.rec.PublicKey, k) }
+func (x *Keys) Add(k *Key) {
+	k.open(x.ring)
+	x.change(k.rec.PublicKey, k)
+}
 
 // Remove removes a key. From the moment that it returns, no request with that key verifies.
 func (x *Keys) Remove(publicKey string) { x.change(publicKey, nil) }
@@ -126,6 +158,7 @@ func (x *Keys) change(publicKey string, k *Key) {
 func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	shards := map[int]map[string]*Key{}
 	for k := range keys {
+		k.open(x.ring)
 		i := x.shardOf(k.rec.PublicKey)
 		if shards[i] == nil {
 			shards[i] = map[string]*Key{}

@@ -21,6 +21,10 @@ func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Principal, *refuse.Ref
 	}
 	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
+	if reject := key.shut(); reject != nil {
+		v.scratch.Put(m)
+		return Principal{}, reject
+	}
 	states := key.mac
 	if states == nil {
 		known, states = false, v.unknown.mac // an Ed25519 key has the default scheme only

@@ -42,6 +42,11 @@ func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Re
 		return Principal{}, unauthorized("timestamp", "Timestamp for this request is before %d, so it may have been "+
 			"accepted before the exchange was restarted. Send it again with a later one.", first)
 	}
+	if key := v.keys.find(p.PublicKey); key != nil {
+		if reject := key.shut(); reject != nil {
+			return Principal{}, reject
+		}
+	}
 	if !v.payloadMatches(p) {
 		return Principal{}, unauthorized("signature", "The API key is unknown or the signature does not match.")
 	}

@@ -69,6 +69,10 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	}
 	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
+	if reject := key.shut(); reject != nil {
+		v.scratch.Put(m)
+		return Principal{}, reject
+	}
 	equal := v.matches(key, m, r)
 	v.scratch.Put(m)
 	if !equal || !known {

@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
-	"tickhive/internal/backup"
+	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // backupCmd writes a backup of a running exchange (docs/contract/storage.md#backups).
@@ -25,7 +29,7 @@ type backupCmd struct {
 	Quiet bool   `help:"Suppress progress output."`
 }
 
-// Run downloads a backup under a temporary name, verifies it and gives it its name.
+// Run downloads a fresh snapshot under a temporary name, verifies it and gives it its name.
 func (c *backupCmd) Run(p *program) error {
 	if _, err := os.Lstat(c.File); !errors.Is(err, fs.ErrNotExist) {
 		return usageError{Err: errors.Join(fmt.Errorf("%s exists: name a new file", c.File), err)}
@@ -40,119 +44,143 @@ func (c *backupCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	err = c.fetch(ctx, p, api, temp)
-	var meta datadir.Meta
-	if err == nil {
-		meta, err = verifyBackup(temp.Name())
+	if err := temp.Close(); err != nil {
+		return err
 	}
-	if err == nil {
+	bar := newProgress(p.err, "backup", "bytes", c.Quiet)
+	fetch := node.Fetch{
+		Machine: node.OwnMachine(), Fresh: true, To: temp.Name(), Options: exchange.EngineLogOptions(),
+		From: node.Peer{
+			URL: strings.TrimSuffix(api.base, "/internal/v1"), Token: api.token, Client: &api.http,
+		},
+		Progress: bar.Set,
+	}
+	s, err := fetch.Run(ctx)
+	bar.Done()
+	if err != nil {
+		if errors.As(err, new(*url.Error)) {
+			err = fmt.Errorf("%w; --internal names another address", remedied(err))
+		}
+		return errors.Join(fmt.Errorf("backup: %w", err), gone(temp.Name()))
+	}
+	pos := s.Meta.Seq
+	if err = s.Close(); err == nil {
 		err = os.Link(temp.Name(), c.File) // fails if the file exists by now
 	}
-	if err = errors.Join(err, os.Remove(temp.Name())); err != nil {
+	if err = errors.Join(err, gone(temp.Name())); err != nil {
 		return err
 	}
 	if err := (vfs.OS{}).SyncDir(filepath.Dir(c.File)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "backup %s verified: %s\n", c.File, fmt.Sprintf("record %d", meta.End.Seq))
+	_, err = fmt.Fprintf(p.out, "backup %s verified: record %d\n", c.File, pos)
 	return err
 }
 
-// fetch durably writes the exchange's answer to a file and closes it.
-func (c *backupCmd) fetch(ctx context.Context, p *program, api *internalAPI, to *os.File) error {
-	resp, err := api.send(ctx, http.MethodGet, "/backup", "")
-	if err != nil {
-		return errors.Join(err, to.Close())
+// gone removes a file, if it is there.
+func gone(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	bar := newProgress(p.err, "backup", "bytes", c.Quiet)
-	_, err = io.Copy(to, &progressReader{resp.Body, func(n int64) { bar.Set(n, resp.ContentLength) }, 0})
-	bar.Done()
-	if err != nil {
-		err = fmt.Errorf("the backup was cut short, take it again: %w", err)
-	} else {
-		err = to.Sync()
-	}
-	return errors.Join(err, to.Close())
-}
-
-// progressReader reports the number of bytes that were read.
-type progressReader struct {
-	io.Reader
-	report func(n int64)
-	n      int64
-}
-
-// Read implements io.Reader.
-func (r *progressReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.n += int64(n)
-	r.report(r.n)
-	return n, err
-}
-
-// verifyBackup reads every byte, record and snapshot of a backup.
-func verifyBackup(name string) (datadir.Meta, error) {
-	a, err := backup.Open(name)
-	if err != nil {
-		return datadir.Meta{}, err
-	}
-	meta, err := verifyArchive(a)
-	return meta, errors.Join(err, a.Close())
-}
-
-func verifyArchive(a *backup.Archive) (meta datadir.Meta, err error) {
-	raw, err := a.ReadFile(backup.MetaName)
-	if err != nil {
-		return meta, err
-	}
-	clock, err := a.ReadFile("CLOCK")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return meta, err
-	}
-	if meta, err = datadir.CheckBackup(raw, clock); err != nil {
-		return meta, err
-	}
-	files, err := checkLog(a, datadir.LogName, &meta)
-	if err != nil {
-		return meta, err
-	}
-	for j := range files {
-		if err := files[j].Err; err != nil {
-			return meta, a.Damaged("%s: %v", files[j].File, err)
-		}
-	}
-	return meta, nil
+	return nil
 }
 
 // restoreCmd makes a data directory from a backup.
 type restoreCmd struct {
-	File string `arg:"" help:"Backup."`
+	File string `arg:"" help:"Backup, or another snapshot file."`
 	Dir  string `arg:"" help:"Data directory to make; it must be empty or absent."`
 }
 
-// Run verifies the backup, writes its files and lets the next start begin a new epoch.
+// Run verifies the backup, puts it into the directory and lets the next start begin a new epoch.
 func (c *restoreCmd) Run(p *program) error {
-	if err := backup.CheckEmpty(c.Dir); err != nil {
+	if err := checkEmpty(c.Dir); err != nil {
 		return err
 	}
-	a, err := backup.Open(c.File)
+	from, err := node.OpenSnapshot(vfs.OS{}, c.File, exchange.EngineLogOptions())
+	if err != nil {
+		return explainSnapshot(err)
+	}
+	defer func() { _ = from.Close() }() // was only read
+	h, err := node.ParseHead(from.Meta)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = a.Close() }()
-	meta, err := verifyArchive(a)
+	w := node.NewCopy(c.Dir, node.OwnMachine(), exchange.EngineLogOptions())
+	if err := w.Adopt(from); err != nil {
+		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
+	}
+	at := fmt.Sprintf("record %d", from.Meta.Seq)
+	err = w.Finish(func(end wal.Position) error {
+		meta := datadir.Rebuilt{
+			Identity: w.Identity, CreatedNs: h.CreatedNs, Seed: h.Genesis.Seed, SealedWith: h.Genesis.SealedWith,
+			Clock: h.Clock, ClockNs: h.ClockNs, End: end,
+		}
+		return meta.WriteMeta(vfs.OS{}, c.Dir, time.Now(), "restored from a backup: "+at+"; new epoch")
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
-	end := fmt.Sprintf("record %d", meta.End.Seq)
-	text, err := meta.Restored(time.Now(), "restored from a backup: "+end+"; new epoch")
-	if err != nil {
-		return err
-	}
-	if err := a.Extract(c.Dir, text); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, end, c.Dir)
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, at, c.Dir)
 	return err
+}
+
+// explainSnapshot makes damage of a snapshot file the program's exit code.
+func explainSnapshot(err error) error {
+	if errors.As(err, new(*wal.CorruptError)) {
+		return cmdline.DamageError{Err: fmt.Errorf("%w\nUse another backup", err)}
+	}
+	if errors.Is(err, stream.ErrRules) {
+		return fmt.Errorf("%w: use the program that has written it, or a later one", err)
+	}
+	return err
+}
+
+// checkEmpty refuses a directory that has something in it.
+func checkEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && len(entries) > 0 {
+		return usageError{Err: fmt.Errorf("%s is not empty: name another directory", dir)}
+	}
+	return err
+}
+
+// beginning finds the snapshot with which a node begins. One goroutine uses it.
+type beginning struct {
+	node.Start
+	found *wal.SnapshotFile // one that was found before a node asked for it
+}
+
+// find implements exchange.FollowOptions.Snapshot.
+func (b *beginning) find(ctx context.Context) (*wal.SnapshotFile, error) {
+	if s := b.found; s != nil {
+		b.found = nil
+		return s, nil
+	}
+	return b.Find(ctx)
+}
+
+// genesis returns what a snapshot says of a stream that does not have its first message any more.
+func (b *beginning) genesis(ctx context.Context) (g node.Genesis, err error) {
+	if b.found, err = b.Find(ctx); err != nil {
+		return g, err
+	}
+	if b.found == nil {
+		return g, errors.New("the first messages of the stream were removed (cluster.trim), and no node gives a " +
+			"snapshot: name one with --snapshot-from https://HOST:PORT, or a file with --snapshot FILE")
+	}
+	h, err := node.ParseHead(b.found.Meta)
+	b.Genesis = h.Genesis
+	return h.Genesis, err
+}
+
+// close ends the use of a snapshot that was not asked for, and removes the download.
+func (b *beginning) close() error {
+	var err error
+	if b.found != nil {
+		err = b.found.Close()
+	}
+	return errors.Join(err, gone(b.To))
 }

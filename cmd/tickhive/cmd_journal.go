@@ -34,7 +34,6 @@ type journalVerifyCmd struct {
 	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
 	Quiet        bool   `help:"Suppress progress output."`
-	SecretKey    string `name:"secret-key-file" placeholder:"FILE" help:"File with the key that seals the secrets (auth.secret_key_file); needed where they are sealed."`
 }
 
 // engineDir returns the engine's directory within a data directory, or dir itself.
@@ -65,8 +64,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return err
 	}
 	log := exchange.EngineLog(dir)
-	meta, err := datadir.ReadMeta(filepath.Dir(dir))
-	if err != nil {
+	if _, err := datadir.ReadMeta(filepath.Dir(dir)); err != nil {
 		return err
 	}
 	files, err := c.files(p.out)
@@ -75,9 +73,6 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	}
 	skips := machine.Skips{}
 	o := machine.Options{Skips: skips}
-	if o.Secrets, err = datadir.FileKey(c.SecretKey, meta.SealedWith); err != nil {
-		return err
-	}
 	from, err := c.from(log, files)
 	if err != nil {
 		return exchange.ExplainDamage(err)
@@ -86,7 +81,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	hashes, err := snapshotHashes(log, machine.Options{Secrets: o.Secrets}, files, r.Pos)
+	hashes, err := snapshotHashes(log, machine.Options{}, files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -187,6 +182,11 @@ func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64,
 	}
 	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 	if errors.Is(err, wal.ErrTruncated) {
+		if files == nil { // with --at
+			if files, err = checkFiles(c.Dir); err != nil {
+				return 0, err
+			}
+		}
 		return oldestSnapshot(files), nil
 	}
 	if err != nil {
@@ -243,7 +243,12 @@ func (c *journalVerifyCmd) print(
 	if t := rd.TornTail(); t > 0 {
 		fmt.Fprintf(out, "torn tail of %d bytes: the next start cuts it off\n", t)
 	}
-	fmt.Fprintf(out, "records %d to %d verified\nseq %d\n", first, r.Pos, h.Market.Seq)
+	if r.Pos < first {
+		fmt.Fprintf(out, "no record behind the snapshot of record %d\n", r.Pos)
+	} else {
+		fmt.Fprintf(out, "records %d to %d verified\n", first, r.Pos)
+	}
+	fmt.Fprintf(out, "seq %d\n", h.Market.Seq)
 	for _, p := range h.Parts() {
 		fmt.Fprintf(out, "%-10s %s\n", p.Name, p.Hash)
 	}

@@ -9,6 +9,7 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/machine/keeper"
+	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
@@ -21,7 +22,7 @@ type journalSkipCmd struct {
 
 // Run holds the lock of the directory, so that no other process can use it.
 func (c *journalSkipCmd) Run(p *program) error {
-	d, err := datadir.OpenIdle(c.Dir)
+	d, err := datadir.OpenIdle(vfs.OS{}, c.Dir)
 	if err != nil {
 		return fmt.Errorf("journal skip: %w", err)
 	}

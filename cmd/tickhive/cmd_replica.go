@@ -4,26 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"tickhive/internal/exchange"
 	"tickhive/internal/listen"
-	"tickhive/internal/mirror"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/vfs"
 )
 
 // replicaCmd serves the public reads of an exchange whose records it follows in a stream.
 type replicaCmd struct {
 	From           string   `placeholder:"nats://HOST:PORT,..." help:"Servers of the writer's stream (replica.from)."`
 	Seed           string   `name:"credentials" placeholder:"FILE" help:"Credentials of these servers (stream.credentials). The writer of 'serve --journal embedded' keeps them as stream.nk in its data directory."`
+	ClusterKey     string   `name:"cluster-key" placeholder:"FILE" help:"Key file of the cluster (cluster.key_file). The writer keeps it as cluster.key in its data directory; on one machine it is found beside the credentials."`
 	ConfigFile     string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
 	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
 	Promote        bool     `help:"Become the writer when the writer is silent for cluster.takeover_after; needs --data-dir."`
-	SnapshotFrom   []string `placeholder:"http://HOST:PORT" help:"Internal listener of a replica or standby whose snapshot to begin with (replica.snapshot_from); may be repeated."`
+	Snapshot       string   `placeholder:"FILE" help:"Begin with this snapshot (tickhive backup) unless the directory has a copy."`
+	SnapshotFrom   []string `placeholder:"https://HOST:PORT" help:"Internal listener of a node whose snapshot to begin with, instead of the writer's (replica.snapshot_from); may be repeated."`
 	TrustLazySync  bool     `help:"With --promote: do not ask whether the servers sync before they acknowledge (stream.trust_lazy_sync)."`
 	DataDir        string   `placeholder:"DIR" help:"Directory for a copy of the records, which the next start continues. --promote needs it; 'stream restore --from-dir' makes a data directory from it."`
 	Advertise      string   `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
@@ -68,19 +73,27 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	if r.DataDir == "" {
 		s.Sim = "off" // a copy has the snapshots of a writer
 	}
-	f := streamFlags{From: r.From, Seed: r.Seed, ConfigFile: r.ConfigFile, Set: r.Set, standby: r.Promote}
+	f := streamFlags{
+		From: r.From, Seed: r.Seed, ClusterKey: r.ClusterKey, ConfigFile: r.ConfigFile, Set: r.Set, standby: r.Promote,
+		dir: r.DataDir,
+	}
 	cfg, follow, done, err := f.follower(ctx, p, s)
 	if err != nil {
 		return err
 	}
 	defer done()
+	begins, err := r.beginning(ctx, cfg, &follow)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = begins.close() }() // a download that nobody needs
 	o, err := cfg.exchangeOptions(p, r.Quiet)
 	if err != nil {
 		return err
 	}
-	follow.Peers = cfg.Replica.Peers
+	begins.Report = o.Log
+	follow.Snapshot, follow.Client = begins.find, begins.Client
 	follow.MaxLag, follow.Trim = time.Duration(cfg.Replica.MaxLag), cfg.Cluster.Trim
-	follow.ArchiveEvery = time.Duration(cfg.Cluster.ArchiveEvery)
 	o.Sim.Seed, o.Sim.SeedGiven, o.Follow, o.Hooks.Listen = follow.Genesis.Seed, true, &follow, kept.Listen
 	if r.DataDir == "" {
 		_, err = p.follow(ctx, o, 0, signals)
@@ -90,13 +103,46 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	return r.stand(ctx, p, &o, time.Duration(cfg.Cluster.TakeoverAfter), signals)
 }
 
+// beginning returns what finds the snapshot with which the node begins. Where the stream does not have its first
+// message any more, the copy in the directory, or this snapshot, tells what the message said.
+func (r *replicaCmd) beginning(ctx context.Context, cfg *Config, f *exchange.FollowOptions) (*beginning, error) {
+	b := &beginning{Start: node.Start{
+		Machine: node.OwnMachine(), Log: f.Log, Keys: f.Keys, File: r.Snapshot, Peers: cfg.Replica.Peers,
+		Client: cfg.ring.Client(), Options: exchange.EngineLogOptions(), Genesis: f.Genesis, Report: slog.Default(),
+	}}
+	if r.DataDir != "" {
+		if err := os.MkdirAll(r.DataDir, 0o700); err != nil {
+			return nil, err
+		}
+		b.To = filepath.Join(r.DataDir, node.DownloadName)
+	} else {
+		temp, err := os.CreateTemp("", "tickhive-snapshot-*")
+		if err != nil {
+			return nil, err
+		}
+		if b.To = temp.Name(); temp.Close() != nil {
+			return nil, err
+		}
+	}
+	if f.Genesis != (node.Genesis{}) {
+		return b, nil
+	}
+	if g, ok := node.CopyGenesis(vfs.OS{}, r.DataDir); ok && r.DataDir != "" {
+		f.Genesis, b.Genesis = g, g
+		return b, nil
+	}
+	var err error
+	f.Genesis, err = b.genesis(ctx)
+	return b, err
+}
+
 // stand follows with a copy while another node is the writer. With --promote it becomes the writer when the other
 // writer falls silent, and follows again when it is no longer the writer.
 func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options, after time.Duration,
 	signals processSignals,
 ) error {
 	for led := false; ; led = true {
-		dir, err := openCopy(r.DataDir, o.Follow.Genesis, r.keep, o.Log)
+		dir, err := openCopy(ctx, r.DataDir, o.Follow, r.keep, o.Log)
 		if err != nil {
 			return fmt.Errorf("--data-dir: %w", err)
 		}
@@ -123,7 +169,7 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 		if err = serve(p, writerOptions(*o, r.DataDir, h), announcement{out: p.out}, signals); err != nil {
 			h.Held.End() // no beats of a node that does not serve
 		}
-		if !errors.Is(err, mirror.ErrFenced) {
+		if !errors.Is(err, node.ErrFenced) {
 			return err
 		}
 	}
@@ -132,7 +178,7 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 // writerOptions returns the options of a node that has taken over.
 func writerOptions(o exchange.Options, dir string, h *exchange.Handover) exchange.Options {
 	log := o.Follow.Log
-	o.Follow, o.Dir, o.Journal.KeepAll = nil, dir, true
+	o.Follow, o.Dir = nil, dir
 	o.Stream.Handover = h
 	o.Stream.Open = func(context.Context, string) (jet.Log, func(), error) { return log, func() {}, nil }
 	return o

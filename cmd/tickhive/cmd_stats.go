@@ -44,7 +44,7 @@ func (s *statsCmd) Run(p *program) error {
 	if len(s.Recorded) > 0 || s.Config != "" || len(s.Set) > 0 || s.MinInside != 0 || s.JSON {
 		return usage("stats: --recorded, --config, --set, --min-inside and --json belong to --realism")
 	}
-	transport, err := s.transport()
+	transport, err := s.transport(nil)
 	if err != nil {
 		return err
 	}

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"tickhive/internal/clusterdemo"
-	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // streamCmd reads the stream of a writer. It changes nothing in it.
@@ -28,6 +29,8 @@ type streamCmd struct {
 
 // clusterCmd runs whole clusters.
 type clusterCmd struct {
+	Certificate clusterCertificateCmd `cmd:"" help:"Print the certificate by which other programs trust the internal listeners of a cluster."`
+
 	Demo clusterDemoCmd `cmd:"" help:"Run three servers of a stream, a writer, a standby and two replicas, with keys that kill them."`
 }
 
@@ -48,14 +51,14 @@ func (*clusterDemoCmd) Run(p *program) error {
 type streamFlags struct {
 	From       string   `placeholder:"nats://HOST:PORT,..." help:"Servers of the writer's stream (replica.from)."`
 	Seed       string   `name:"credentials" placeholder:"FILE" help:"Credentials of these servers (stream.credentials). The writer of 'serve --journal embedded' keeps them as stream.nk in its data directory."`
+	ClusterKey string   `name:"cluster-key" placeholder:"FILE" help:"Key file of the cluster (cluster.key_file). The writer keeps it as cluster.key in its data directory; on one machine it is found beside the credentials."`
 	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
 	Set        []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	JSON       bool     `name:"json" help:"Print one JSON object."`
 	Quiet      bool     `help:"Suppress progress output."`
 
-	standby bool // the process may become the writer
-	// choose returns the snapshot behind which a survey begins; nil: node.Oldest.
-	choose func(ctx context.Context, log jet.Log) (*node.Snapshot, error)
+	standby bool   // the process may become the writer
+	dir     string // of its copy; empty: it has none
 }
 
 // follower returns the configuration of a process that follows a stream, and opens the stream.
@@ -69,6 +72,9 @@ func (f *streamFlags) follower(
 	if f.Seed != "" {
 		s.Set = append(s.Set, "stream.credentials="+f.Seed)
 	}
+	if f.ClusterKey != "" {
+		s.Set = append(s.Set, "cluster.key_file="+f.ClusterKey)
+	}
 	s.Set = append(s.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.backfill=0", "clock.mode=real",
 		"binance.listen=")
 	if cfg, err = s.config(p); err != nil {
@@ -77,99 +83,153 @@ func (f *streamFlags) follower(
 	if cfg.Replica.From == "" {
 		return cfg, to, nil, usageError{Err: errors.New("which stream? Name its servers with --from nats://HOST:PORT")}
 	}
+	if err = cfg.readKeys(f.dir); err != nil {
+		return cfg, to, nil, err
+	}
 	if to, done, err = cfg.followStream(ctx, f.standby); err != nil {
 		return cfg, to, nil, fmt.Errorf("--from (replica.from): %w", err)
 	}
 	return cfg, to, done, nil
 }
 
-// surveyor takes what a survey reads: the snapshot behind which it begins, if there is one, and the messages
-// that count.
-type surveyor struct {
-	begin func(from *node.Snapshot) error
-	each  func(m *stream.Message) error
+// snapshotFlags name the snapshot behind which a command reads a stream.
+type snapshotFlags struct {
+	Snapshot     string `placeholder:"FILE" help:"Begin with this snapshot (tickhive backup), not with the first message."`
+	SnapshotFrom string `placeholder:"https://HOST:PORT" help:"Begin with the newest snapshot of the node with this internal listener, not with the first message."`
 }
 
-// survey reads a stream to its present end with a progress bar. It calls fresh before each attempt.
-func (c *streamFlags) survey(
-	ctx context.Context, p *program, to exchange.FollowOptions, fresh func() (surveyor, error),
-) (s *node.Survey, err error) {
-	if c.choose == nil {
-		c.choose = node.Oldest // a proof must not rest on a snapshot
+// reading is a stream that a command reads, and the snapshot behind which it does.
+type reading struct {
+	cfg   *Config
+	to    exchange.FollowOptions
+	from  *wal.SnapshotFile // nil: with the first message
+	quiet bool
+	done  func() // ends the use
+}
+
+// open opens the stream and the snapshot.
+func (f *snapshotFlags) open(ctx context.Context, p *program, c *streamFlags) (r *reading, err error) {
+	if f.Snapshot != "" && f.SnapshotFrom != "" {
+		return nil, usage("--snapshot, --snapshot-from: a command begins with one snapshot: leave one out")
 	}
-	bar := newProgress(p.err, "read", "messages", c.Quiet)
-	defer bar.Done()
-	err = untilUntrimmed(func() error {
-		taker, err := fresh()
-		if err != nil {
-			return err
+	if f.SnapshotFrom != "" {
+		if err := checkAddresses("--snapshot-from", []string{f.SnapshotFrom}); err != nil {
+			return nil, usageError{Err: err}
 		}
-		s = &node.Survey{Epoch: to.Genesis.Epoch}
-		return s.Read(ctx, to.Log, c.choose, bar.Set, taker.begin, taker.each)
-	})
-	return s, err
-}
-
-// surveyAttempts bounds the attempts to read a stream, when nodes archive a snapshot and remove messages
-// that are about to be read.
-const surveyAttempts = 5
-
-// untilUntrimmed calls read again while messages that it needs are removed: the next call begins with a later snapshot.
-func untilUntrimmed(read func() error) error {
-	err := read()
-	for n := 1; n < surveyAttempts && errors.Is(err, jet.ErrTrimmed); n++ {
-		err = read()
 	}
-	return err
+	r = &reading{quiet: c.Quiet}
+	var done func()
+	if r.cfg, r.to, done, err = c.follower(ctx, p, serveFlags{Sim: "off"}); err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "tickhive-*")
+	if err != nil {
+		done()
+		return nil, err
+	}
+	r.done = func() {
+		if r.from != nil {
+			_ = r.from.Close() // was only read
+		}
+		_ = os.RemoveAll(temp) // a download that nobody needs
+		done()
+	}
+	if err := f.begin(ctx, r, filepath.Join(temp, "snapshot")); err != nil {
+		r.done()
+		return nil, err
+	}
+	return r, nil
 }
 
-type streamStatusCmd struct{ streamFlags }
+// begin opens the snapshot. A stream without its first message needs one.
+func (f *snapshotFlags) begin(ctx context.Context, r *reading, to string) (err error) {
+	o := exchange.EngineLogOptions()
+	switch {
+	case f.Snapshot != "":
+		r.from, err = node.OpenSnapshot(vfs.OS{}, f.Snapshot, o)
+		err = explainSnapshot(err)
+	case f.SnapshotFrom != "":
+		fetch := node.Fetch{
+			Machine: node.OwnMachine(), From: node.Peer{URL: f.SnapshotFrom, Client: r.cfg.ring.Client()}, To: to,
+			Options: o,
+		}
+		r.from, err = fetch.Run(ctx)
+	case r.to.Genesis == node.Genesis{}:
+		return errors.New("the first messages of the stream were removed (cluster.trim): begin with a snapshot: " +
+			"--snapshot FILE (tickhive backup), or --snapshot-from https://HOST:PORT")
+	}
+	if err != nil || r.from == nil {
+		return err
+	}
+	h, err := node.ParseHead(r.from.Meta)
+	switch {
+	case err != nil:
+		return err
+	case r.to.Genesis == node.Genesis{}:
+		r.to.Genesis = h.Genesis
+	case h.Genesis.Epoch != r.to.Genesis.Epoch:
+		return fmt.Errorf("the snapshot is of the epoch %s, and the stream of %s: name the epoch's own snapshot",
+			h.Genesis.Epoch,
+			r.to.Genesis.Epoch)
+	}
+	return nil
+}
+
+// survey reads the stream to its present end with a progress bar.
+func (r *reading) survey(ctx context.Context, p *program, each func(m *stream.Message, at stream.State) error,
+) (s *node.Survey, err error) {
+	bar := newProgress(p.err, "read", "messages", r.quiet)
+	defer bar.Done()
+	s = &node.Survey{Epoch: r.to.Genesis.Epoch}
+	return s, s.Read(ctx, r.to.Log, r.to.Keys, r.from, bar.Set, each)
+}
+
+type streamStatusCmd struct {
+	streamFlags
+	snapshotFlags
+}
 
 // Run reads the stream and prints what it means.
 func (c *streamStatusCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	_, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
+	r, err := c.open(ctx, p, &c.streamFlags)
 	if err != nil {
 		return err
 	}
-	defer done()
-	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
-		return surveyor{
-			func(*node.Snapshot) error { return nil },
-			func(*stream.Message) error { return nil },
-		}, nil
-	})
+	defer r.done()
+	s, err := r.survey(ctx, p, func(*stream.Message, stream.State) error { return nil })
 	if err != nil {
 		return err
 	}
 	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
 }
 
-type streamVerifyCmd struct{ streamFlags }
+type streamVerifyCmd struct {
+	streamFlags
+	snapshotFlags
+}
 
 // Run reads the stream, executes its records, and compares the digests.
 func (c *streamVerifyCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cfg, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
+	r, err := c.open(ctx, p, &c.streamFlags)
 	if err != nil {
 		return err
 	}
-	defer done()
-	o, err := cfg.exchangeOptions(p, true)
+	defer r.done()
+	o, err := r.cfg.exchangeOptions(p, true)
 	if err != nil {
 		return err
 	}
-	secrets, err := datadir.FileKey(o.SecretKeyFile, to.Genesis.SealedWith)
-	if err != nil {
-		return err
+	v := node.Verifier{State: machine.New(machine.Options{Engine: o.Engine})}
+	if r.from != nil {
+		if err := v.Begin(r.from); err != nil {
+			return err
+		}
 	}
-	var v node.Verifier
-	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
-		v = node.Verifier{State: machine.New(machine.Options{Engine: o.Engine, Secrets: secrets})}
-		return surveyor{v.Begin, v.Take}, nil
-	})
+	s, err := r.survey(ctx, p, v.Take)
 	if err != nil {
 		return err
 	}

@@ -1,23 +1,20 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
 
-	"tickhive/internal/backup"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -25,7 +22,7 @@ import (
 // streamRestoreCmd makes a data directory from a stream, or from the directory of a node.
 type streamRestoreCmd struct {
 	streamFlags
-	SnapshotFrom string `placeholder:"http://HOST:PORT" help:"Begin with the snapshot of this node's internal listener, not with the first message; the token is the one of internal.token_file."`
+	snapshotFlags
 
 	FromDir string `placeholder:"DIR" help:"Instead of a stream: the directory of a stopped writer, standby or replica."`
 
@@ -36,13 +33,13 @@ type streamRestoreCmd struct {
 func (c *streamRestoreCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := backup.CheckEmpty(c.Dir); err != nil {
+	if err := checkEmpty(c.Dir); err != nil {
 		return err
 	}
 	if c.FromDir != "" {
-		if c.SnapshotFrom != "" {
-			return usage("--snapshot-from, --from-dir: the directory of a node has its own snapshots: leave " +
-				"--snapshot-from out")
+		if c.snapshotFlags != (snapshotFlags{}) {
+			return usage("--snapshot, --snapshot-from, --from-dir: the directory of a node has its own snapshots: leave " +
+				"the others out")
 		}
 		if c.From != "" {
 			return usage("--from, --from-dir: a directory is made from a stream or from a node's directory: leave " +
@@ -50,41 +47,30 @@ func (c *streamRestoreCmd) Run(p *program) error {
 		}
 		return c.fromNode(p)
 	}
-	cfg, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
+	r, err := c.open(ctx, p, &c.streamFlags)
 	if err != nil {
 		return err
 	}
-	defer done()
-	if c.SnapshotFrom != "" {
-		if err := checkAddresses("--snapshot-from", []string{c.SnapshotFrom}); err != nil {
-			return usageError{Err: err}
-		}
-		api, err := (&internalFlags{InternalTokenFile: cfg.Internal.TokenFile}).api(p)
-		if err != nil {
-			return err
-		}
-		c.choose = func(ctx context.Context, log jet.Log) (*node.Snapshot, error) {
-			peer := node.Peer{URL: c.SnapshotFrom, Token: cmp.Or(api.token, cfg.Internal.Token)}
-			return node.FetchWhole(ctx, log, peer, to.Genesis)
-		}
+	defer r.done()
+	w := node.NewCopy(c.Dir, node.OwnMachine(), exchange.EngineLogOptions())
+	var s *node.Survey
+	if r.from != nil {
+		err = w.Adopt(r.from)
 	}
-	w := node.NewCopy(c.Dir, exchange.EngineLogOptions())
-	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
-		err := errors.Join(w.Close(), backup.EmptyDir(c.Dir)) // of an attempt before
-		w = node.NewCopy(c.Dir, exchange.EngineLogOptions())
-		return surveyor{w.Restore, w.Take}, err
-	})
+	if err == nil {
+		s, err = r.survey(ctx, p, w.Take)
+	}
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
 	}
 	copied := ""
 	err = w.Finish(func(end wal.Position) error {
+		g := &r.to.Genesis
 		meta := datadir.Rebuilt{
-			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
-			SealedWith: to.Genesis.SealedWith, End: end,
+			Identity: w.Identity, CreatedNs: g.LedgerNs, Seed: g.Seed, SealedWith: g.SealedWith, End: end,
 		}
 		copied = fmt.Sprintf("record %d", end.Seq)
-		return meta.WriteMeta(c.Dir, time.Now(),
+		return meta.WriteMeta(vfs.OS{}, c.Dir, time.Now(),
 			"restored from the stream of the epoch "+s.Epoch+": "+copied+"; new epoch")
 	})
 	if err != nil {
@@ -98,7 +84,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 // record is not taken.
 func (c *streamRestoreCmd) fromNode(p *program) error {
 	restore, unlock := c.fromWriter, func() error { return nil }
-	if node.IsCopy(c.FromDir) {
+	if node.IsCopy(vfs.OS{}, c.FromDir) {
 		restore = c.fromCopy
 	}
 	text, err := restore(&unlock)
@@ -113,7 +99,7 @@ func (c *streamRestoreCmd) fromNode(p *program) error {
 
 // fromWriter makes the directory from a data directory.
 func (c *streamRestoreCmd) fromWriter(unlock *func() error) (text string, err error) {
-	idle, err := datadir.OpenIdle(c.FromDir)
+	idle, err := datadir.OpenIdle(vfs.OS{}, c.FromDir)
 	if err != nil {
 		return "", fmt.Errorf("--from-dir: %w", err)
 	}
@@ -122,7 +108,7 @@ func (c *streamRestoreCmd) fromWriter(unlock *func() error) (text string, err er
 	switch {
 	case err != nil:
 		return "", err
-	case meta.Clock != clockReal:
+	case meta.Clock != datadir.ClockReal:
 		return "", usage("--from-dir: %s has a virtual clock, so it never had a stream", c.FromDir)
 	case meta.Filling:
 		return "", fmt.Errorf("--from-dir: the backfill of %s is not complete, and no client has seen any of it: "+
@@ -136,25 +122,17 @@ func (c *streamRestoreCmd) fromWriter(unlock *func() error) (text string, err er
 	if err != nil {
 		return "", err
 	}
-	raw, _, err := datadir.Backup(idle, end, 0)
-	if err == nil {
-		meta, err = datadir.CheckBackup(raw, nil)
+	to := datadir.Rebuilt{
+		Identity: wal.Identity{History: meta.History, Directory: meta.Directory}, CreatedNs: meta.CreatedNs,
+		Seed: meta.Seed, SealedWith: meta.SealedWith, End: end,
 	}
-	if err == nil {
-		raw, err = meta.Restored(time.Now(), "restored from the directory of a writer: "+text+"; new epoch")
-	}
-	if err == nil {
-		err = backup.WriteFile(filepath.Join(c.Dir, backup.MetaName), bytes.NewReader(raw))
-	}
-	if err == nil {
-		err = vfs.OS{}.SyncDir(c.Dir)
-	}
-	return text, err
+	return text, to.WriteMeta(vfs.OS{}, c.Dir, time.Now(),
+		"restored from the directory of a writer: "+text+"; new epoch")
 }
 
 // fromCopy makes the directory from the copy of a standby or a replica.
 func (c *streamRestoreCmd) fromCopy(unlock *func() error) (text string, err error) {
-	state, end, err := node.ReadCopy(c.FromDir)
+	state, end, err := node.ReadCopy(vfs.OS{}, c.FromDir)
 	if err != nil {
 		return "", fmt.Errorf("--from-dir: %w", err)
 	}
@@ -167,7 +145,7 @@ func (c *streamRestoreCmd) fromCopy(unlock *func() error) (text string, err erro
 		Identity: state.Identity, CreatedNs: state.Genesis.LedgerNs, Seed: state.Genesis.Seed,
 		SealedWith: state.Genesis.SealedWith, End: at,
 	}
-	return text, meta.WriteMeta(c.Dir, time.Now(), "restored from the copy of a node, of the epoch "+
+	return text, meta.WriteMeta(vfs.OS{}, c.Dir, time.Now(), "restored from the copy of a node, of the epoch "+
 		state.Genesis.Epoch+": "+text+"; new epoch")
 }
 
@@ -213,11 +191,20 @@ func copyFiles(from, to string) error {
 	return vfs.OS{}.SyncDir(to)
 }
 
-func copyDurably(from, to string) error {
+// copyDurably copies a file. The name is durable when the caller has synced the directory.
+func copyDurably(from, to string) (err error) {
 	r, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }() // was only read
-	return backup.WriteFile(to, r)
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if _, err = io.Copy(w, r); err != nil {
+		return err
+	}
+	return w.Sync()
 }

@@ -1,5 +1,7 @@
 package main
 
+import "tickhive/internal/clusterkey"
+
 // Config holds every configurable value, one member per key. A key is named section.key in files,
 // environment and --set. The tags of a member are all that the program knows of its key:
 //
@@ -37,6 +39,8 @@ type Config struct {
 		Listen    string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener, or unix:PATH; port 0 picks a free port"`
 		Token     string   `toml:"token" secret:"true" help:"bearer token of the internal API; required unless the address is loopback"`
 		TokenFile string   `toml:"token_file" help:"file with the token, relative to the data directory; created with a random token if absent"`
+		Cert      string   `toml:"cert" help:"PEM certificate chain of the internal listener; SIGHUP reads it again; empty: where other machines reach the listener, a certificate of the cluster's key"`
+		Key       string   `toml:"key" help:"PEM key of internal.cert"`
 		Hosts     []string `toml:"hosts" help:"additional host names and IPs (besides loopback) that requests without a token may address"`
 	} `toml:"internal"`
 	Rate struct {
@@ -71,7 +75,7 @@ type Config struct {
 		SnapshotBytes int64    `toml:"snapshot_bytes" default:"50331648" range:"4096 1099511627776" help:"bytes of log after which a snapshot is taken"`
 		SnapshotEvery Duration `toml:"snapshot_every" default:"5m" help:"time after which a snapshot of 100,000 commands or more is taken; 0: snapshot_bytes alone decides"`
 		ScrubEvery    Duration `toml:"scrub_every" default:"24h" help:"time between two slow checks of every segment and snapshot; 0: none"`
-		Stream        string   `toml:"stream" help:"stream that takes the records for replicas: embedded, or nats://HOST:PORT,...; empty: none; implies keep = all"`
+		Stream        string   `toml:"stream" help:"stream that takes the records for replicas: embedded, or nats://HOST:PORT,...; empty: none"`
 		Ack           string   `toml:"ack" default:"local" oneof:"local, quorum" help:"what a change waits for before its answer: local, or quorum: the stream, too"`
 	} `toml:"journal"`
 	Stream struct {
@@ -86,17 +90,16 @@ type Config struct {
 		From   string   `toml:"from" help:"servers of the stream that a replica follows: nats://HOST:PORT,..."`
 		Epoch  string   `toml:"epoch" help:"epoch of the stream; needed when the servers have several"`
 		MaxLag Duration `toml:"max_lag" default:"5s" help:"a replica that is further behind refuses reads"`
-		Peers  []string `toml:"snapshot_from" help:"internal listeners of replicas and standbys, http://HOST:PORT, whose snapshot a replica begins with; they have its internal token"`
+		Peers  []string `toml:"snapshot_from" help:"internal listeners of replicas and standbys, http://HOST:PORT, whose snapshot a replica begins with, https:// on another machine"`
 		Events int64    `toml:"events" default:"0" range:"0 1099511627776" help:"bytes of the newest events that a stream for other programs keeps; 0: no such stream"`
 	} `toml:"replica"`
 	Cluster struct {
 		Advertise string `toml:"advertise" help:"HOST:PORT of the public listener for other nodes; empty: the listener's address, unless it is 0.0.0.0 or [::]"`
-		KeyFile   string `toml:"key_file" help:"file with the key of all nodes, by which a replica forwards to the writer; relative to the data directory; the writer creates it if absent"`
+		KeyFile   string `toml:"key_file" help:"file with the keys of all nodes, one a line, of which the first one signs; relative to the data directory; serve creates it if absent"`
 		CA        string `toml:"ca" help:"PEM certificates by which a replica verifies the writer's, beside the machine's"`
 		// TakeoverAfter is compared with the time between two messages of a writer, which is at most 200 ms.
 		TakeoverAfter Duration `toml:"takeover_after" default:"1.5s" help:"silence of the writer after which a standby takes over; at least 1s"`
-		ArchiveEvery  Duration `toml:"archive_every" default:"1h" help:"time between two snapshots that a standby archives beside the stream; at least 1s; 0: none"`
-		Trim          bool     `toml:"trim" help:"remove the messages of the stream that the two archived snapshots reflect"`
+		Trim          bool     `toml:"trim" help:"a replica or standby with a directory removes the messages of the stream that its older snapshot and the writer's newest one have"`
 	} `toml:"cluster"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`
@@ -143,9 +146,10 @@ type Config struct {
 	Assets []AssetConfig `toml:"assets"`
 	Pairs  []PairConfig  `toml:"pairs"`
 
-	given    map[string]bool // keys that file, environment or command line have set
-	recorded bool            // the clock is driven by recorded files (replay)
-	embedded embeddedStream  // the server that openStream has started
+	given    map[string]bool  // keys that file, environment or command line have set
+	recorded bool             // the clock is driven by recorded files (replay)
+	ring     *clusterkey.Ring // of a process that follows or reads a stream (readKeys)
+	embedded embeddedStream   // the server that openStream has started
 }
 
 // defaultConfig returns the built-in configuration; no file is required.

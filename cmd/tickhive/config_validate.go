@@ -239,6 +239,9 @@ func (c *Config) validateInternal() error {
 	if c.Internal.Token != "" && c.Internal.TokenFile != "" {
 		return errors.New("internal.token and internal.token_file are both set; keep one")
 	}
+	if (c.Internal.Cert == "") != (c.Internal.Key == "") {
+		return errors.New("internal.cert and internal.key need each other; set both or neither")
+	}
 	if path, ok := strings.CutPrefix(c.Internal.Listen, listen.Unix); ok {
 		switch {
 		case path == "":
@@ -246,17 +249,20 @@ func (c *Config) validateInternal() error {
 		case c.Internal.Token != "" || c.Internal.TokenFile != "" || len(c.Internal.Hosts) > 0:
 			return errors.New("internal.listen: a unix socket asks for no token and no host; " +
 				"leave out internal.token, internal.token_file and internal.hosts")
+		case c.Internal.Cert != "":
+			return errors.New("internal.listen: a unix socket has no TLS; leave out internal.cert and internal.key")
 		}
 		return nil
 	}
-	host, _, err := net.SplitHostPort(c.Internal.Listen)
-	if err != nil {
-		return nil // validateListeners reports it
-	}
-	ip := net.ParseIP(host)
-	if c.Internal.Token == "" && c.Internal.TokenFile == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	switch {
+	case !c.exposed(): // or no address, which validateListeners reports
+		return nil
+	case c.Internal.Token == "" && c.Internal.TokenFile == "":
 		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token-file "+
 			"or --internal-token", c.Internal.Listen)
+	case c.Internal.Cert == "" && c.keyFile() == "" && c.Replica.From == "": // a follower has keys
+		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires TLS: set cluster.key_file, or "+
+			"internal.cert and internal.key", c.Internal.Listen)
 	}
 	return nil
 }

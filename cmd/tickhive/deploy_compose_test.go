@@ -38,7 +38,11 @@ func checkCompose(t *testing.T, image *Config, user string) {
 		}
 		Rules  []string `json:"rule_files"`
 		Config []struct {
-			Job           string `json:"job_name"`
+			Job    string `json:"job_name"`
+			Scheme string
+			TLS    struct {
+				CA string `json:"ca_file"`
+			} `json:"tls_config"`
 			Authorization struct {
 				File string `json:"credentials_file"`
 			}
@@ -57,6 +61,10 @@ func checkCompose(t *testing.T, image *Config, user string) {
 		!slices.Equal(readers.GroupAdd, []string{group}) ||
 		!strings.Contains(file.Services["token"].Command[2], "chgrp "+group+" "+path.Base(token)+"\n") {
 		t.Errorf("%s is not a file that both services may read", token)
+	}
+	if c := scrape.Config[0]; c.Scheme != "https" || c.TLS.CA != cfg.Internal.Cert ||
+		path.Dir(cfg.Internal.Key) != path.Dir(cfg.Internal.TokenFile) {
+		t.Errorf("Prometheus trusts %q by %s, and the listener has %s", c.TLS.CA, c.Scheme, cfg.Internal.Cert)
 	}
 	var targets []string // of mounted files
 	for name, service := range file.Services {

@@ -72,7 +72,7 @@ func TestTheImageAndItsUsersAgreeWithTheProgram(t *testing.T) {
 	}
 	health := examples.Instruction(t, final, "HEALTHCHECK").Words
 	if c, command := parsed(t, health[1:]); health[0] != entry[0] || command != "ready" ||
-		c.Ready.Target != "http://127.0.0.1:"+internal {
+		c.Ready.Target != "127.0.0.1:"+internal {
 		t.Errorf("HEALTHCHECK %q", health)
 	}
 

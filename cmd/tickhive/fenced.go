@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/listen"
-	"tickhive/internal/mirror"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/vfs"
 )
 
 // fencedTime is the time that requests under way have when another node has become the writer. Those that wait for the
@@ -49,31 +48,37 @@ func (s *serveCmd) checkReplaceable(c *Config) error {
 }
 
 // write serves as a writer until the process ends or another node becomes the writer. Then it goes on as a replica of
-// the new writer, on the same sockets. With --promote it goes on as a standby, also if another node was the writer
-// before this start already.
+// the new writer, on the same sockets, with its directory as a copy. With --promote it goes on as a standby, also if
+// another node was the writer before this start already.
 func (s *serveCmd) write(p *program, cfg *Config, o exchange.Options, a announcement, signals processSignals) error {
 	kept := &listen.Kept{Open: listen.At}
 	defer kept.Close()
 	o.Hooks.Listen = kept.Listen
 	switch led, err := s.lead(p, cfg, o, a, signals); {
-	case !errors.Is(err, mirror.ErrFenced) || !led && !s.Promote:
+	case !errors.Is(err, node.ErrFenced) || !led && !s.Promote:
 		return err
 	case s.Promote:
 		o.Log.Warn("another node is the writer: this one follows as a standby")
 	default:
 		o.Log.Warn("another node is the writer: this one follows as a replica until it is stopped; its data " +
-			"directory stays unchanged, and does not start as the writer again")
+			"directory becomes a copy, and starts as the writer's with --promote alone")
 	}
 	return s.follow(p, cfg, kept, signals)
 }
 
-// lead serves as the writer. led reports that it was the writer, so clients know its addresses.
+// lead serves as the writer. led reports that it was the writer, so clients know its addresses. The directory of a node
+// that followed does not lead.
 func (s *serveCmd) lead(p *program, cfg *Config, o exchange.Options, a announcement, signals processSignals,
 ) (led bool, err error) {
-	if s.Promote {
-		if follows, err := wasStandby(cfg.Data.Dir); follows || err != nil {
-			return false, errors.Join(err, mirror.ErrFenced)
-		}
+	switch _, isCopy, err := copyEpoch(cfg.Data.Dir); {
+	case err != nil:
+		return false, err
+	case isCopy && !s.Promote:
+		return false,
+			fmt.Errorf("%s is the copy of a node that followed: %w. Start this machine as a standby: the same "+
+				"command with --promote", cfg.Data.Dir, node.ErrFenced)
+	case isCopy:
+		return false, node.ErrFenced
 	}
 	a.led = &led
 	err = serve(p, o, a, signals)
@@ -114,20 +119,20 @@ func (s *serveCmd) replica(cfg *Config) (r *replicaCmd, flags serveFlags, err er
 		From: cfg.Journal.Stream, ConfigFile: s.ConfigFile, Set: append([]string(nil), s.Set...), Promote: s.Promote,
 		Quiet: s.Quiet,
 	}
-	epoch, err := formerEpoch(cfg.Data.Dir)
+	epoch, isCopy, err := copyEpoch(cfg.Data.Dir)
+	if !isCopy && err == nil {
+		var meta datadir.Meta
+		meta, err = datadir.ReadMeta(cfg.Data.Dir)
+		epoch = meta.Epoch
+	}
 	if err != nil {
 		return r, flags, err
 	}
-	if epoch != "" {
-		r.Set = append(r.Set, "replica.epoch="+epoch)
-	}
-	if s.Promote {
-		r.DataDir = cfg.Data.Dir
-	}
+	r.Set, r.DataDir = append(r.Set, "replica.epoch="+epoch), cfg.Data.Dir
 	// A path in a writer's settings is relative to its data directory, but in a replica's settings to the working
 	// directory.
 	for key, path := range map[string]string{
-		"cluster.key_file": cfg.Cluster.KeyFile, "internal.token_file": cfg.Internal.TokenFile,
+		"cluster.key_file": cfg.keyFile(), "internal.token_file": cfg.Internal.TokenFile,
 	} {
 		if path != "" && !filepath.IsAbs(path) {
 			r.Set = append(r.Set, key+"="+filepath.Join(cfg.Data.Dir, path))
@@ -141,29 +146,34 @@ func (s *serveCmd) replica(cfg *Config) (r *replicaCmd, flags serveFlags, err er
 	return r, flags, nil
 }
 
-// openCopy opens the copy of a node. A data directory of the same exchange, which the node left as the writer,
-// is put aside: the stream has everything that was acknowledged. The files keep of it, which are secrets that the node
-// shares with others, come along.
-func openCopy(dir string, g node.Genesis, keep []string, log *slog.Logger) (*node.Copy, error) {
+// openCopy opens the copy of a node. A data directory of the same exchange, which the node left as the writer, becomes
+// a copy in its place: the stream has everything that was acknowledged. keep names the files of the directory that are
+// not the copy's.
+func openCopy(ctx context.Context, dir string, f *exchange.FollowOptions, keep []string, log *slog.Logger,
+) (*node.Copy, error) {
 	meta, err := datadir.ReadMeta(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case meta.Epoch != g.Epoch:
+	case meta.Epoch != f.Genesis.Epoch:
 		return nil, fmt.Errorf("%s is the data directory of another exchange or epoch: name another directory", dir)
 	default:
-		if err := putAside(dir); err != nil {
+		d := exchange.Demotion{
+			Machine: node.OwnMachine(), Dir: dir, Stream: f.Log, Keys: f.Keys, Genesis: f.Genesis,
+		}
+		tail, err := d.Run(ctx)
+		if err != nil {
 			return nil, err
 		}
-		log.Info("the former data directory is kept until this happens again; remove it when it is not needed",
-			"dir", before(dir))
-	}
-	if err := takeAlong(dir, keep); err != nil {
-		return nil, err
+		if tail != "" {
+			log.Warn("the records that the stream does not have, which were never acknowledged, are kept; remove them "+
+				"when they are not needed", "dir", tail)
+		}
 	}
 	return node.OpenCopy(dir, node.CopyOptions{
-		Log: exchange.EngineLogOptions(), Genesis: g, Other: keep,
+		Machine: node.OwnMachine(),
+		Log:     exchange.EngineLogOptions(), Genesis: f.Genesis, Other: keep,
 		Aside: func(to string, why error) {
 			log.Warn("the copy of this node cannot be continued: it is kept, and a new one begins; remove it when it "+
 				"is not needed", "dir", to, "reason", why)
@@ -171,69 +181,18 @@ func openCopy(dir string, g node.Genesis, keep []string, log *slog.Logger) (*nod
 	})
 }
 
-// putAside renames a data directory that no process uses, and deletes the directory that an earlier call has renamed.
-func putAside(dir string) error {
-	idle, err := datadir.OpenIdle(dir) // refused while a process uses it
-	if err != nil {
-		return err
+// copyEpoch returns the epoch of the copy in a directory that is no data directory; isCopy is false for any other one.
+func copyEpoch(dir string) (epoch string, isCopy bool, err error) {
+	if _, err := datadir.ReadMeta(dir); !errors.Is(err, fs.ErrNotExist) || !node.IsCopy(vfs.OS{}, dir) {
+		return "", false, nil // a start says what is wrong with meta.json
 	}
-	return errors.Join(idle.Unlock(), os.RemoveAll(before(dir)), os.Rename(dir, before(dir)))
-}
-
-// before returns the place of a former data directory.
-func before(dir string) string { return filepath.Clean(dir) + ".before" }
-
-// takeAlong copies the files of keep that a directory lacks from the directory that putAside has renamed.
-func takeAlong(dir string, keep []string) error {
-	for _, name := range keep {
-		to := filepath.Join(dir, name)
-		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(before(dir), name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(to), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(to, text, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wasStandby reports whether the last process of a directory was a standby, or had begun to become one.
-func wasStandby(dir string) (bool, error) {
-	switch _, err := datadir.ReadMeta(dir); {
-	case err == nil:
-		return false, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return false, err
-	}
-	epoch, err := formerEpoch(dir)
-	return node.IsCopy(dir) || epoch != "", err
-}
-
-// formerEpoch returns the epoch of a data directory, else of the directory that putAside has renamed; empty: neither
-// exists.
-func formerEpoch(dir string) (string, error) {
-	for _, d := range []string{dir, before(dir)} {
-		meta, err := datadir.ReadMeta(d)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return meta.Epoch, err
-		}
-	}
-	return "", nil
+	state, err := node.ReadCopyState(vfs.OS{}, dir)
+	return state.Genesis.Epoch, true, err
 }
 
 // stopContext limits how long a failed exchange waits for the requests under way.
 func stopContext(err error) (context.Context, context.CancelFunc) {
-	if errors.Is(err, mirror.ErrFenced) {
+	if errors.Is(err, node.ErrFenced) {
 		return context.WithTimeout(context.Background(), fencedTime)
 	}
 	return context.WithCancel(context.Background())

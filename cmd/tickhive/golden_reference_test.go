@@ -36,6 +36,7 @@ var keyNotes = map[string]string{
 	"tls.cert":                  "[TLS](configuration.md#tls)",
 	"internal.listen":           "[token and socket](internal.md#token-and-socket)",
 	"internal.token":            "[token and socket](internal.md#token-and-socket)",
+	"internal.cert":             "[TLS](internal.md#tls)",
 	"internal.hosts":            "[web pages](internal.md#web-pages)",
 	"rate.per_minute":           "[rate limits](limits.md#rate-limits)",
 	"market.trades_min":         "[retention](market-data.md#deals)",
@@ -52,11 +53,11 @@ var keyNotes = map[string]string{
 	"replica.from":           "`--from`",
 	"replica.snapshot_from": "`--snapshot-from`, at most 64; then come the nodes that announce themselves, " +
 		"and the archive; [snapshots of nodes](storage.md#snapshots-of-nodes)",
-	"replica.events": "`--events`: 1 GiB; [events](events.md)",
-	"cluster.advertise": "`--advertise`; with `cluster.key_file` a node also announces its snapshots; " +
-		"[forwarding](cluster.md#forwarding)",
+	"replica.events":    "`--events`: 1 GiB; [events](events.md)",
+	"cluster.advertise": "`--advertise`; [forwarding](cluster.md#forwarding)",
+	"cluster.key_file": "`--cluster-key`; empty: `cluster.key` beside `stream.credentials`, else in the data directory; " +
+		"[cluster key](cluster.md#cluster-key)",
 	"cluster.takeover_after": "at most 1h; [standbys](cluster.md#standbys)",
-	"cluster.archive_every":  "at most 1000h; [snapshots of nodes](storage.md#snapshots-of-nodes)",
 	"sim.scenario":           "[scenarios](configuration.md#scenarios)",
 	"launchpad.fee":          "[spawn](launchpad.md#spawn)",
 	"referral.levels":        "[accruals](accounts.md#accruals)",

@@ -208,7 +208,7 @@ func (g *golden) orders(w people) {
 	g.place("", eth+`"side":"buy","amount":2`)
 	g.in("GET", "/orders/68719476740", "")
 	g.in("GET", "/state-hash", "")
-	g.in("HEAD", "/backup", "")
+	g.in("HEAD", "/snapshot?fresh=true", "")
 	g.in("GET", "/totals", "")
 }
 

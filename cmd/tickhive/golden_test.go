@@ -306,8 +306,7 @@ func (g *golden) compare() {
 func (g *golden) routesAnswered() {
 	g.t.Helper()
 	elsewhere := []string{
-		"/internal/v1/clock/accept",     // needs a real clock: see the tests of internal/exchange
-		"/internal/v1/snapshots/latest", // needs a replica: see snapshot_http_test.go
+		"/internal/v1/clock/accept", // needs a real clock: see the tests of internal/exchange
 	}
 	table := map[string]bool{}
 	for _, r := range g.rig.Opened.Public().Routes() {

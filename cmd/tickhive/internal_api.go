@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 type internalFlags struct {
 	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address or URL of the internal listener, or unix:PATH (${default})."`
 	InternalTokenFile string `placeholder:"FILE" help:"File with the bearer token of the internal API (otherwise: TICKHIVE_INTERNAL_TOKEN, if set)."`
+	keyFlag
 	trustFlags
 }
 
@@ -32,17 +34,21 @@ const maxInternalAnswer = 16 << 20
 
 // api returns the internal API that the command line names.
 func (c *internalFlags) api(p *program) (*internalAPI, error) {
-	base := strings.TrimSuffix(c.Internal, "/")
-	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") { // a proxy speaks TLS
-		base = "http://" + base
-	}
-	transport, err := c.transport()
+	base, path, err := c.base()
 	if err != nil {
 		return nil, err
 	}
-	a := &internalAPI{base: base + "/internal/v1", http: http.Client{Transport: transport}}
-	if path, ok := strings.CutPrefix(c.Internal, listen.Unix); ok {
-		a.base = "http://localhost/internal/v1"
+	transport, err := c.transport(&c.keyFlag)
+	if err != nil {
+		return nil, err
+	}
+	a := &internalAPI{base: base.String() + "/internal/v1", http: http.Client{
+		Transport: transport, CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}}
+	if path != "" {
 		transport.Proxy = nil
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -60,7 +66,40 @@ func (c *internalFlags) api(p *program) (*internalAPI, error) {
 		}
 		a.token = strings.TrimSpace(string(text))
 	}
+	if a.token != "" && base.Scheme == "http" && !local(base.Hostname()) {
+		return nil, usage("--internal: the token would go over the network in clear to %s: name https://%s, with "+
+			"--cluster-key FILE or --ca FILE for its certificate", base, base.Host)
+	}
+	if r, err := c.ring(); err != nil || r != nil && a.token == "" {
+		if err != nil {
+			return nil, err
+		}
+		a.http = *r.Client() // a node's proof instead of the token, where it counts
+	}
 	return a, nil
+}
+
+// base returns the URL of the listener, or the path of its socket. An address of another machine without a scheme, and
+// one with keys or certificates to trust, speaks TLS.
+func (c *internalFlags) base() (base *url.URL, socket string, err error) {
+	text := strings.TrimSuffix(c.Internal, "/")
+	if path, ok := strings.CutPrefix(text, listen.Unix); ok {
+		text, socket = "http://localhost", path
+	}
+	if !strings.Contains(text, "://") {
+		scheme := "http://"
+		if host, _, err := net.SplitHostPort(text); err == nil && !local(host) || c.CA != "" || c.ClusterKey != "" {
+			scheme = "https://"
+		}
+		text = scheme + text
+	}
+	base, err = url.Parse(text)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, "",
+			usage("--internal: %q is not an address HOST:PORT, a URL such as https://HOST:PORT, or unix:PATH",
+				c.Internal)
+	}
+	return base, socket, nil
 }
 
 // call sends one request and decodes the answer into out, unless out is nil.

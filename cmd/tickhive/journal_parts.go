@@ -19,9 +19,6 @@ import (
 // and white lists are left out, and nothing sealed is opened.
 func dumpOther(o *engine.OtherRecord) map[string]any {
 	part := machine.Part(o.Part)
-	if id, sealed := seal.KeyOf(o.Record); sealed && part == machine.Accounts {
-		return map[string]any{"sealed": id}
-	}
 	if len(o.Record) == 0 && part != machine.Accounts {
 		return map[string]any{"kind": "due"}
 	}
@@ -56,10 +53,11 @@ var accountsNames = map[accounts.Kind]string{
 	accounts.DeleteKey: "delete_key", accounts.Deposit: "deposit", accounts.Withdraw: "withdraw",
 	accounts.AddProfit: "add_profit", accounts.SetInviter: "set_inviter", accounts.CreateLink: "create_link",
 	accounts.SetHalt: "set_halt", accounts.SetSwitch: "set_switch",
+	accounts.Reseal: "reseal",
 }
 
 func dumpAccounts(m map[string]any, c *accounts.Command) {
-	if m["kind"] = accountsNames[c.Kind]; c.Kind != accounts.CreateUser {
+	if m["kind"] = accountsNames[c.Kind]; c.Kind != accounts.CreateUser && c.Kind != accounts.Reseal {
 		m["user"] = c.User
 	}
 	switch c.Kind {
@@ -67,6 +65,9 @@ func dumpAccounts(m map[string]any, c *accounts.Command) {
 		dumpProfile(m, &c.Profile)
 	case accounts.CreateKey:
 		k := &c.Key
+		if id, sealed := seal.KeyOf([]byte(k.Name)); sealed {
+			m["sealed"] = id
+		}
 		m["publicKey"], m["signedBy"], m["ed25519"] = k.PublicKey, c.SignedBy, k.Ed25519 != nil
 		m["canTrade"], m["canWithdraw"], m["canManageKeys"] = k.CanTrade, k.CanWithdraw, k.CanManageKeys
 		m["expiresNs"] = k.ExpiresNs
@@ -84,11 +85,21 @@ func dumpAccounts(m map[string]any, c *accounts.Command) {
 		m["halted"] = c.Halted
 	case accounts.SetSwitch:
 		m["timeoutMs"], m["firedNs"] = c.Timeout.Milliseconds(), c.FiredNs
+	case accounts.Reseal:
+		m["fields"] = len(c.Reseal)
+		m["sealed"], _ = seal.KeyOf([]byte(c.Reseal[0].Text))
 	}
 }
 
 // dumpProfile adds the members of a profile that were sent, but real names.
 func dumpProfile(m map[string]any, p *accounts.ProfilePatch) {
+	for _, name := range []*string{p.Name.Value, p.SecondName.Value} {
+		if name != nil {
+			if id, sealed := seal.KeyOf([]byte(*name)); sealed {
+				m["sealed"] = id
+			}
+		}
+	}
 	given(m, "nickname", p.Nickname)
 	given(m, "level", p.Level)
 	given(m, "stakingLevel", p.StakingLevel)

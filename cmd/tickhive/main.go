@@ -24,7 +24,7 @@ type cli struct {
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
 	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
-	Backup  backupCmd  `cmd:"" help:"Write a verified backup of a running exchange to a tar file."`
+	Backup  backupCmd  `cmd:"" help:"Write the state of a running exchange to a file, a verified snapshot."`
 	Restore restoreCmd `cmd:"" help:"Make a data directory from a backup."`
 	Load    loadCmd    `cmd:"" help:"Load any HTTP server at a rate and report latencies."`
 	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`

@@ -37,11 +37,17 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		Hive:          hive.DefaultOptions(),
 	}
 	if c.TLS.Cert != "" {
-		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
+		if o.Public.Certificate, err = edge.NewCertificate("tls", c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
 			return exchange.Options{}, usageError{Err: err}
 		}
 	}
-	o.Cluster = exchange.ClusterOptions{Advertise: c.Cluster.Advertise, KeyFile: c.Cluster.KeyFile}
+	if c.Internal.Cert != "" {
+		o.Internal.Certificate, err = edge.NewCertificate("internal", c.Internal.Cert, c.Internal.Key, time.Now)
+		if err != nil {
+			return exchange.Options{}, usageError{Err: err}
+		}
+	}
+	o.Cluster = exchange.ClusterOptions{Advertise: c.Cluster.Advertise, KeyFile: c.keyFile(), Key: c.ring}
 	if c.Cluster.CA != "" {
 		if o.Cluster.Roots, err = forward.Roots(c.Cluster.CA); err != nil {
 			return exchange.Options{}, usageError{Err: fmt.Errorf("cluster.ca: %w", err)}
@@ -53,10 +59,9 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	var errs [8]error
 	o.Journal, errs[0] = c.journalOptions()
 	if c.Journal.Stream != "" {
-		o.Journal.KeepAll = true // a new stream begins with the first record
 		o.Stream = exchange.StreamOptions{Open: c.openStream, Quorum: c.Journal.Ack == ackQuorum}
 	}
-	o.Stream.Sim = c.simText()
+	o.Stream.Sim, o.Stream.Durable = c.simText(), !c.Stream.TrustLazy
 	o.Clock, errs[1] = c.clockOptions()
 	o.Sim, errs[2] = c.simulation()
 	o.Accounts, errs[3] = c.accountSettings()

@@ -55,6 +55,9 @@ func newReloads(o *exchange.Options) *reloads {
 	if c := o.Public.Certificate; c != nil {
 		r.list = append(r.list, reloader{"tls.cert and tls.key", c.Reload})
 	}
+	if c := o.Internal.Certificate; c != nil {
+		r.list = append(r.list, reloader{"internal.cert and internal.key", c.Reload})
+	}
 	return r
 }
 

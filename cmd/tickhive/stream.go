@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
+	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
 
@@ -39,17 +40,11 @@ func (c *Config) validateStream() error {
 	if c.Cluster.TakeoverAfter < Duration(time.Second) || c.Cluster.TakeoverAfter > Duration(time.Hour) {
 		return errors.New("cluster.takeover_after: must be from 1s to 1h: the writer speaks every 200ms")
 	}
-	if every := time.Duration(c.Cluster.ArchiveEvery); every != 0 && every < time.Second || every > 1000*time.Hour {
-		return errors.New("cluster.archive_every: must be 0 or from 1s to 1000h")
-	}
-	if c.Cluster.Trim && c.Cluster.ArchiveEvery == 0 {
-		return errors.New("cluster.trim: only what archived snapshots reflect is removed: set cluster.archive_every")
-	}
 	if c.Journal.Stream == "" && c.Replica.From == "" {
 		if c.Journal.Ack == ackQuorum {
 			return errors.New("journal.ack: quorum needs a stream: set journal.stream")
 		}
-		if c.Cluster.Advertise != "" || c.Cluster.KeyFile != "" || c.Cluster.CA != "" {
+		if c.Cluster.Advertise != "" || c.Cluster.KeyFile != "" && !c.exposed() || c.Cluster.CA != "" {
 			return errors.New("cluster: an exchange without a stream is no node of a cluster: set journal.stream, " +
 				"or leave out cluster.advertise, cluster.key_file and cluster.ca")
 		}
@@ -80,7 +75,7 @@ func (c *Config) validateStream() error {
 		}
 	}
 	errs = append(errs, checkAddresses("stream.monitor", c.Stream.Monitor),
-		checkAddresses("replica.snapshot_from", c.Replica.Peers))
+		checkNodes("replica.snapshot_from", c.Replica.Peers))
 	if c.Journal.Stream != "" && c.Stream.CA != "" && c.Auth.SecretKey == "" {
 		errs = append(errs, errors.New("auth.secret_key_file: the keys of users would leave this machine unsealed: "+
 			"set it here and at the replicas"))
@@ -103,6 +98,20 @@ func checkAddresses(key string, list []string) error {
 		if u, err := url.Parse(at); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
 			u.User != nil || strings.Trim(u.Path, "/") != "" {
 			return fmt.Errorf("%s: %q must have the form http://HOST:PORT", key, at)
+		}
+	}
+	return nil
+}
+
+// checkNodes checks a list of internal listeners: https://HOST:PORT, on this machine also http.
+func checkNodes(key string, list []string) error {
+	if err := checkAddresses(key, list); err != nil {
+		return err
+	}
+	for _, at := range list {
+		if u, err := url.Parse(at); err == nil && u.Scheme == "http" && !local(u.Hostname()) {
+			return fmt.Errorf("%s: %q would send a snapshot over the network in clear: name https://%s, for which the "+
+				"internal listener there serves the certificate of the cluster's key", key, at, u.Host)
 		}
 	}
 	return nil
@@ -203,6 +212,7 @@ func (c *Config) checkSync(ctx context.Context, conn *jet.Conn, log jet.Log, to 
 // followStream opens the stream that a replica or a standby follows, and reads its first message.
 func (c *Config) followStream(ctx context.Context, standby bool,
 ) (f exchange.FollowOptions, done func(), err error) {
+	f.Keys = stream.NewKeys(c.ring.Derive("stream")...)
 	to := c.remote(c.Replica.From)
 	conn, err := jet.Connect(to)
 	if err != nil {
@@ -223,7 +233,9 @@ func (c *Config) followStream(ctx context.Context, standby bool,
 	}
 	log, err := conn.Log(ctx, epoch, 0)
 	if err == nil {
-		f.Genesis, err = node.ReadGenesis(ctx, log)
+		if f.Genesis, err = node.ReadGenesis(ctx, log, f.Keys); errors.Is(err, jet.ErrTrimmed) {
+			err = nil // a copy or a snapshot says it
+		}
 	}
 	if err == nil && standby {
 		err = c.checkSync(ctx, conn, log, to) // it acknowledges changes once it is the writer

@@ -7,7 +7,8 @@ import (
 	"tickhive/engine"
 )
 
-// Mark says how safe a record is. A record that has reached a mark has reached those before it.
+// Mark says how safe a record is. A record that has reached Synced is written. One that has reached Acked survives what
+// Synced survives, because a start reads it in the stream; the log here may be synced later.
 type Mark uint8
 
 // The marks that a record reaches, in this order.

@@ -42,6 +42,9 @@ type Options struct {
 	ConfiguredPairs bool
 	// Epoch is the epoch of a directory without a path; empty: a new one.
 	Epoch string
+	// Acked reports that clients of this process see only what the stream of the epoch has, and that the start reads
+	// it.
+	Acked bool
 }
 
 // Dir is an open, locked data directory. Without a path it holds the same values in memory. Any goroutine may
@@ -58,6 +61,9 @@ type Dir struct {
 	meta Meta
 	// unsaved is why meta.json lacks what the start has noted (atStart); nil: it lacks nothing.
 	unsaved atomic.Pointer[error]
+
+	acked bool // neither the process before nor this one shows what the stream of the epoch does not have
+	owed  bool // the log may lack what the stream has
 
 	fresh    bool // created by this process
 	empty    bool // the directory holds no market: it is new, was never used, or was begun again
@@ -106,8 +112,8 @@ func Open(o Options) (*Dir, error) {
 }
 
 // OpenIdle opens and locks an existing directory that no process serves, for a repair. It changes nothing.
-func OpenIdle(path string) (*Dir, error) {
-	d := &Dir{path: path, fsys: vfs.OS{}}
+func OpenIdle(fsys vfs.FS, path string) (*Dir, error) {
+	d := &Dir{path: path, fsys: fsys}
 	if _, found, err := readFile(d.fsys, d.Sub("meta.json")); err != nil || !found {
 		return nil, errors.Join(fmt.Errorf("%s is not a data directory: it has no meta.json", path), err)
 	}
@@ -147,7 +153,7 @@ func (d *Dir) begin(o Options) error {
 		d.meta.origin, d.meta.Filling = newOrigin(o), o.Backfill > 0
 		d.meta.Format, d.meta.End = format, LogEnd{}
 	}
-	if d.meta.Clock == clockVirtual {
+	if d.meta.Clock == ClockVirtual {
 		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs, used)
 	}
 	if err != nil || d.empty {
@@ -163,7 +169,9 @@ func (d *Dir) begin(o Options) error {
 // then a start after this one sees the directory as the process before has left it, and that is how it is.
 func (d *Dir) mark(o Options) (err error) {
 	boot := cmp.Or(o.Boot, bootID())
-	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot {
+	d.acked = o.Acked && d.meta.Acked
+	cut := !d.fresh && !d.meta.Clean && d.meta.Boot != boot
+	if d.owed = cut && d.acked && d.meta.Epoch != ""; d.meta.Epoch == "" || cut && !d.owed {
 		if d.meta.Epoch, err = newEpoch(d.random); err != nil {
 			return err
 		}
@@ -175,7 +183,7 @@ func (d *Dir) mark(o Options) (err error) {
 		d.logBoot += "#" + strconv.Itoa(d.meta.LostSyncs)
 	}
 	d.clean = d.fresh || d.meta.Clean
-	return d.atStart(func(m *Meta) { m.Clean, m.Boot = false, boot })
+	return d.atStart(func(m *Meta) { m.Clean, m.Boot, m.Acked = false, boot, o.Acked })
 }
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
@@ -239,6 +247,9 @@ func History(d *Dir) wal.ID {
 // Seed returns the seed that applies.
 func (d *Dir) Seed() uint64 { return d.meta.Seed }
 
+// CreatedNs returns the process clock at which the exchange began.
+func (d *Dir) CreatedNs() int64 { return d.meta.CreatedNs }
+
 // Backfill returns the length of the backfill to simulate, 0 for a used directory.
 func (d *Dir) Backfill() time.Duration { return d.backfill }
 
@@ -267,6 +278,19 @@ func (d *Dir) SetFilling(filling bool) error {
 		return nil
 	}
 	return d.change(func(m *Meta) { m.Filling = filling })
+}
+
+// Owed reports whether the log may lack records that clients have seen: then the stream of the epoch has them.
+func (d *Dir) Owed() bool { return d.owed }
+
+// BeginEpoch begins a new epoch: the stream of the epoch before has not what the log may lack.
+func (d *Dir) BeginEpoch() error {
+	epoch, err := newEpoch(d.random)
+	if err != nil {
+		return err
+	}
+	d.owed = false
+	return d.change(func(m *Meta) { m.Epoch = epoch })
 }
 
 // ForgetEpoch makes the next start begin a new epoch.

@@ -91,3 +91,36 @@ func TestAFailedSyncCountsAsAnotherBootForTheLog(t *testing.T) {
 		t.Error("a new epoch")
 	}
 }
+
+// A power cut begins no new epoch where neither process shows what the stream does not have: the start reads it there.
+// One that finds nothing there begins it.
+func TestAPowerCutKeepsTheEpochOfAStream(t *testing.T) {
+	for _, c := range []struct{ before, now, keeps bool }{
+		{true, true, true}, {false, true, false}, {true, false, false},
+	} {
+		disk := vfstest.NewMem()
+		start := func(boot string, acked bool) *Dir {
+			t.Helper()
+			disk = disk.Kill()
+			d, err := Open(Options{Path: "d", FS: disk, Boot: boot, Virtual: true, Acked: acked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		was := start("a", c.before).Epoch()
+		d := start("b", c.now)
+		if kept := d.Epoch() == was; kept != c.keeps || d.Owed() != c.keeps {
+			t.Errorf("%+v: the epoch was %s and is %s, owed %v", c, was, d.Epoch(), d.Owed())
+		}
+		if !c.keeps {
+			continue
+		}
+		if err := d.BeginEpoch(); err != nil || d.Epoch() == was || d.Owed() {
+			t.Errorf("a stream without records: epoch %s, %v", d.Epoch(), err)
+		}
+		if begun := d.Epoch(); start("b", true).Epoch() != begun {
+			t.Error("the new epoch is not stored")
+		}
+	}
+}

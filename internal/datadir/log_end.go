@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -84,21 +85,29 @@ func (m *Meta) note(at wal.Position) {
 // KeepEnd stores the place that the log has reached.
 func (d *Dir) KeepEnd() error { return d.atStart(func(*Meta) {}) }
 
-// AcceptLoss stores the position at which the log ends that was longer once, and the incident. It begins a
-// new epoch, because seqs and ids are given out again. After an error the loss must not be accepted: no later
-// start would find it.
-func (d *Dir) AcceptLoss(at wal.Position, in Incident) error {
-	epoch, err := newEpoch(d.random)
-	if err != nil {
-		return err
+// AcceptLoss stores the position at which the log ends that was longer once, and the incident. Unless the stream has
+// what was shown (covered), it begins a new epoch, because seqs and ids are given out again. After an error the loss
+// must not be accepted: no later start would find it.
+func (d *Dir) AcceptLoss(at wal.Position, in Incident, covered bool) error {
+	epoch := ""
+	if !covered {
+		var err error
+		if epoch, err = newEpoch(d.random); err != nil {
+			return err
+		}
 	}
-	err = d.change(func(m *Meta) {
-		m.Epoch = epoch
+	err := d.change(func(m *Meta) {
+		m.Epoch = cmp.Or(epoch, m.Epoch)
 		m.note(at)
 		m.add(in)
 	})
 	if err != nil {
 		return remedied(err)
 	}
+	d.owed = covered
 	return nil
 }
+
+// Covered reports whether the stream of the epoch has everything that clients have seen: what the log has lost is no
+// loss.
+func (d *Dir) Covered() bool { return d.acked }

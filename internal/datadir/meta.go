@@ -35,6 +35,8 @@ type Meta struct {
 	Clean bool `json:"clean"`
 	// Boot is the boot ID at the last write. A different one means that the power was off.
 	Boot string `json:"boot"`
+	// Acked reports that the process since the last start shows only what the stream of the epoch has.
+	Acked bool `json:"acked,omitempty"`
 	// LostSyncs is the number of failed syncs of the log. After one the system may show old content, as after a
 	// power cut.
 	LostSyncs int `json:"lostSyncs,omitempty"`
@@ -46,6 +48,8 @@ type Meta struct {
 	End LogEnd `json:"end,omitzero"`
 	// SealedWith is the id of the key that sealed secrets since the last start; empty: they are plain.
 	SealedWith string `json:"sealedWith,omitempty"`
+	// Resealed is the position from which on SealedWith alone has sealed what the log and the state have; 0: not noted.
+	Resealed uint64 `json:"resealed,omitempty"`
 	// Terms holds two numbers of the exchange as the writer of its stream: in the newest term that it found there, and
 	// in the term that it tried to take then.
 	Terms [2]uint64 `json:"terms,omitzero"`

@@ -11,8 +11,8 @@ import (
 
 // Words of meta.json.
 const (
-	clockReal    = "real"
-	clockVirtual = "virtual"
+	ClockReal    = "real"
+	ClockVirtual = "virtual"
 	pairsBuiltin = "builtin"
 	pairsNone    = "none"
 )
@@ -31,12 +31,12 @@ type origin struct {
 
 // newOrigin returns the origin of a directory that this start begins.
 func newOrigin(o Options) origin {
-	begun := origin{CreatedNs: o.StartNs - int64(o.Backfill), Seed: o.Seed, Clock: clockReal, Pairs: pairsNone}
+	begun := origin{CreatedNs: o.StartNs - int64(o.Backfill), Seed: o.Seed, Clock: ClockReal, Pairs: pairsNone}
 	if o.ConfiguredPairs {
 		begun.Pairs = pairsBuiltin
 	}
 	if o.Virtual {
-		begun.Clock, begun.ClockStartNs = clockVirtual, o.StartNs
+		begun.Clock, begun.ClockStartNs = ClockVirtual, o.StartNs
 	}
 	return begun
 }
@@ -59,7 +59,7 @@ func (d *Dir) used() (bool, error) {
 // time that a virtual clock had reached.
 func (d *Dir) checkOrigin(o Options, clockNs int64) error {
 	begun := &d.meta.origin
-	if o.Virtual != (begun.Clock == clockVirtual) {
+	if o.Virtual != (begun.Clock == ClockVirtual) {
 		return d.otherClock(o)
 	}
 	if o.Seed != begun.Seed && o.SeedGiven {
@@ -88,9 +88,9 @@ func (d *Dir) note(format string, args ...any) {
 
 // otherClock returns the refusal of a start with another kind of clock than the directory's.
 func (d *Dir) otherClock(o Options) error {
-	now, remedy := clockReal, "go on with --clock virtual"
+	now, remedy := ClockReal, "go on with --clock virtual"
 	if o.Virtual {
-		now, remedy = clockVirtual, "go on without --clock virtual"
+		now, remedy = ClockVirtual, "go on without --clock virtual"
 	}
 	return usage("clock.mode: the data directory %s was begun with a %s clock, this start has a %s one, "+
 		"and the times of one market come from one clock: %s, or begin another directory with --data-dir DIR",

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -16,6 +17,8 @@ type Rebuilt struct {
 	CreatedNs  int64        // process clock, the time at which the exchange began
 	Seed       uint64       // of the simulated market and the ledger
 	SealedWith string       // id of the key that seals the secrets; empty: they are plain
+	Clock      string       // kind of the process clock; empty: real
+	ClockNs    int64        // what a virtual clock had reached
 	End        wal.Position // of the log
 	// Epoch is the epoch that the next start continues, as the writer with the number Term; empty: it begins one.
 	Epoch string
@@ -23,17 +26,21 @@ type Rebuilt struct {
 }
 
 // WriteMeta writes meta.json, the last file of the directory, with an incident. The content is as after a clean stop.
-func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
+func (r *Rebuilt) WriteMeta(fsys vfs.FS, path string, now time.Time, message string) error {
 	m := Meta{
 		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,
-		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: clockReal},
+		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: cmp.Or(r.Clock, ClockReal)},
 		Clean:  true, SealedWith: r.SealedWith,
 		Epoch: r.Epoch, Terms: [2]uint64{r.Term, r.Term},
 	}
 	m.note(r.End)
-	text, err := m.Restored(now, message)
+	m.add(Incident{AtMs: now.UnixMilli(), Kind: "restart", Message: message})
+	text, err := m.text()
+	if err == nil && m.Clock == ClockVirtual {
+		err = replaceFile(fsys, path, filepath.Join(path, "CLOCK"), clockLine(r.ClockNs))
+	}
 	if err == nil {
-		err = replaceFile(vfs.OS{}, path, filepath.Join(path, "meta.json"), text)
+		err = replaceFile(fsys, path, filepath.Join(path, "meta.json"), text)
 	}
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)

@@ -12,9 +12,8 @@ import (
 // when there is none and no key has sealed anything. Without a path it returns a key that seals nothing. A directory
 // with sealed secrets asks for the key that has sealed since the last start.
 //
-// A key is changed by a new one in front of it and a start. The former one is needed as long as a segment, a snapshot
-// or a backup has what it has sealed: `tickhive journal verify` with a file that lacks it, and a start, name the key
-// that they miss. A stream needs the key with which it has begun.
+// A key is changed by a new one in front of it and a start. The former one is needed as long as a field of the state is
+// sealed by it: a start names the key that it misses. The running exchange seals these fields again.
 func SecretKey(d *Dir, path string) (*seal.Key, error) {
 	if !d.Stored() {
 		return new(seal.Key), nil
@@ -22,21 +21,37 @@ func SecretKey(d *Dir, path string) (*seal.Key, error) {
 	sealed := d.meta.SealedWith
 	key, err := keyFor(d, path, sealed, "the secrets in "+d.path, sealed == "")
 	if err == nil && key.ID() != sealed {
-		err = d.atStart(func(m *Meta) { m.SealedWith = key.ID() })
+		err = d.atStart(func(m *Meta) { m.SealedWith, m.Resealed = key.ID(), 0 })
 	}
 	return key, err
 }
 
-// FollowerKey returns the keys with which the secrets of a stream are sealed, from a file outside the directory dir of
-// a node that follows the stream. sealed is the id of the key with which the stream has begun; empty: the secrets were
-// plain. Without a dir the node stores nothing.
-func FollowerKey(dir, path, sealed string) (*seal.Key, error) {
-	return keyFor(&Dir{path: dir, fsys: vfs.OS{}}, path, sealed, "the secrets in the stream", false)
+// Resealed returns the position from which on a key alone has sealed what the log and the state have. ok is false when
+// it is not noted.
+func (d *Dir) Resealed(key string) (pos uint64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.meta.Resealed, d.meta.Resealed != 0 && d.meta.SealedWith == key
 }
 
-// FileKey returns the keys in a file of auth.secret_key_file that open what is sealed with the key of this id.
-func FileKey(path, sealed string) (*seal.Key, error) {
-	return keyFor(&Dir{fsys: vfs.OS{}}, path, sealed, "the secrets", false)
+// NoteResealed stores a position for Resealed.
+func (d *Dir) NoteResealed(key string, pos uint64) error {
+	return d.change(func(m *Meta) {
+		if m.SealedWith == key {
+			m.Resealed = pos
+		}
+	})
+}
+
+// FollowerKey returns the keys that open the secrets of a stream, from a file outside the directory dir of a node that
+// follows the stream. sealed is the id of the key with which the stream has begun; empty: the secrets were plain.
+// Without a dir the node stores nothing. A node that never becomes the writer may lack the key: its state has the
+// sealed fields.
+func FollowerKey(dir, path, sealed string, needed bool) (*seal.Key, error) {
+	if !needed {
+		sealed = ""
+	}
+	return keyFor(&Dir{path: dir, fsys: vfs.OS{}}, path, sealed, "the secrets in the stream", false)
 }
 
 // keyFor returns the keys in a file of auth.secret_key_file, which have the one with the id sealed unless it is empty.

@@ -72,6 +72,45 @@ func TestAKeyIsChangedByALineInFrontOfIt(t *testing.T) {
 	}
 }
 
+// The position from which on a key alone has sealed outlives a restart, and counts until another key seals.
+func TestTheResealedPositionIsOfTheKeyThatSeals(t *testing.T) {
+	dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "key")
+	a, b := keyID(t, "a"), keyID(t, "b")
+	for i, c := range []struct {
+		file, key string
+		pos       uint64 // that the start finds
+		note      uint64
+	}{
+		{"a", a, 0, 7}, {"a", a, 7, 0}, {"b a", b, 0, 9}, {"b", b, 9, 0}, {"a b", a, 0, 0}, {"b a", b, 0, 0},
+	} {
+		var text string
+		for _, digit := range strings.Fields(c.file) {
+			text += keyText(digit) + "\n"
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(Options{Path: dir, Boot: "b", Virtual: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := SecretKey(d, file); err != nil {
+			t.Fatal(err)
+		}
+		if pos, ok := d.Resealed(c.key); pos != c.pos || ok != (c.pos != 0) {
+			t.Errorf("start %d: position %d, %t, want %d", i, pos, ok, c.pos)
+		}
+		if c.note != 0 {
+			if err := d.NoteResealed(c.key, c.note); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Close(true); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A file is made where no key has sealed anything, for its owner alone, and never in the directory.
 func TestAKeyFileIsMadeOnce(t *testing.T) {
 	dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "key")
@@ -103,7 +142,7 @@ func TestAKeyFileIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A follower needs the key with which the stream has begun, and has the further ones of its file.
+// A follower that may become the writer needs the key with which the stream has begun; each has those of its file.
 func TestAFollowerHasTheKeysOfTheStream(t *testing.T) {
 	file, none := filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "none")
 	if err := os.WriteFile(file, []byte(keyText("b")+"\n"+keyText("a")+"\n"), 0o600); err != nil {
@@ -120,13 +159,13 @@ func TestAFollowerHasTheKeysOfTheStream(t *testing.T) {
 		{none, a, "put the file with this key back"},
 		{file, "0123456789abcdef", "put this one back into the file as a further line"},
 	} {
-		key, err := FollowerKey(t.TempDir(), c.path, c.sealed)
+		key, err := FollowerKey(t.TempDir(), c.path, c.sealed, true)
 		if err == nil && key.ID() != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, %v", c, key, err)
 		}
-		reads, again := FileKey(c.path, c.sealed)
-		if (err == nil) != (again == nil) || err == nil && reads.ID() != key.ID() {
-			t.Errorf("%+v: as a file: %v, %v", c, reads, again)
+		reads, again := FollowerKey(t.TempDir(), c.path, c.sealed, false)
+		if again != nil || err == nil && reads.ID() != key.ID() {
+			t.Errorf("%+v: of a node that never becomes the writer: %v, %v", c, reads, again)
 		}
 	}
 	if _, err := os.Stat(none); err == nil {

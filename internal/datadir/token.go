@@ -3,12 +3,15 @@ package datadir
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/vfs"
 )
 
@@ -18,17 +21,14 @@ const (
 )
 
 // Token returns the token in a file; a relative path starts at the directory. It makes the file,
-// 0600, when there is none and it may. A file that every user of the machine may read or write is refused.
-func (d *Dir) Token(path string, mayMake bool) (string, error) {
+// 0600, when there is none. A file that every user of the machine may read or write is refused.
+func (d *Dir) Token(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(d.path, path)
 	}
 	text, found, err := readFile(d.fsys, path)
 	if err != nil {
 		return "", err
-	}
-	if !found && !mayMake {
-		return "", usage("%s: there is no such file: copy the writer's", path)
 	}
 	if !found {
 		return makeSecret(d.fsys, d.random, path, inHex)
@@ -56,6 +56,46 @@ func Secret(path string, form func(random []byte) (string, error)) (string, erro
 		return makeSecret(vfs.OS{}, nil, path, form)
 	}
 	return strings.TrimSpace(string(text)), private(path)
+}
+
+// ClusterKey returns the keys in a file of cluster.key_file; a relative path starts at the directory. It makes the
+// file, 0600, when there is none.
+func (d *Dir) ClusterKey(path string) (*clusterkey.Ring, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.path, path)
+	}
+	r, err := readClusterKey(d.fsys, path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if _, err := makeSecret(d.fsys, d.random, path, inHex); err != nil {
+		return nil, fmt.Errorf("cluster.key_file: %w", err)
+	}
+	return readClusterKey(d.fsys, path)
+}
+
+// ReadClusterKey returns the keys in a file of cluster.key_file.
+//
+// Errors: fs.ErrNotExist; cmdline.UsageError for a file that has no key or that every user of the machine may read.
+func ReadClusterKey(path string) (*clusterkey.Ring, error) { return readClusterKey(vfs.OS{}, path) }
+
+func readClusterKey(fsys vfs.FS, path string) (*clusterkey.Ring, error) {
+	text, found, err := readFile(fsys, path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cluster.key_file: %w", err)
+	case !found:
+		return nil, fmt.Errorf("cluster.key_file: %s: %w", path, fs.ErrNotExist)
+	}
+	if err := private(path); err != nil {
+		return nil, usage("cluster.key_file: %w", err)
+	}
+	r, err := clusterkey.Parse(string(text))
+	if err != nil {
+		return nil, usage("cluster.key_file: %s: %w: put the right file back; the keys are those of the other nodes",
+			path, err)
+	}
+	return r, nil
 }
 
 func inHex(random []byte) (string, error) { return hex.EncodeToString(random), nil }

@@ -13,7 +13,7 @@ import (
 // A token file that is missing is made, once, for its owner alone; a used one is read.
 func TestATokenFileIsMadeOnce(t *testing.T) {
 	d := &Dir{path: t.TempDir(), fsys: vfs.OS{}}
-	token, err := d.Token("token", true)
+	token, err := d.Token("token")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,14 +24,14 @@ func TestATokenFileIsMadeOnce(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if again, err := d.Token("token", true); err != nil || again != token {
+	if again, err := d.Token("token"); err != nil || again != token {
 		t.Errorf("the second time: %q %v, want %q", again, err, token)
 	}
-	if again, err := d.Token(path, true); err != nil || again != token {
+	if again, err := d.Token(path); err != nil || again != token {
 		t.Errorf("by its absolute path: %q %v", again, err)
 	}
 	other := &Dir{path: t.TempDir(), fsys: vfs.OS{}}
-	if second, err := other.Token("token", true); err != nil || second == token {
+	if second, err := other.Token("token"); err != nil || second == token {
 		t.Errorf("another directory has the token %q, %v", second, err)
 	}
 }
@@ -59,7 +59,7 @@ func TestBadTokenFilesAreRefused(t *testing.T) {
 		if err := os.Chmod(path, c.mode); err != nil { // whatever the umask is
 			t.Fatal(err)
 		}
-		if token, err := d.Token("token", true); err == nil || !strings.Contains(err.Error(), path) ||
+		if token, err := d.Token("token"); err == nil || !strings.Contains(err.Error(), path) ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q %v", name, token, err)
 		}

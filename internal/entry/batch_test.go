@@ -134,7 +134,8 @@ func TestABatchOfManySlicesSpendsItsMoneyAgainAndAgain(t *testing.T) {
 	}
 }
 
-// A batch whose journal refuses a slice says how many commands are applied. They stay, the others need not be looked up.
+// A batch whose journal refuses a slice says how many commands are applied. They stay, the others need not be looked
+// up.
 func TestARefusedSliceSaysWhatIsApplied(t *testing.T) {
 	r := newRig(t)
 	u := r.user("1000", "")

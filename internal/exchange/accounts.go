@@ -26,10 +26,16 @@ func (a *accountSide) do(cmd accounts.Command) (accounts.Result, error) {
 	if refused := cmd.Check(); refused != nil {
 		return accounts.Result{}, refused
 	}
+	if cmd.Kind == accounts.CreateKey {
+		if refused := a.view.Index().MayMake(cmd.SignedBy, &cmd.Key.KeyRequest); refused != nil {
+			return accounts.Result{}, refused
+		}
+	}
 	res, err := submit(a.gate, sequencer.OtherBatch(machine.OfAccounts(&cmd, a.secrets), a.wait))
 	if err != nil {
 		return accounts.Result{}, err
 	}
+	res.Accounts.Open(&cmd, a.secrets)
 	return res.Accounts, nil
 }
 

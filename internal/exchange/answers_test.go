@@ -140,6 +140,7 @@ func newMixed(t *testing.T, policy sequencer.SyncPolicy, quorum bool) *mixed {
 	o.Hooks.Loop = m.applied.hook
 	if quorum {
 		m.shows = sequencer.Acked
+		o.Cluster.Key = clusterRing()
 		o.Stream = exchange.StreamOptions{
 			Sim: exchange.SimOff, Quorum: true,
 			Open: func(context.Context, string) (jet.Log, func(), error) { return m.stream.Connect(), func() {}, nil },

@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/stream"
 )
 
 // backfillStep is the simulated time between two updates of the progress.
@@ -130,5 +131,5 @@ func (r *restored) keepBackfill() error {
 	if err := r.journal.writer.EndBulk(); err != nil {
 		return err
 	}
-	return r.lastSnapshot(0)
+	return r.lastSnapshot(0, stream.State{}, nil)
 }

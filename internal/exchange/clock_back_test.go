@@ -118,6 +118,7 @@ func TestASlowerWriterLetsNoSignedRequestPassAgain(t *testing.T) {
 	const begin = int64(1_767_225_600) * int64(time.Second)
 	m, dir, mem := &stepClock{wall: begin, boot: begin}, t.TempDir(), jettest.NewMem()
 	streamed := func(o *exchange.Options) {
+		o.Cluster.Key = clusterRing()
 		o.Stream = exchange.StreamOptions{Open: func(context.Context, string) (jet.Log, func(), error) {
 			return mem.Connect(), func() {}, nil
 		}}
@@ -133,7 +134,7 @@ func TestASlowerWriterLetsNoSignedRequestPassAgain(t *testing.T) {
 	}
 	last := func() int64 { // time of the last message
 		log := mem.Connect()
-		at, _, err := node.ReadStream(t.Context(), log)
+		at, err := node.End(t.Context(), log, clusterKeys())
 		if err != nil {
 			t.Fatal(err)
 		}

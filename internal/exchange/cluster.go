@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
@@ -8,10 +9,9 @@ import (
 	"net/netip"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/cmdline"
-	"tickhive/internal/node"
 	"tickhive/internal/refuse"
-	"tickhive/internal/stream/jet"
 	"tickhive/server/admin"
 	"tickhive/server/forward"
 )
@@ -21,10 +21,11 @@ type ClusterOptions struct {
 	// Advertise is HOST:PORT, under which other nodes reach the public listener; empty: the listener's address,
 	// unless that is 0.0.0.0 or [::].
 	Advertise string
-	// KeyFile has the key that all nodes share, relative to the data directory; a writer makes it if absent. Empty:
-	// a replica forwards nothing.
+	// KeyFile has the keys that all nodes share, relative to the data directory; it is made if absent. A node that
+	// follows has read its file before, into Key.
 	KeyFile string
-	Roots   *x509.CertPool // by which the certificate of the writer is verified; nil: those of the machine
+	Key     *clusterkey.Ring // nil: read KeyFile, if there is one
+	Roots   *x509.CertPool   // by which the certificate of the writer is verified; nil: those of the machine
 }
 
 // termInfo holds what a term record tells about its writer.
@@ -36,22 +37,48 @@ type termInfo struct {
 	// Quorum reports that nothing is acknowledged before the stream has it.
 	Quorum bool   `json:"quorum,omitempty"`
 	Sim    string `json:"sim,omitempty"` // settings of the simulated market
+	// Internal is the URL of the internal listener, empty if other nodes do not reach it.
+	Internal string `json:"internal,omitempty"`
 }
 
-// openCluster reads the key of the cluster. A replica makes none, because no other node would have it.
-func (b *base) openCluster() error {
-	path := b.o.Cluster.KeyFile
-	if path == "" {
-		return nil
+// openCluster reads the keys of the cluster.
+func (b *base) openCluster() (err error) {
+	b.clusterKey = b.o.Cluster.Key
+	if path := b.o.Cluster.KeyFile; path != "" && b.clusterKey == nil {
+		b.clusterKey, err = b.data.ClusterKey(path)
 	}
-	text, err := b.data.Token(path, b.o.Follow == nil)
-	if err == nil {
-		b.clusterKey, err = forward.NewKey(text)
+	return err
+}
+
+// internalTLS returns how the internal listener at an address encrypts its connections: with the certificate of
+// internal.cert, for other nodes with the one of the cluster's key, else not at all, which only a loopback address and
+// a socket may have.
+func (b *base) internalTLS(at net.Addr) (*tls.Config, error) {
+	own := b.o.Internal.Certificate
+	switch {
+	case own == nil && admin.Loopback(at), at.Network() == "unix":
+		return nil, nil
+	case own == nil && b.clusterKey == nil:
+		return nil,
+			cmdline.UsageError{Err: fmt.Errorf("internal.listen: %s is not a loopback address, so it needs TLS: "+
+				"set cluster.key_file, or internal.cert and internal.key", at)}
+	case b.clusterKey == nil:
+		return own.Config(nil), nil
 	}
+	ofKey, err := b.clusterKey.ServerTLS()
 	if err != nil {
-		return fmt.Errorf("cluster.key_file: %w", err)
+		return nil, err
 	}
-	return nil
+	if own == nil {
+		ofKey.NextProtos = []string{"http/1.1"}
+		return ofKey, nil
+	}
+	return own.Config(func(hello *tls.ClientHelloInfo) *tls.Certificate {
+		if hello.ServerName == clusterkey.ServerName {
+			return &ofKey.Certificates[0]
+		}
+		return nil
+	}), nil
 }
 
 // termRecord returns the information in a term record of this exchange.
@@ -59,7 +86,7 @@ func (b *base) termRecord() ([]byte, error) {
 	return json.Marshal(termInfo{
 		Version: cmdline.Version, Address: advertised(b.o.Cluster.Advertise, b.PublicAddr()),
 		TLS: b.o.Public.Certificate != nil, KeyID: b.clusterKey.ID(),
-		Quorum: b.o.Stream.Quorum, Sim: b.o.Stream.Sim,
+		Quorum: b.o.Stream.Quorum, Sim: b.o.Stream.Sim, Internal: b.internalURL(),
 	})
 }
 
@@ -75,36 +102,33 @@ func advertised(configured, listens string) string {
 	return listens
 }
 
-// announce answers the nodes that look for a snapshot, until stop is called, if other nodes reach this one.
-func (b *base) announce(log jet.Log, epoch string, offer func() node.Offer) (stop func()) {
-	at := offered(b.o.Cluster.Advertise, b.InternalAddr())
-	if at == "" || b.clusterKey == nil {
-		return func() {}
+// internalURL returns the URL under which other nodes reach the internal listener, empty if they do not.
+func (b *base) internalURL() string {
+	at := inside(b.o.Cluster.Advertise, b.InternalAddr())
+	switch {
+	case at == "":
+		return ""
+	case b.internal == nil:
+		return "http://" + at
 	}
-	stop, err := node.Announce(log, epoch, b.clusterKey, func() node.Offer {
-		o := offer()
-		o.Address = at
-		return o
-	})
-	if err != nil {
-		b.log.Warn("other nodes do not find the snapshots of this one", "error", err)
-		return func() {}
-	}
-	return stop
+	return "https://" + at
 }
 
-// offered returns the address under which other nodes reach the internal listener, if the public one is advertised;
-// empty: they do not reach it.
-func offered(advertised, listens string) string {
-	outside, _, err := net.SplitHostPort(advertised)
-	host, port, listenErr := net.SplitHostPort(listens)
+// inside returns the address under which other nodes reach the internal listener, whose host is that of the advertised
+// address if it listens at all addresses; empty: they do not reach it.
+func inside(advertised, listens string) string {
+	host, port, err := net.SplitHostPort(listens)
 	ip, ipErr := netip.ParseAddr(host)
+	if err != nil || ipErr != nil {
+		return ""
+	}
+	outside, _, err := net.SplitHostPort(advertised)
 	switch {
-	case err != nil || listenErr != nil || ipErr != nil:
+	case err != nil && ip.IsUnspecified():
 		return ""
 	case ip.IsUnspecified():
 		return net.JoinHostPort(outside, port)
-	case ip.IsLoopback() && outside != "localhost":
+	case err == nil && ip.IsLoopback() && outside != "localhost":
 		if to, err := netip.ParseAddr(outside); err != nil || !to.IsLoopback() {
 			return ""
 		}
@@ -184,7 +208,7 @@ func (f *front) replicationStat() *admin.ReplicationStat {
 	if s.running == nil {
 		return nil
 	}
-	if m := s.running.mirror.Load(); m != nil {
+	if m := s.running.stream.Load(); m != nil {
 		r, acks := m.status(), m.Acks()
 		return &admin.ReplicationStat{Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Acks: &acks}
 	}

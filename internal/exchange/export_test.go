@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tickhive/accounts"
 	"tickhive/engine"
@@ -86,3 +87,11 @@ func (r *Recovered) DueBehindBackfill(ctx context.Context) (due bool, err error)
 
 // Backfill carries out the part of Start that fills the market.
 func (r *Recovered) Backfill(ctx context.Context) error { return r.backfill(ctx) }
+
+// Epoch returns the epoch of the directory.
+func (b *base) Epoch() string { return b.data.Epoch() }
+
+// Settled waits until the stream has every record.
+func (x *Running) Settled() error {
+	return x.stream.Load().Settle(context.Background(), x.journal.log.LastSeq(), time.Minute)
+}

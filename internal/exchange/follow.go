@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
 	"tickhive/internal/node"
+	"tickhive/internal/step"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
@@ -26,22 +28,20 @@ import (
 // FollowOptions makes an exchange a replica: it executes the records of a stream.
 type FollowOptions struct {
 	Log     jet.Log
+	Keys    *stream.Keys  // by which messages are believed
 	Genesis node.Genesis  // of the stream
 	MaxLag  time.Duration // beyond which it refuses reads
 	Events  *jet.Events   // takes the events of what is executed; nil: none
 	Copy    *node.Copy    // takes the records; nil: nothing is stored
 	Stands  bool          // the node may become the writer (TakeOver); it has a Copy
-	// ArchiveEvery is the time between two snapshots that a node with a Copy archives; 0: it archives none. Trim
-	// removes the messages that the archived snapshots reflect.
-	ArchiveEvery time.Duration
-	// Peers are the addresses of internal listeners of nodes that give a snapshot. This node sends its own token to
-	// them.
-	Peers []string
-	Trim  bool
+	// Snapshot returns the snapshot with which a node begins that has none of its own, and nil if it begins with the
+	// first message; nil: it does. Follow closes the snapshot.
+	Snapshot func(ctx context.Context) (*wal.SnapshotFile, error)
+	// Client asks the internal listeners of other nodes. With a Copy and Trim the node removes the messages that the
+	// snapshots of two nodes make unnecessary.
+	Client *http.Client
+	Trim   bool
 }
-
-// errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
-var errSkips = errors.New("the writer's journal skips a record, which a replica has executed already")
 
 // errFollowEnds ends the execution of a stream in order.
 var errFollowEnds = errors.New("exchange: the replica stops")
@@ -60,112 +60,212 @@ type Following struct {
 	reader  *stream.Reader
 	sinks   []sequencer.Sink
 	shownNs int64 // the newest published time
+	live    bool  // what is executed is shown: it is not read from the copy
 
 	mu       sync.Mutex // held while a message is executed
 	changes  node.ViewChanges
 	sentNs   atomic.Int64  // of the last message that counts
 	heardNs  atomic.Int64  // when it arrived, by the machine's clock
 	read     atomic.Uint64 // number of the last message that was read
-	end      wal.Position  // of the log; guarded by mu
+	end      wal.Position  // of the state; guarded by mu
 	info     termInfo      // of the newest term; guarded by mu
-	infoText []byte        // its bytes; guarded by mu
-	valid    uint64        // number of the last message that counts; guarded by mu
+	infoText []byte        // as the term record or the head of a snapshot has it
+	infoTerm uint64
+	failed   error       // why the state must not be trusted any more; guarded by mu
+	states   node.States // of the stream
+	covered  uint64      // position of the snapshot in the copy, 0 for none
+	fetched  bool        // the state is another node's snapshot
+	begun    node.Head   // of the snapshot with which it began
 	term     atomic.Uint64
 	position atomic.Uint64
 	void     atomic.Uint64    // messages that do not count
 	halted   atomic.Bool      // a later program writes; nothing more is executed
 	export   *events.Exporter // nil: none
 	ended    chan error       // receives the reason why it stopped
+	over     chan struct{}    // closed then
 	cancel   context.CancelCauseFunc
-	archives sync.WaitGroup // the goroutine that archives snapshots
 	age      *ageWatch
-
-	unannounce func() // ends the answers to nodes that look for a snapshot
-}
-
-// newFollowing returns a replica behind the snapshot with which Recover began, or before the first message. last is
-// the number of the stream's last message.
-func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, error) {
-	y := &Following{
-		restored: r.restored, reader: stream.NewReader(r.begins(), node.Rules), ended: make(chan error, 1),
-		sinks: []sequencer.Sink{r.feed.Sink(), r.front.hub},
-	}
-	o := r.machineOptions()
-	o.Sinks = []func([]engine.Event, uint64){r.front.hub.Fold}
-	if r.o.Follow.Copy == nil {
-		o.Extras = nil // only a writer's simulated market has to know its orders
-	}
-	if err := y.exportTo(ctx, &o, last); err != nil {
-		return nil, err
-	}
-	r.state = machine.New(o)
-	if err := y.begin(r.from); err != nil {
-		return nil, err
-	}
-	return y, nil
+	keeps    *snapshots // of the copy; nil: there is none
+	trims    *trimming  // nil: it does not trim
 }
 
 // Follow executes the stream up to its present end, and then goes on in the background. After an error the caller
 // stops r.
 func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
-	defer r.from.Close()
-	from := r.begins().Seq
+	y := r.follows
+	from := y.reader.State().Seq
 	last, err := r.o.Follow.Log.Last(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
 	}
-	y, err := r.newFollowing(ctx, last)
-	if err != nil {
-		return nil, err
+	if d := r.o.Machine.Driver; d != nil {
+		d.Drive("hub", r.front.hub)
+	} else {
+		go r.front.hub.Run()
 	}
-	go r.front.hub.Run()
 	r.front.enter(phaseView{accounts: r.accounts, follows: y})
-	bar := r.o.Progress("recovery")
-	level := make(chan struct{})
 	work, cancel := context.WithCancelCause(context.Background())
 	y.cancel = cancel
 	if y.export != nil {
 		go y.export.Run(work)
 	}
+	f := &following{
+		y: y, work: work, next: from + 1, from: from, last: last, bar: r.o.Progress("recovery"),
+		level: make(chan struct{}), looks: make(chan struct{}),
+	}
 	if from >= last {
-		close(level)
+		f.atLevel()
 	}
-	go y.follow(work, from+1, func() bool { return y.read.Load() >= last }, func(seq uint64, data []byte) error {
-		err := y.take(seq, data)
-		if err == nil && y.export != nil {
-			err = y.export.Take(work, seq)
-		}
-		switch {
-		case seq < last:
-			done, all := int64(seq-from), int64(last-from)
-			bar.Set(done, all)
-			r.front.progress.Store(done * 1_000_000 / all)
-		case seq == last && err == nil:
-			bar.Done()
-			r.front.progress.Store(-1)
-			close(level)
-		}
-		return err
-	})
-	select {
-	case <-level:
-		if err = y.mayReplace(); err == nil {
-			y.archive(work)
-			y.keepAge()
-			y.unannounce = y.announce(y.o.Follow.Log, y.o.Follow.Genesis.Epoch, y.offer)
-			return y, nil
-		}
-		cancel(err)
-		<-y.ended
-	case err = <-y.ended:
-		err = explainFollow(err)
-	case <-ctx.Done():
-		cancel(ctx.Err())
-		err = <-y.ended
+	f.run()
+	if err = f.await(ctx); err == nil {
+		err = y.mayReplace()
 	}
+	if err == nil {
+		y.keepAge()
+		y.keepSnapshots()
+		y.keepTrim()
+		return y, nil
+	}
+	cancel(err)
+	<-y.over
 	r.front.hub.Shutdown()
 	r.front.enter(phaseView{accounts: r.accounts})
 	return nil, err
+}
+
+// following reads the stream, on a goroutine or by a driver.
+type following struct {
+	y          *Following
+	work       context.Context
+	next       uint64 // number of the next message
+	from, last uint64 // what there was when it began
+	bar        Progress
+	level      chan struct{} // closed when it has read up to last
+	looks      chan struct{} // closed at level, and at the end
+	once       sync.Once
+	lostNs     int64 // since when the stream ends earlier than it did; 0: it does not
+}
+
+// atLevel tells that the node has what the stream had.
+func (f *following) atLevel() {
+	close(f.level)
+	f.look()
+}
+
+func (f *following) look() { f.once.Do(func() { close(f.looks) }) }
+
+// run starts the reading.
+func (f *following) run() {
+	if d := f.y.o.Machine.Driver; d != nil {
+		d.Drive("follow", f)
+		return
+	}
+	go func() { f.end(f.y.o.Follow.Log.Follow(f.work, f.next, f.take)) }()
+}
+
+// await waits until the node is level with the stream.
+func (f *following) await(ctx context.Context) error {
+	if d := f.y.o.Machine.Driver; d != nil {
+		d.Wait(f.looks)
+	} else {
+		select {
+		case <-f.looks:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	select {
+	case <-f.level:
+		return nil
+	default:
+	}
+	<-f.y.over
+	err := <-f.y.ended
+	f.y.ended <- err
+	return explainFollow(err)
+}
+
+// take executes a message, and tells how far the node is.
+func (f *following) take(seq uint64, data []byte) error {
+	y := f.y
+	err := y.take(seq, data)
+	if err == nil && y.export != nil {
+		err = y.export.Take(f.work, seq)
+	}
+	switch {
+	case err != nil:
+	case seq < f.last:
+		done, all := int64(seq-f.from), int64(f.last-f.from)
+		f.bar.Set(done, all)
+		y.front.progress.Store(done * 1_000_000 / all)
+	case seq == f.last:
+		f.bar.Done()
+		y.front.progress.Store(-1)
+		f.atLevel()
+	}
+	return err
+}
+
+// end ends the reading. A node that serves clients and meets the records of a later program executes nothing more, but
+// goes on serving the state that it has: if the node ended, its clients would lose their sockets.
+func (f *following) end(err error) {
+	y := f.y
+	if node.Newer(err) && y.read.Load() >= f.last && y.o.Machine.Driver == nil {
+		y.halted.Store(true)
+		y.incident("stream", "this node executes nothing more, and refuses reads beyond replica.max_lag", err.Error())
+		<-f.work.Done()
+		err = context.Cause(f.work)
+	}
+	if errors.Is(err, jet.ErrTrimmed) && y.o.Follow.Copy != nil && !y.fetched {
+		err = fmt.Errorf("%w: %w", node.ErrOffChain, err) // the next start begins with a snapshot
+	}
+	y.ended <- err
+	close(y.over)
+	f.look()
+}
+
+// Times of a follower that a driver steps.
+const (
+	followLook = 10 * time.Millisecond // between two looks for messages
+	lostAfter  = 30 * time.Second      // until messages that the stream had count as lost
+)
+
+// Step reads the messages that the stream has now, at most 64.
+func (f *following) Step() step.Progress {
+	log, now := f.y.o.Follow.Log, f.y.o.Machine.Clock.NowNs()
+	if f.work.Err() != nil {
+		f.end(context.Cause(f.work))
+		return step.Progress{Stopped: true}
+	}
+	last, err := log.Last(f.work)
+	for n := 0; err == nil && f.next <= last && n < 64; n++ {
+		var data []byte
+		if data, err = log.Read(f.work, f.next); err != nil {
+			break
+		}
+		if err := f.take(f.next, data); err != nil {
+			f.end(err)
+			return step.Progress{Stopped: true}
+		}
+		f.next++
+		f.lostNs = 0
+	}
+	switch {
+	case errors.Is(err, jet.ErrTrimmed), errors.Is(err, jet.ErrLost):
+		f.end(err)
+		return step.Progress{Stopped: true}
+	case err == nil && last >= f.next:
+		return step.Worked()
+	case err == nil && last < f.next-1, errors.Is(err, jet.ErrMissing):
+		if f.lostNs == 0 {
+			f.lostNs = now
+		}
+		if now-f.lostNs >= int64(lostAfter) {
+			f.end(fmt.Errorf("%w: it ends at %d, and had %d", jet.ErrMissing, last, f.next-1))
+			return step.Progress{Stopped: true}
+		}
+	}
+	return step.Progress{NextNs: now + int64(followLook)}
 }
 
 // Wait returns when stop receives (nil), or with the reason why the replica cannot go on.
@@ -173,38 +273,35 @@ func (y *Following) Wait(stop <-chan struct{}) error {
 	select {
 	case err := <-y.front.failed:
 		return err
-	case err := <-y.ended:
-		y.ended <- err // for Stop
-		return explainFollow(err)
+	case <-y.over:
+		return y.Failure()
 	case <-stop:
 		return nil
 	}
 }
 
+// Failure returns the reason why the replica has stopped, nil while it has not.
+func (y *Following) Failure() error {
+	select {
+	case <-y.over:
+	default:
+		return nil
+	}
+	err := <-y.ended
+	y.ended <- err // for the next caller
+	return explainFollow(err)
+}
+
 // explainFollow explains why the replica cannot go on.
 func explainFollow(err error) error {
-	if errors.Is(err, events.ErrLost) {
+	if errors.Is(err, events.ErrLost) || errors.Is(err, node.ErrOffChain) {
 		return err
 	}
 	return node.Explain(err)
 }
 
-// follow executes messages until ctx ends or something fails, and puts the reason into y.ended. A node that serves
-// clients and meets the records of a later program executes nothing more, but goes on serving the state that it has: if
-// the node ended, its clients would lose their sockets.
-func (y *Following) follow(ctx context.Context, from uint64, serves func() bool, take func(uint64, []byte) error) {
-	err := y.o.Follow.Log.Follow(ctx, from, take)
-	if node.Newer(err) && serves() {
-		y.halted.Store(true)
-		y.incident("stream", "this node executes nothing more, and refuses reads beyond replica.max_lag", err.Error())
-		<-ctx.Done()
-		err = context.Cause(ctx)
-	}
-	y.ended <- err
-}
-
 // exportTo makes the replica export events, if it is to.
-func (y *Following) exportTo(ctx context.Context, o *machine.Options, now uint64) (err error) {
+func (y *Following) exportTo(ctx context.Context, now uint64) (err error) {
 	f := y.o.Follow
 	if f.Events == nil {
 		return nil
@@ -216,14 +313,21 @@ func (y *Following) exportTo(ctx context.Context, o *machine.Options, now uint64
 		}
 		y.incident("stream", "the stream of events takes no events; they wait, and so does this replica", err.Error())
 	})
-	if err != nil {
-		return err
-	}
-	o.Sinks = append(o.Sinks, y.export.Fold)
-	return nil
+	return err
 }
 
 func accountID(n engine.AccountID) string { return accounts.UserID(uint32(n)).String() }
+
+// fold hands the events of what is executed to the sockets and the exporter.
+func (y *Following) fold(events []engine.Event, pos uint64) {
+	if !y.live {
+		return
+	}
+	y.front.hub.Fold(events, pos)
+	if y.export != nil {
+		y.export.Fold(events, pos)
+	}
+}
 
 // take reads a message and executes its records, if it counts.
 func (y *Following) take(seq uint64, data []byte) error {
@@ -238,39 +342,19 @@ func (y *Following) take(seq uint64, data []byte) error {
 		y.void.Add(1)
 		return nil
 	}
-	y.heardNs.Store(clock.MachineNs())
-	y.valid = seq
-	if err := y.compare(&m); err != nil {
-		return err
-	}
-	executed := false
-	for pos, record := range m.All() {
-		if err := y.execute(pos, record); err != nil {
-			return fmt.Errorf("message %d, record %d: %w", seq, pos, err)
-		}
-		executed = true
-	}
-	if err := y.compare(&m); err != nil {
-		return err
-	}
-	y.end = node.NextEnd(y.end, &m)
-	if c := y.o.Follow.Copy; c != nil {
-		err := c.Take(&m)
-		if err == nil {
-			err = c.Note(y.reader.State())
-		}
-		if err != nil {
-			return fmt.Errorf("the copy of this node: %w", err)
-		}
+	y.heardNs.Store(y.steadyNs())
+	before := y.state.Pos
+	if err := y.execute(&m); err != nil {
+		y.failed = fmt.Errorf("message %d: %w", seq, err)
+		return y.failed
 	}
 	if m.Kind == stream.Term {
-		y.info, y.infoText = infoOf(m.Info), bytes.Clone(m.Info)
-		y.front.forward.Lead(y.info.writer(m.Term))
+		y.learn(m.Term, m.Info)
 		if err := y.replaceable(); err != nil && y.front.ready.Load() {
 			y.incident("stream", "the writer has started again, and this standby cannot take over from it", err.Error())
 		}
 	}
-	y.publish(m.SentNs, executed)
+	y.publish(m.SentNs, y.state.Pos > before)
 	y.term.Store(y.reader.State().Term)
 	y.position.Store(y.state.Pos)
 	y.sentNs.Store(m.SentNs)
@@ -278,25 +362,43 @@ func (y *Following) take(seq uint64, data []byte) error {
 	return nil
 }
 
-// compare compares the market with the writer's digest, where the message carries the one of this position.
-func (y *Following) compare(m *stream.Message) error {
-	if m.DigestPos == 0 || m.DigestPos != y.state.Pos {
-		return nil
+// learn notes what the record of a term tells about its writer. The caller holds the lock.
+func (y *Following) learn(term uint64, text []byte) {
+	y.info, y.infoText, y.infoTerm = infoOf(text), bytes.Clone(text), term
+	y.front.forward.Lead(y.info.writer(term))
+}
+
+// execute appends the records of a message that counts to the copy, executes them, and compares the writer's digest.
+// Records that the state has already pass over: their chain is compared where the state ends.
+func (y *Following) execute(m *stream.Message) error {
+	at := y.reader.State()
+	if err := node.Meets(y.end, m); err != nil {
+		return err
 	}
-	if own := machine.Digest(y.core); own != m.Digest {
-		return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer has %016x",
-			y.state.Pos, own, m.Digest)
+	if c := y.o.Follow.Copy; c != nil {
+		if err := c.Take(m, at); err != nil {
+			return fmt.Errorf("the copy of this node: %w", err)
+		}
 	}
+	if hook := y.o.Hooks.Follow; hook != nil {
+		hook(y.state, m)
+	}
+	if _, err := node.Execute(y.state, m); err != nil {
+		return err
+	}
+	if at.End.Seq >= y.end.Seq {
+		y.end = at.End
+	}
+	y.states.Note(at)
 	return nil
 }
 
-// execute executes a record.
-func (y *Following) execute(pos uint64, record []byte) error {
-	if engine.IsSkip(record) {
-		return errSkips
+// steadyNs returns the time by which silence is measured.
+func (y *Following) steadyNs() int64 {
+	if y.o.Machine.Driver != nil {
+		return y.o.Machine.Clock.NowNs()
 	}
-	rec := node.Record(pos, record)
-	return y.state.Apply(&rec)
+	return clock.MachineNs()
 }
 
 // publish publishes the state after the executed records. The writer stamps no later command before sentNs, so a candle
@@ -331,6 +433,18 @@ func (y *Following) Admit() {
 		"pairs", y.feed.Board().Load().Len(), "position", y.position.Load())
 }
 
+// Query calls fn between two messages, for the snapshots of the copy.
+//
+// Errors: the reason why the state must not be trusted.
+func (y *Following) Query(fn func()) error {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.failed == nil {
+		fn()
+	}
+	return y.failed
+}
+
 // StateHash returns the hash of the state after the last message.
 func (y *Following) StateHash() (machine.StateHash, error) {
 	y.mu.Lock()
@@ -354,12 +468,16 @@ func (y *Following) status() *public.Replication {
 
 // Stop ends the replica.
 func (y *Following) Stop(ctx context.Context) {
-	y.unannounce()
 	y.age.end()
+	if y.trims != nil {
+		y.trims.end()
+	}
+	if y.keeps != nil {
+		y.keeps.end() // after a pending snapshot
+	}
 	y.front.hub.Shutdown()
 	y.cancel(errFollowEnds)
-	<-y.ended
-	y.archives.Wait()
+	step.Wait(y.o.Machine.Driver, y.over)
 	if y.export != nil {
 		y.export.Wait()
 	}

@@ -19,7 +19,6 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
-	"tickhive/internal/node"
 	"tickhive/marketdata"
 	"tickhive/server/account"
 	"tickhive/server/admin"
@@ -55,15 +54,15 @@ type front struct {
 	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
 	failed                                        chan error // error that ends the exchange
 
-	knownNs  atomic.Int64 // time that an earlier process had reached (refuseEarlier)
-	scrubs   scrubStats
-	backups  backups
-	kept     node.KeptSnapshots    // of snapshots of this node
-	owes     atomic.Pointer[error] // why a step of the start waits for room; nil: none does
-	gate     sequencer.Gate        // reference to the loop of Running
-	phase    atomic.Pointer[phaseView]
-	ready    atomic.Bool  // clients are admitted; the internal listener reads it
-	progress atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
+	knownNs   atomic.Int64 // time that an earlier process had reached (refuseEarlier)
+	scrubs    scrubStats
+	former    formerKeys
+	transfers transfers
+	owes      atomic.Pointer[error] // why a step of the start waits for room; nil: none does
+	gate      sequencer.Gate        // reference to the loop of Running
+	phase     atomic.Pointer[phaseView]
+	ready     atomic.Bool  // clients are admitted; the internal listener reads it
+	progress  atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
 }
 
 // phaseView is the part of the current phase that handlers may read. It is immutable: a later phase replaces it as
@@ -180,11 +179,12 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs), description,
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
-		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
-		Ready:  &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
+		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix), TLS: b.internal,
+		Nodes: b.clusterKey,
+		Ready: &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (machine.StateHash, error) { return f.stateHash(b) },
 		Incidents: f.incidents,
-		Backup:    f.backup, Snapshot: f.keptSnapshot,
+		Snapshot:  f.snapshot,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
 			Loop: func() (*sequencer.LoopStats, int) {
@@ -202,8 +202,9 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
 			Logs: f.logStats, Replication: f.replicationStat,
 			Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
-			Guarded: func() map[string]uint64 { return f.account.Canceler().Counts() },
-			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
+			Guarded:    func() map[string]uint64 { return f.account.Canceler().Counts() },
+			Scrubs:     func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
+			SecretKeys: f.secretKeys,
 		}),
 	}
 	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
@@ -251,12 +252,9 @@ func (s sockets) close() (err error) {
 }
 
 // listen serves the sockets.
-func (f *front) listen(s sockets, o *Options) error {
+func (f *front) listen(s sockets, o *Options) {
 	if o.Machine.Driver != nil {
-		return nil
-	}
-	if err := admin.CheckAddress(s[1].Addr(), o.Internal.Token); err != nil {
-		return err
+		return
 	}
 	f.publicLn, f.internalLn, f.aggregatorLn, f.binanceLn = s[0], s[1], s[2], s[3]
 	for i, serve := range [len(s)]func(net.Listener) error{
@@ -266,7 +264,6 @@ func (f *front) listen(s sockets, o *Options) error {
 			go f.watch(serve, s[i])
 		}
 	}
-	return nil
 }
 
 // watch serves a listener and reports its error when it ends.
@@ -290,7 +287,6 @@ func (f *front) shutdown(ctx context.Context) {
 	public.Go(func() { end("public", f.publicServer.Shutdown) })
 	end("internal", f.internalServer.Shutdown)
 	public.Wait()
-	f.kept.Close()
 }
 
 // enter makes the view of another phase visible to the handlers.

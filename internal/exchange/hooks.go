@@ -4,6 +4,8 @@ import (
 	"net"
 
 	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
+	log "tickhive/internal/stream"
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
@@ -26,6 +28,8 @@ type Hooks struct {
 	Streams func(*stream.Options)
 	Loop    func(*sequencer.LoopOptions)
 	Store   func(*account.Store) // changes the store through which the handlers reach the accounts
+	// Follow is called before a replica executes a message; nil: nothing is.
+	Follow func(*machine.State, *log.Message)
 }
 
 // hook calls fn unless it is nil, and returns the options.

@@ -47,6 +47,8 @@ type journal struct {
 	covered      uint64        // position of the snapshot that the next loop begins behind, 0 for none
 	coveredBytes int64         // of keeper.Options
 	skips        machine.Skips // records that the recovery did not apply
+
+	kept []wal.SnapshotMeta // snapshots that the recovery has found, newest first, at most two
 }
 
 // reportFunc reports an incident that the recovery has found.
@@ -91,6 +93,7 @@ func (j *journal) load(o machine.Options, say reportFunc) (*replay, error) {
 	if r.market, r.found, err = keeper.Load(o, j.dir, keeper.NoLimit); err != nil {
 		return nil, err
 	}
+	j.kept = r.found.Kept
 	pos, last := r.market.Pos, j.log.LastSeq()
 	if pos > last {
 		return nil, &wal.CorruptError{
@@ -220,14 +223,18 @@ const shortTail = 1 << 20
 
 // lastSnapshot takes a snapshot directly from a stopped market, which no goroutine changes any more, unless at
 // most shortTail bytes of journal follow the position covered.
-func (j *journal) lastSnapshot(market *machine.State, covered uint64) error {
+func (j *journal) lastSnapshot(market *machine.State, covered uint64, head func() ([]byte, error)) error {
 	if market.Pos == covered || j.log.BytesSince(covered) <= shortTail {
 		return nil
 	}
 	if err := j.writer.Sync(); err != nil {
 		return err
 	}
-	err := j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos}, func(w io.Writer) error {
+	text, err := head()
+	if err != nil {
+		return err
+	}
+	err = j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos, Head: text}, func(w io.Writer) error {
 		return market.Write(w, nil)
 	})
 	if err == nil {

@@ -27,13 +27,19 @@ func (r *restored) logOptions(o wal.Options) (wal.Options, error) {
 	return o, err
 }
 
-// acceptLoss begins a new epoch, because the seqs and ids of the lost records are given out again.
+// acceptLoss begins a new epoch, because the seqs and ids of the lost records are given out again. Where the stream has
+// everything that clients have seen, it does not.
 // It runs before the log is cut.
 func (r *restored) acceptLoss(l wal.Loss) error {
+	covered := l.Damage == nil && r.data.Covered()
 	text := fmt.Sprintf("power cut or failed sync: the journal ends at record %d, and %d more were written that had "+
 		"not been synced: they are gone; new epoch", l.Seq, l.To-l.Seq)
 	detail := ""
-	if l.Damage != nil {
+	switch {
+	case covered:
+		text = fmt.Sprintf("power cut or failed sync: the journal ends at record %d, and %d more were written that had "+
+			"not been synced: the start reads those that clients have seen in the stream", l.Seq, l.To-l.Seq)
+	case l.Damage != nil:
 		text = fmt.Sprintf("--accept-data-loss: the journal goes on from record %d, it had reached at least %d; "+
 			"new epoch", l.Seq, l.To)
 		detail = l.Damage.Error()
@@ -42,5 +48,5 @@ func (r *restored) acceptLoss(l wal.Loss) error {
 	in := datadir.Incident{
 		AtMs: r.clock.NowNs() / int64(time.Millisecond), Kind: "data_loss", Message: text, Detail: detail,
 	}
-	return r.data.AcceptLoss(l.Position, in)
+	return r.data.AcceptLoss(l.Position, in, covered)
 }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,12 +11,12 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/datadir"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
 	"tickhive/internal/seal"
 	"tickhive/marketdata"
-	"tickhive/server/forward"
 	"tickhive/sim"
 )
 
@@ -31,8 +32,9 @@ type base struct {
 	feed *marketdata.Feed
 	sim  *sim.Market // nil: no simulated market
 
-	secrets    *seal.Key    // seals the secrets of the accounts
-	clusterKey *forward.Key // nil: none
+	secrets    *seal.Key        // seals the secrets of the accounts
+	clusterKey *clusterkey.Ring // nil: none
+	internal   *tls.Config      // of the internal listener; nil: plain text
 
 	front *front
 
@@ -72,11 +74,14 @@ func open(o Options, s sockets) (*Opened, error) {
 		return nil, err
 	}
 	if path := b.o.Internal.TokenFile; path != "" {
-		if b.o.Internal.Token, err = b.data.Token(path, true); err != nil {
+		if b.o.Internal.Token, err = b.data.Token(path); err != nil {
 			return nil, errors.Join(fmt.Errorf("internal.token_file: %w", err), b.data.Close(b.data.WasClean()))
 		}
 	}
-	if err = b.openCluster(); err != nil {
+	if err = b.openCluster(); err == nil && s[1] != nil {
+		b.internal, err = b.internalTLS(s[1].Addr())
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
 	if b.secrets, err = b.secretKey(); err != nil {
@@ -84,12 +89,10 @@ func open(o Options, s sockets) (*Opened, error) {
 	}
 	b.core, b.feed = engine.NewCore(o.Engine), marketdata.NewFeed(o.Market)
 	b.makeSim()
-	if b.front, err = newFront(b, room); err == nil {
-		err = b.front.listen(s, &b.o)
-	}
-	if err != nil {
+	if b.front, err = newFront(b, room); err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
+	b.front.listen(s, &b.o)
 	return &Opened{b}, nil
 }
 
@@ -103,7 +106,12 @@ func (b *base) secretKey() (*seal.Key, error) {
 	if f.Copy != nil {
 		dir = f.Copy.Dir()
 	}
-	return datadir.FollowerKey(dir, b.o.SecretKeyFile, f.Genesis.SealedWith)
+	key, err := datadir.FollowerKey(dir, b.o.SecretKeyFile, f.Genesis.SealedWith, f.Stands)
+	if sealed := f.Genesis.SealedWith; err == nil && sealed != "" && !key.Has(sealed) {
+		b.log.Warn("auth.secret_key_file lacks the key of the secrets in the stream: this node shows no names, and verifies "+
+			"no signed request whose key is sealed by it", "key", sealed)
+	}
+	return key, err
 }
 
 // openData opens the data directory and creates the process clock. A virtual clock begins at the
@@ -118,8 +126,8 @@ func (b *base) openData() error {
 		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
 		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
 		Epoch:           b.o.epoch(),
-		ConfiguredPairs: len(b.o.Pairs) > 0,
-		FS:              b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
+		ConfiguredPairs: len(b.o.Pairs) > 0, Acked: b.o.quorum() && b.o.Stream.Durable,
+		FS: b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
+	"tickhive/internal/node"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
@@ -83,6 +84,11 @@ type Machine struct {
 	Driver step.Driver
 }
 
+// node returns the machine on which a node of a cluster runs.
+func (o *Options) node() node.Machine {
+	return node.Machine{FS: o.Machine.FS, Clock: o.Machine.Clock, Driver: o.Machine.Driver}
+}
+
 // Progress reports one long piece of work to a person. One goroutine calls it.
 type Progress interface {
 	Set(done, total int64)
@@ -132,7 +138,9 @@ type InternalOptions struct {
 	Token  string // bearer token; needed on an address that is not loopback
 	// TokenFile has the token; relative to the data directory; made with a random one if absent.
 	TokenFile string
-	Hosts     []string // additional names and IPs that requests without a token may address
+	// Certificate is for an address that is not loopback; nil: the cluster's key makes one.
+	Certificate *edge.Certificate
+	Hosts       []string // additional names and IPs that requests without a token may address
 }
 
 // JournalOptions configures the logs in the data directory.

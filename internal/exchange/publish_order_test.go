@@ -57,6 +57,7 @@ func TestAHubPublishesBehindTheViews(t *testing.T) {
 	}
 	o, writer := options(t.TempDir())
 	o.Journal.KeepAll = true
+	o.Cluster.Key = clusterRing()
 	o.Stream = exchange.StreamOptions{
 		Sim:  exchange.SimOff,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
@@ -68,15 +69,36 @@ func TestAHubPublishesBehindTheViews(t *testing.T) {
 	}
 	x.Stop()
 	log := mem.Connect()
-	genesis, err := node.ReadGenesis(t.Context(), log)
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, replica := options("")
-	r.Follow = &exchange.FollowOptions{Log: log, Genesis: genesis, MaxLag: time.Hour}
+	r.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
 	follows(t, r, func(string) {})
 	if writer.published < 20 || replica.published == 0 || replica.folded != writer.folded {
 		t.Errorf("writer %d publications up to seq %d, replica %d up to %d: too few to show anything", writer.published,
 			writer.folded, replica.published, replica.folded)
 	}
+}
+
+// follows runs a replica while use runs.
+func follows(t *testing.T, o exchange.Options, use func(internal string)) {
+	t.Helper()
+	o.Log = exchangetest.Options("").Log
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovered, err := opened.Recover(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := recovered.Follow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Admit()
+	defer y.Stop(t.Context())
+	use("http://" + y.InternalAddr() + "/internal/v1")
 }

@@ -11,9 +11,9 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/machine"
-	"tickhive/internal/node"
 	"tickhive/internal/wal"
 	"tickhive/server/stream"
 )
@@ -23,9 +23,10 @@ type restored struct {
 	*base
 	journal  *journal       // nil: nothing is stored
 	quorum   *quorumJournal // what the loop shows is confirmed by the stream; nil: it is not
+	lead     *leading       // nil: this node is not the writer of a stream, or not yet
 	accounts *accountSide
 	agents   *agentSide
-	from     *node.Snapshot // with which a replica begins; nil: with the first message
+	follows  *Following // a replica; nil: a writer
 
 	state  *machine.State // what the loop applies to, or a replica executes
 	shown  *machine.Shown // what readers see of it beside the market
@@ -88,6 +89,7 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 	r := &restored{base: o.base}
 	if err := r.recover(ctx); err != nil {
 		r.front.enter(phaseView{})
+		r.lead.end()
 		err = errors.Join(err, r.journal.close(nil))
 		o.failed = errors.Is(err, wal.ErrStopped) || errors.Is(err, wal.ErrEndUnknown)
 		return nil, explainDamage(err, o.o.AcceptDataLoss)
@@ -97,7 +99,7 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 
 func (r *restored) recover(ctx context.Context) error {
 	if r.o.Follow != nil { // Follow executes the stream
-		return r.chooseSnapshot(ctx)
+		return r.recoverFollower(ctx)
 	}
 	if r.data.Stored() {
 		if err := r.openJournal(); err != nil {
@@ -115,6 +117,9 @@ func (r *restored) recover(ctx context.Context) error {
 		return err
 	}
 	r.refuseEarlier(max(r.openedNs, r.lastNs))
+	if r.lead != nil {
+		r.refuseEarlier(r.lead.term.FoundNs)
+	}
 	stream.SetEpoch(r.front.hub, r.data.Epoch())
 	return r.data.KeepEnd()
 }
@@ -122,6 +127,9 @@ func (r *restored) recover(ctx context.Context) error {
 // show lets the handlers reach the parts beside the market, as the state has them now.
 func (r *restored) show() error {
 	r.shown = machine.NewShown(r.state)
+	if err := r.shown.Accounts.Missing(); err != nil { // a writer verifies every request
+		return cmdline.UsageError{Err: err}
+	}
 	r.accounts = &accountSide{
 		gate: &r.front.gate, secrets: r.secrets, wait: r.o.waits(), state: r.state.Money, view: r.shown.Accounts,
 	}
@@ -189,17 +197,21 @@ func (r *restored) openJournal() (err error) {
 		return err
 	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
-	if err == nil {
-		r.front.enter(phaseView{journal: r.journal})
+	if err != nil {
+		return err
 	}
-	return err
+	if r.o.Stream.Open != nil {
+		r.journal.log.KeepFrom(0) // until it is known what the stream has
+	}
+	r.front.enter(phaseView{journal: r.journal})
+	return nil
 }
 
 // noteLostSync stores that a sync of the journal failed. Clients may have seen unsynced records, unless the sync policy
 // is always. Before the journal is open such records count as seen, because the process that wrote them may have had
 // another policy.
 func (r *restored) noteLostSync() {
-	shown := r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways
+	shown := (r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways) && !r.data.Covered()
 	if err := r.data.NoteLostSync(shown); err != nil {
 		r.log.Error("a failed sync is not stored", "error", err)
 	}
@@ -238,13 +250,18 @@ func (r *restored) replay(ctx context.Context) error {
 	if err := log.replay(ctx); err != nil {
 		return r.logPoison(err)
 	}
+	r.state = log.market
+	if r.o.Stream.Open != nil && !r.data.Empty() {
+		if err := r.join(ctx); err != nil {
+			return r.logPoison(err)
+		}
+	}
 	if err := log.finish(); err != nil {
 		return err
 	}
 	if err := log.end(); err != nil {
 		return err
 	}
-	r.state = log.market
 	if r.pos, r.lastNs = r.state.Pos, r.state.LastNs; r.pos > 0 {
 		bar.Done()
 		r.publish()

@@ -7,6 +7,7 @@ import (
 	"tickhive/internal/machine"
 	"tickhive/internal/machine/keeper"
 	"tickhive/internal/step"
+	log "tickhive/internal/stream"
 )
 
 // snapshotCheckEvery is the time between two checks whether a snapshot is due.
@@ -34,11 +35,21 @@ func (x *Running) newSnapshots() *snapshots {
 		Market: machine.Options{
 			Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips, Secrets: x.secrets,
 		},
-		Loop: x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
+		Loop: x.loop, Digest: x.agents.state.Digest, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock,
 		Covered: x.journal.covered, CoveredBytes: x.journal.coveredBytes,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
-		Events: func() uint64 { return x.loop.Stats().Events.Load() },
+		Events:  func() uint64 { return x.loop.Stats().Events.Load() },
+		Reached: x.snapshotsTo(),
+		Head: func(pos uint64) ([]byte, error) {
+			ledger, _ := x.agents.Views()
+			at := x.streamBefore(pos)
+			writer, err := x.writerOf(at)
+			if err != nil {
+				return nil, err
+			}
+			return x.head(ledger, at, writer)
+		},
 		Failed: func(err error) {
 			s.failed.Add(1)
 			x.log.Error("snapshot failed", "error", err)
@@ -48,6 +59,35 @@ func (x *Running) newSnapshots() *snapshots {
 		Damaged: func(reason string) { x.incident("damage", "a damaged snapshot is passed over", reason) },
 	})
 	return s
+}
+
+// streamBefore returns the newest state of the stream whose records all are at or before a position; the zero State:
+// none is known.
+func (x *Running) streamBefore(pos uint64) (at log.State) {
+	if w := x.stream.Load(); w != nil {
+		at = w.Before(pos)
+	}
+	return at
+}
+
+// writerOf returns what the term record of a state of the stream tells, nil if the term is not this node's.
+func (x *Running) writerOf(at log.State) ([]byte, error) {
+	w := x.stream.Load()
+	if w == nil {
+		return nil, nil
+	}
+	if _, now := w.term.Status(); now.Term != at.Term || at.Term == 0 {
+		return nil, nil
+	}
+	return x.termRecord()
+}
+
+// snapshotsTo returns what limits the position of a snapshot: what the stream has acknowledged, with quorum.
+func (x *Running) snapshotsTo() func() uint64 {
+	if x.quorum == nil {
+		return nil
+	}
+	return x.quorum.snapshots
 }
 
 // Step continues the pending snapshot, or begins one that is due. After end was called it stops when no

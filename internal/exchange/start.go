@@ -9,7 +9,6 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
-	"tickhive/internal/node"
 )
 
 // Running is an exchange whose loop runs. Admit admits clients; Stop ends the exchange.
@@ -20,8 +19,8 @@ type Running struct {
 	watch     *watch
 	scrub     *scrub // nil: off
 	canceler  *canceler
-	mirror    atomic.Pointer[writing] // handlers read it; nil: the records go nowhere else
-	founding  *node.Founding          // for a new stream; nil: it needs none
+	reseal    *reseal                 // nil: there is no former key
+	stream    atomic.Pointer[writing] // handlers read it; nil: the records go nowhere else
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -31,14 +30,13 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	if err := r.backfill(ctx); err != nil {
 		return nil, err
 	}
-	founding, err := r.takeFounding(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer founding.Close()
-	x := &Running{restored: r.restored, founding: founding}
+	x := &Running{restored: r.restored}
 	if x.o.quorum() {
-		x.quorum = &quorumJournal{WALJournal: x.journal.writer}
+		x.quorum = &quorumJournal{WALJournal: x.journal.writer, synced: x.o.Journal.Sync == sequencer.SyncAlways}
+		if x.lead != nil {
+			x.quorum.joined = true
+			x.quorum.confirmed.Store(x.lead.sent)
+		}
 	}
 	x.loop = x.newLoop(x.clock, x.o.shows(), r.sources())
 	x.loop.Begin()
@@ -57,13 +55,14 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		x.front.enter(phaseView{journal: x.journal, accounts: x.accounts})
 		return nil, err
 	}
-	if err := x.keepMirror(ctx); err != nil {
+	if err := x.send(ctx); err != nil {
 		x.front.hub.Shutdown()
 		x.halt()
 		x.front.enter(phaseView{journal: x.journal, accounts: x.accounts})
 		return nil, err
 	}
 	x.keepCanceling()
+	x.keepResealing()
 	x.front.progress.Store(-1)
 	return x, nil
 }

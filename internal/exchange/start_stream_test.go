@@ -2,7 +2,6 @@ package exchange_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -73,7 +72,7 @@ func (l *slowLog) end() {
 
 // Publish implements jet.Log.
 func (l *slowLog) Publish(number, expect uint64, data []byte) error {
-	if m, err := stream.Decode(data); err == nil && l.sends && m.Kind == stream.Records {
+	if m, err := stream.Decode(data, clusterKeys()); err == nil && l.sends && m.Kind == stream.Records {
 		l.hold()
 	}
 	return l.Log.Publish(number, expect, data)
@@ -100,7 +99,9 @@ func (l *slowLog) Follow(ctx context.Context, from uint64, deliver func(uint64, 
 }
 
 // streams makes an exchange send its records to a log.
-func streams(o *exchange.Options, log jet.Log) {
+func streams(t *testing.T, o *exchange.Options, log jet.Log) {
+	t.Helper()
+	o.Cluster.Key = clusterRing()
 	o.Stream = exchange.StreamOptions{
 		Sim: exchange.SimOff, Quorum: true,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return log, func() {}, nil },
@@ -110,7 +111,7 @@ func streams(o *exchange.Options, log jet.Log) {
 // realTime returns the options of an exchange on the machine's clock.
 func realTime(dir string) exchange.Options {
 	o := exchangetest.Options(dir)
-	o.Clock, o.Journal.KeepAll = exchange.ClockOptions{}, true
+	o.Clock = exchange.ClockOptions{}
 	return o
 }
 
@@ -139,52 +140,20 @@ func TestAWriterAdmitsNoClientBeforeTheStreamHasEverything(t *testing.T) {
 	mem := jettest.NewMem()
 	log := newSlowLog(mem.Connect())
 	log.sends = true
-	streams(&o, log)
+	streams(t, &o, log)
 	launch := exchangetest.Open(t, o).Opened.Launch()
 	t.Cleanup(func() { launch.Stop(context.Background()) })
 	_, err := launch.Running()
-	at, _, readErr := node.ReadStream(t.Context(), mem.Connect())
+	at, readErr := node.End(t.Context(), mem.Connect(), clusterKeys())
 	log.end()
 	if err != nil || readErr != nil {
 		t.Fatal(err, readErr)
 	}
-	if at.Pos < want {
+	if at.End.Seq < want {
 		t.Errorf("the start has ended, and clients are admitted, when the stream has the records up to %d; want %d",
-			at.Pos, want)
+			at.End.Seq, want)
 	} else if log.held.Load() == 0 {
 		t.Error("the start has sent no record")
-	}
-}
-
-// A writer whose directory lacks records that the stream has does not start: its clients would miss what others were
-// told.
-func TestAWriterBehindItsStreamAdmitsNoClient(t *testing.T) {
-	mem := jettest.NewMem()
-	o := realTime(t.TempDir())
-	streams(&o, mem.Connect())
-	x := exchangetest.Start(t, o)
-	x.Pair("BTC_USDT")
-	had := fill(t, x)
-	older := x.Kill()
-	want := fill(t, x)
-	x.Stop()
-	o.Dir = older
-	streams(&o, mem.Connect())
-	again := exchangetest.Open(t, o)
-	launch := again.Opened.Launch()
-	t.Cleanup(func() { launch.Stop(context.Background()) })
-	_, err := launch.Running()
-	if err == nil {
-		t.Fatalf("a directory with the records up to %d starts as the writer of a stream that has %d; want a refusal",
-			had, want)
-	}
-	for _, part := range []string{fmt.Sprint("it has record ", want), fmt.Sprint("ends at ", had)} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("refused without %q: %v", part, err)
-		}
-	}
-	if again.Opened.Ready() {
-		t.Error("clients are admitted")
 	}
 }
 
@@ -192,7 +161,7 @@ func TestAWriterBehindItsStreamAdmitsNoClient(t *testing.T) {
 func TestAReplicaAdmitsNoClientBeforeItHasTheStream(t *testing.T) {
 	mem := jettest.NewMem()
 	o := realTime(t.TempDir())
-	streams(&o, mem.Connect())
+	streams(t, &o, mem.Connect())
 	x := exchangetest.Start(t, o)
 	x.Pair("BTC_USDT")
 	want := fill(t, x)
@@ -220,18 +189,19 @@ func TestAReplicaAdmitsNoClientBeforeItHasTheStream(t *testing.T) {
 func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 	mem := jettest.NewMem()
 	o := realTime(t.TempDir())
-	streams(&o, mem.Connect())
+	streams(t, &o, mem.Connect())
 	x := exchangetest.Start(t, o)
 	x.Pair("BTC_USDT")
 	fill(t, x)
 	log := newSlowLog(mem.Connect())
 	log.stands = true
-	genesis, err := node.ReadGenesis(t.Context(), log)
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	c, err := node.OpenCopy(dir, node.CopyOptions{Log: exchange.EngineLogOptions(), Genesis: genesis})
+	c, err := node.OpenCopy(dir, node.CopyOptions{Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(),
+		Genesis: genesis})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +228,7 @@ func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := realTime(dir)
-	streams(&n, log)
+	streams(t, &n, log)
 	n.Stream.Handover = h
 	w := exchangetest.Start(t, n)
 	pos, err := w.Position()
@@ -285,15 +255,15 @@ func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			mem := jettest.NewMem()
 			o := realTime(t.TempDir())
-			streams(&o, mem.Connect())
+			streams(t, &o, mem.Connect())
 			x := exchangetest.Start(t, o)
 			x.Pair("BTC_USDT")
 			log := newSlowLog(mem.Connect())
-			genesis, err := node.ReadGenesis(t.Context(), log)
+			genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 			if err != nil {
 				t.Fatal(err)
 			}
-			of := node.CopyOptions{Log: exchange.EngineLogOptions(), Genesis: genesis}
+			of := node.CopyOptions{Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(), Genesis: genesis}
 			copied, err := node.OpenCopy(t.TempDir(), of)
 			if err != nil {
 				t.Fatal(err)
@@ -311,7 +281,7 @@ func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {
 			}()
 			log.awaitLooks(4)
 			x.Stop()
-			streams(&o, mem.Connect())
+			streams(t, &o, mem.Connect())
 			c.change(&o.Stream)
 			again := exchangetest.Start(t, o)
 			again.Limit("BTC_USDT", "buy", "1", "1")
@@ -334,13 +304,16 @@ func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {
 // follower starts a node that follows a log, with a copy a standby.
 func follower(t *testing.T, log jet.Log, c *node.Copy) *exchange.Following {
 	t.Helper()
-	genesis, err := node.ReadGenesis(t.Context(), log)
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := realTime("")
 	o.Log, o.Stream = slog.New(slog.DiscardHandler), exchange.StreamOptions{Sim: exchange.SimOff, Quorum: c != nil}
-	o.Follow = &exchange.FollowOptions{Log: log, Genesis: genesis, MaxLag: time.Hour, Copy: c, Stands: c != nil}
+	o.Follow = &exchange.FollowOptions{
+		Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour, Copy: c, Stands: c != nil,
+	}
+	o.Cluster.Key = clusterRing()
 	opened, err := exchange.Open(o)
 	if err != nil {
 		t.Fatal(err)

@@ -106,6 +106,7 @@ func TestEveryWayToTheStateGivesOneHash(t *testing.T) {
 		return o
 	}
 	o := options(t.TempDir())
+	o.Cluster.Key = clusterRing()
 	o.Stream = exchange.StreamOptions{
 		Sim:  exchange.SimOff,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
@@ -153,12 +154,12 @@ func TestEveryWayToTheStateGivesOneHash(t *testing.T) {
 		again.Stop()
 	}
 	log := mem.Connect()
-	genesis, err := node.ReadGenesis(t.Context(), log)
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := options("")
-	r.Follow = &exchange.FollowOptions{Log: log, Genesis: genesis, MaxLag: time.Hour}
+	r.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
 	follows(t, r, func(internal string) {
 		resp, err := http.Get(internal + "/state-hash")
 		if err != nil {

@@ -20,8 +20,8 @@ func (f *front) status() public.StatusInfo {
 	}
 	if x := f.phase.Load().running; x != nil {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
-		info.Replication = x.mirror.Load().status()
-		info.Degraded = info.Degraded || x.mirror.Load().failure() != nil
+		info.Replication = x.stream.Load().status()
+		info.Degraded = info.Degraded || x.stream.Load().failure() != nil
 	}
 	if y := f.phase.Load().follows; y != nil {
 		info.Replication = y.status()

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tickhive/internal/machine"
+	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
 
@@ -27,14 +28,17 @@ func (x *Running) halt() {
 // Stop ends everything from the outside in and returns when every goroutine has ended. ctx limits
 // the wait for requests.
 func (x *Running) Stop(ctx context.Context) {
-	x.canceler.end()       // first: a stop is no disconnect of its clients
+	x.canceler.end() // first: a stop is no disconnect of its clients
+	if x.reseal != nil {
+		x.reseal.end()
+	}
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
 	x.front.binance.Shutdown()
 	x.front.shutdown(ctx)
-	x.mirror.Load().drain(ctx)
+	x.stream.Load().drain(ctx)
 	x.halt()
 	last := x.finalSnapshot
-	if errors.Is(x.mirror.Load().failure(), jet.ErrFenced) {
+	if errors.Is(x.stream.Load().failure(), jet.ErrFenced) {
 		last = nil // no start uses this directory
 	}
 	if x.loop.Shown() < x.loop.Position() {
@@ -46,13 +50,20 @@ func (x *Running) Stop(ctx context.Context) {
 // finalSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long.
 func (x *Running) finalSnapshot() error {
 	x.pos, x.lastNs = x.loop.Position(), x.feed.Board().Load().NowNs
-	return x.lastSnapshot(x.snapshots.keeper.Covered())
+	at := x.streamBefore(x.pos)
+	writer, err := x.writerOf(at)
+	if err != nil {
+		return err
+	}
+	return x.lastSnapshot(x.snapshots.keeper.Covered(), at, writer)
 }
 
 // lastSnapshot takes a snapshot at r.pos, which no loop runs, if the tail of the journal behind the position covered is
 // long.
-func (r *restored) lastSnapshot(covered uint64) error {
-	return r.journal.lastSnapshot(r.atEnd(), covered)
+func (r *restored) lastSnapshot(covered uint64, at stream.State, writer []byte) error {
+	return r.journal.lastSnapshot(r.atEnd(), covered, func() ([]byte, error) {
+		return r.head(r.state.Ledger.View(), at, writer)
+	})
 }
 
 // atEnd returns the state at r.pos, which no loop changes.
@@ -66,6 +77,7 @@ func (r *Recovered) Stop(ctx context.Context) { r.stop(ctx) }
 
 func (r *restored) stop(ctx context.Context) {
 	r.front.shutdown(ctx)
+	r.lead.end()
 	r.end(nil)
 }
 

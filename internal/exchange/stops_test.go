@@ -109,6 +109,7 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 		return o
 	}
 	o := options(t.TempDir(), 1)
+	o.Cluster.Key = clusterRing()
 	o.Stream = exchange.StreamOptions{
 		Sim:  exchange.SimOff,
 		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
@@ -128,12 +129,12 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 	order(`"status":"Created"`)
 	order(`"rejectReason":"too_many_orders"`)
 	log := mem.Connect()
-	genesis, err := node.ReadGenesis(t.Context(), log)
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := options("", 7) // its own limit says nothing
-	r.Follow = &exchange.FollowOptions{Log: log, Genesis: genesis, MaxLag: time.Hour}
+	r.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
 	follows(t, r, func(internal string) {
 		for _, orders := range []int{3, 2} {
 			x.Stop()

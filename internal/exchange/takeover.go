@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
 	"tickhive/internal/node"
+	"tickhive/internal/step"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
@@ -20,6 +20,7 @@ type Handover struct {
 	Genesis node.Genesis // of the stream
 	Term    uint64
 	number  uint64 // of the node in this term
+	machine Machine
 }
 
 // errLocalWriter refuses a standby that would lose changes by a takeover.
@@ -48,7 +49,9 @@ func errOtherSim(writers, own string) error {
 func (y *Following) TakeOver(ctx context.Context, after time.Duration) (*Handover, error) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() { cancel(y.Wait(watched.Done())) }()
+	if y.o.Machine.Driver == nil {
+		go func() { cancel(y.Wait(watched.Done())) }()
+	}
 	for {
 		h, err := y.takeOver(watched, after)
 		switch {
@@ -69,7 +72,8 @@ func (y *Following) takeOver(ctx context.Context, after time.Duration) (*Handove
 	if err := y.mayReplace(); err != nil {
 		return nil, err
 	}
-	if err := node.AwaitSilence(ctx, y.o.Follow.Log, after, y.heard); err != nil {
+	m := y.o.node()
+	if err := m.AwaitSilence(ctx, y.o.Follow.Log, after, y.heard); err != nil {
 		return nil, err
 	}
 	h, err := y.campaign(ctx)
@@ -89,7 +93,7 @@ func (y *Following) heard() (seq uint64, atNs int64) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.reader.Unsure() != nil {
-		return y.read.Load(), clock.MachineNs()
+		return y.read.Load(), y.steadyNs()
 	}
 	return y.read.Load(), y.heardNs.Load()
 }
@@ -134,25 +138,30 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 	if err != nil {
 		return nil, err
 	}
-	number, err := node.NewNumber()
+	number, err := node.NewNumber(y.o.Machine.Random)
 	if err != nil {
 		return nil, err
 	}
 	y.log.Warn("the writer is silent; this node campaigns", "term", at.Term+1)
-	held, err := node.Campaign(ctx, y.o.Follow.Log, node.Candidate(at, number, info, stream.Founding{}), nil)
+	held, err := node.Campaign(ctx, y.o.node(), y.o.Follow.Log, node.Candidate(at, number, info, y.o.Follow.Keys))
 	if err != nil {
 		return nil, err
 	}
-	return &Handover{Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number}, nil
+	return &Handover{Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number, machine: y.o.Machine},
+		nil
 }
 
-// catchUp waits until everything before the term is executed, ends the execution and writes the snapshots from which
-// the writer starts.
+// catchUp waits until everything before the term is executed, ends the execution, and checks that the copy has all of
+// the stream.
 func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	for {
 		more := y.changes.Wait() // before the look: the message may arrive after it
 		if y.term.Load() >= h.Term {
 			break
+		}
+		if d := y.o.Machine.Driver; d != nil {
+			d.Wait(more)
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -161,13 +170,9 @@ func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 		}
 	}
 	y.cancel(errFollowEnds)
-	y.ended <- <-y.ended // the goroutine has ended; Stop looks, too
-	y.archives.Wait()
+	step.Wait(y.o.Machine.Driver, y.over)
 	y.log.Info("this node is the writer", "term", h.Term)
-	if err := y.o.Follow.Copy.Reaches(y.end); err != nil {
-		return err
-	}
-	return y.snapshotCopy()
+	return y.o.Follow.Copy.Matches(y.reader.State().End)
 }
 
 // Finish makes the copy of a standby that has taken over, and has stopped, a data directory.
@@ -178,7 +183,8 @@ func (h *Handover) Finish(o *Options) error {
 			Identity: c.Identity, CreatedNs: h.Genesis.LedgerNs, Seed: h.Genesis.Seed, SealedWith: h.Genesis.SealedWith,
 			End: end, Epoch: h.Genesis.Epoch, Term: h.number,
 		}
-		return meta.WriteMeta(c.Dir(), time.Unix(0, clock.MachineNs()), fmt.Sprintf(
+		now := time.Unix(0, h.machine.Clock.NowNs())
+		return meta.WriteMeta(h.machine.FS, c.Dir(), now, fmt.Sprintf(
 			"the writer was silent: this machine took over in term %d", h.Term))
 	})
 }

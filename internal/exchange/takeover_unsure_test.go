@@ -13,7 +13,7 @@ import (
 // A standby whose last message does not verify does not know whether it has what the writer has acknowledged: for it
 // the writer is never silent, and it does not campaign.
 func TestAStandbyThatIsUnsureDoesNotTakeOver(t *testing.T) {
-	y := &Following{reader: stream.NewReader(stream.State{Seq: 7}, node.Rules)}
+	y := &Following{restored: &restored{base: &base{}}, reader: stream.NewReader(stream.State{Seq: 7}, node.Rules, nil)}
 	y.read.Store(7)
 	y.heardNs.Store(1)
 	if seq, at := y.heard(); seq != 7 || at != 1 {

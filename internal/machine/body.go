@@ -9,12 +9,11 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/hive"
-	"tickhive/internal/seal"
 	"tickhive/launchpad"
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
-const bodyFormat = 5
+const bodyFormat = 6
 
 // A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
 // around it has the checksum and the versions (internal/wal/FORMAT.md).
@@ -28,6 +27,7 @@ const bodyFormat = 5
 //	ledger    the launchpad
 //	hive
 //	extra     name and state of one further fold
+//	digest    the market's without the settings, then the other parts': u64, little-endian
 //	end
 const (
 	partHead byte = iota + 1
@@ -42,6 +42,7 @@ const (
 	partEnd
 	partSettings
 	partAccounts
+	partDigest
 )
 
 // maxPart limits the bytes of one part. A pair with ten million resting orders takes a third of it.
@@ -90,7 +91,7 @@ func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	}
 	b.buf = s.Feed.AppendHistoryState(b.buf[:0])
 	b.part(partHistory, 0, b.buf)
-	b.part(partAccounts, 0, s.opts.Secrets.Seal(nil, s.Money.AppendSnapshot(b.buf[:0]), seal.Snapshot))
+	b.part(partAccounts, 0, s.Money.AppendSnapshot(b.buf[:0]))
 	b.buf = s.Ledger.AppendSnapshot(b.buf[:0])
 	b.part(partLedger, 0, b.buf)
 	b.buf = s.Hive.AppendSnapshot(b.buf[:0])
@@ -101,6 +102,7 @@ func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	for name, state := range extras {
 		b.part(partExtra, 0, append(append([]byte(name), 0), state...))
 	}
+	b.part(partDigest, 0, s.appendDigest(nil))
 	b.part(partEnd, 0, nil)
 	if b.err != nil {
 		return b.err
@@ -142,7 +144,7 @@ func (s *State) Read(body io.Reader) error {
 			return fmt.Errorf("machine: the snapshot ends early: %w", err)
 		}
 		if tag == partEnd {
-			return nil
+			return s.readEnd()
 		}
 		if err := s.readPart(tag, number, buf); err != nil {
 			return err
@@ -185,16 +187,22 @@ func (s *State) readPart(tag byte, number uint64, data []byte) error {
 		return err
 	case partExtra:
 		return s.readExtra(data)
+	case partDigest:
+		return s.readDigest(data)
 	}
 	return fmt.Errorf("%w: tag %d, number %d", errPart, tag, number)
 }
 
-func (s *State) readAccounts(data []byte) error {
-	plain, err := s.opts.Secrets.Open(data, seal.Snapshot)
-	if err != nil {
-		return err
+// readEnd refuses a snapshot without a digest.
+func (s *State) readEnd() error {
+	if !s.summed {
+		return errors.New("machine: the snapshot has no digest")
 	}
-	money, err := accounts.DecodeSnapshot(plain)
+	return nil
+}
+
+func (s *State) readAccounts(data []byte) error {
+	money, err := accounts.DecodeSnapshot(data)
 	if err == nil {
 		s.setMoney(money)
 	}

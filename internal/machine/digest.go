@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-
-	"github.com/cespare/xxhash/v2"
+	"fmt"
+	"strings"
 
 	"tickhive/engine"
+	"tickhive/internal/mix"
 	"tickhive/marketdata"
 )
 
@@ -130,39 +131,56 @@ func (s *State) HashWith(market MarketHash) StateHash {
 	return h
 }
 
-// PairState is the part of a pair's state that takes no time to compare.
-type PairState struct {
-	seq    engine.Seq
-	order  engine.OrderID // the last one
-	trade  engine.TradeID // the last one
-	price  int64          // of the last trade
-	orders int            // open ones
+// Digest holds a value of the state of each part, kept up to date by Apply: of the market a chain over its events, with
+// the settings in force; of the others a sum over what they hold. Equal states have equal digests, whether they were
+// read from a snapshot or come from records.
+type Digest [Parts]uint64
+
+// Digest returns the digest of the state. Its cost does not grow with the state. The owner calls it.
+func (s *State) Digest() Digest {
+	return Digest{
+		Market: mix.Of(s.Core.Digest(), s.settingsMix), Accounts: s.Money.Digest(), Launchpad: s.Ledger.Digest(),
+		Hive: s.Hive.Digest(),
+	}
 }
 
-// PairStates returns the states by pair; the first is the control stream.
-func PairStates(c *engine.Core) []PairState {
-	all := []PairState{{seq: c.LastSeq(engine.ControlPair)}}
-	for id := range c.EndPair() {
-		p := PairState{seq: c.LastSeq(id), order: c.LastOrderID(id), orders: c.OpenOrders(id)}
-		p.trade, p.price = c.LastTrade(id)
-		all = append(all, p)
+// Diff names the parts that differ, "" if none does.
+func (d Digest) Diff(o Digest) string {
+	var names []string
+	for p := range Parts {
+		if d[p] != o[p] {
+			names = append(names, p.String())
+		}
 	}
-	return all
+	return strings.Join(names, ", ")
 }
 
-// Digest returns a checksum of what takes no time to compare: by pair seq, last order, last trade, its price and the
-// number of open orders.
-func Digest(c *engine.Core) uint64 {
-	var h xxhash.Digest
-	h.Reset()
-	var b [40]byte
-	for _, p := range PairStates(c) {
-		binary.LittleEndian.PutUint64(b[0:], uint64(p.seq))
-		binary.LittleEndian.PutUint64(b[8:], uint64(p.order))
-		binary.LittleEndian.PutUint64(b[16:], uint64(p.trade))
-		binary.LittleEndian.PutUint64(b[24:], uint64(p.price))
-		binary.LittleEndian.PutUint64(b[32:], uint64(p.orders))
-		_, _ = h.Write(b[:]) // never fails
+// appendDigest appends the digest as a snapshot has it: the market's without the settings, then the others.
+func (s *State) appendDigest(dst []byte) []byte {
+	d := s.Digest()
+	dst = binary.LittleEndian.AppendUint64(dst, s.Core.Digest())
+	for _, v := range d[Accounts:] {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
-	return h.Sum64()
+	return dst
+}
+
+// readDigest takes the market's value and compares the others with the parts, whose sums were computed from what a
+// snapshot has of them.
+func (s *State) readDigest(data []byte) error {
+	if len(data) != 8*int(Parts) {
+		return errPart
+	}
+	s.Core.SetDigest(binary.LittleEndian.Uint64(data))
+	d := s.Digest()
+	then := Digest{Market: d[Market]}
+	for p := Accounts; p < Parts; p++ {
+		then[p] = binary.LittleEndian.Uint64(data[8*p:])
+	}
+	if parts := d.Diff(then); parts != "" {
+		return fmt.Errorf("machine: the snapshot at record %d holds another state than the one it was taken of: the sums "+
+			"of %s differ", s.Pos, parts)
+	}
+	s.summed = true
+	return nil
 }

@@ -226,6 +226,9 @@ func (m *moneyScript) restart() error {
 	if is, was := fmt.Sprintf("%+v", next.Hash()), fmt.Sprintf("%+v", m.state.Hash()); is != was {
 		return fmt.Errorf("a snapshot has the state\n%s, it was taken of\n%s", is, was)
 	}
+	if parts := next.Digest().Diff(m.state.Digest()); parts != "" {
+		return fmt.Errorf("a snapshot has another digest of %s than the state that it was taken of", parts)
+	}
 	m.state, m.shown = next, machine.NewShown(next)
 	m.mix["snapshots"]++
 	return nil
@@ -234,7 +237,7 @@ func (m *moneyScript) restart() error {
 // crash goes on with the state that the log gives, after what it ends in the middle of is finished.
 func (m *moneyScript) crash() error {
 	m.mix["crashes"]++
-	was := fmt.Sprintf("%+v", m.state.Hash())
+	was, sums := fmt.Sprintf("%+v", m.state.Hash()), m.state.Digest()
 	m.state = machine.New(m.opts)
 	for i, payload := range m.records {
 		if err := m.state.Apply(&machine.Record{Pos: uint64(i) + 1, Payload: payload}); err != nil {
@@ -243,6 +246,9 @@ func (m *moneyScript) crash() error {
 	}
 	if is := fmt.Sprintf("%+v", m.state.Hash()); is != was {
 		return fmt.Errorf("the log gives the state\n%s, the run had\n%s", is, was)
+	}
+	if parts := m.state.Digest().Diff(sums); parts != "" {
+		return fmt.Errorf("the log gives another digest of %s than the run had", parts)
 	}
 	m.shown, m.events = machine.NewShown(m.state), m.events[:0]
 	err := m.state.Finish(func(cmd *engine.Command) error {

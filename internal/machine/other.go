@@ -10,13 +10,15 @@ import (
 	"tickhive/launchpad"
 )
 
-// OfAccounts returns the record of a command of the accounts, sealed by a key; nil: plain.
+// OfAccounts returns the record of a command of the accounts, whose secrets, names and white lists a key seals; nil:
+// plain.
 func OfAccounts(cmd *accounts.Command, key *seal.Key) *engine.OtherRecord {
-	body := accounts.AppendCommand(nil, cmd)
 	if key != nil {
-		body = key.Seal(nil, body, seal.Record)
+		sealed := *cmd
+		sealed.Seal(key)
+		cmd = &sealed
 	}
-	return &engine.OtherRecord{Part: uint8(Accounts), Record: body}
+	return &engine.OtherRecord{Part: uint8(Accounts), Record: accounts.AppendCommand(nil, cmd)}
 }
 
 // OfLaunchpad returns the record of a command of the launchpad.
@@ -80,10 +82,6 @@ func (s *State) ApplyOther(cmd *engine.Command) (*Result, error) {
 }
 
 func (s *State) applyAccounts(nowNs int64, body []byte, out *Result) error {
-	body, err := s.opts.Secrets.Open(body, seal.Record)
-	if err != nil {
-		return err
-	}
 	cmd, err := accounts.DecodeCommand(body)
 	if err != nil {
 		return err

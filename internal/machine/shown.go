@@ -37,7 +37,7 @@ type change struct {
 // NewShown makes what readers see of a state, at its position. From then on the state reports what changes.
 func NewShown(s *State) *Shown {
 	s.Money.Advance(s.Pos)
-	p := &Shown{state: s, taken: s.agents, Accounts: s.Money.Shown()}
+	p := &Shown{state: s, taken: s.agents, Accounts: s.Money.ShownBy(s.opts.Secrets)}
 	p.views.Store(p.view())
 	return p
 }

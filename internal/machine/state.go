@@ -7,6 +7,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/hive"
+	"tickhive/internal/mix"
 	"tickhive/internal/seal"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
@@ -66,8 +67,8 @@ type Options struct {
 	// starting server already reads from them.
 	Core *engine.Core
 	Feed *marketdata.Feed
-	// Secrets opens the commands of the accounts, and seals the accounts in snapshots. An empty key, or nil, opens what
-	// is plain.
+	// Secrets opens the sealed fields of the accounts for readers (Shown); the state opens none. An empty key, or nil,
+	// opens none, either.
 	Secrets *seal.Key
 	// Unlimited: the accounts spend what they like and book nothing. Only tests and benchmarks, which have no users,
 	// set it.
@@ -87,11 +88,13 @@ type State struct {
 	Pos    uint64 // position of the journal's last record
 	LastNs int64  // its time
 
-	agents uint64 // records of launchpad and hive that were applied
-	opts   Options
-	events []engine.Event
-	cmd    engine.Command
-	part   int // size in bytes of the largest part read; a hint for the buffer of Write
+	agents      uint64 // records of launchpad and hive that were applied
+	settingsMix uint64 // of Settings, for the digest
+	summed      bool   // Read has compared the digest
+	opts        Options
+	events      []engine.Event
+	cmd         engine.Command
+	part        int // size in bytes of the largest part read; a hint for the buffer of Write
 }
 
 // New returns an empty state.
@@ -124,6 +127,7 @@ func (s *State) setMoney(money *accounts.State) {
 // Set makes settings the ones in force, without a record: where nothing is stored, and for Apply and Read.
 func (s *State) Set(settings Settings) {
 	s.Settings = settings
+	s.settingsMix = mix.Bytes(settingsFormat, settings.Append(nil))
 	s.Core.SetLimits(settings.Engine)
 	s.Feed.SetRetention(settings.Market)
 	s.Money.SetSettings(settings.Accounts)

@@ -165,6 +165,9 @@ func TestAVoidRecordIsAppliedByNeitherLoopNorReplay(t *testing.T) {
 	if got, want := fmt.Sprintf("%+v", again.Hash()), fmt.Sprintf("%+v", s.state.Hash()); got != want {
 		t.Errorf("a replay has\n%s\nthe loop\n%s", got, want)
 	}
+	if parts := again.Digest().Diff(s.state.Digest()); parts != "" {
+		t.Errorf("a replay has another digest of %s", parts)
+	}
 	if void != [machine.Parts]int{machine.Accounts: 1, machine.Launchpad: 1, machine.Hive: 1} {
 		t.Errorf("void records: %v", void)
 	}

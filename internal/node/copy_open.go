@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/stream"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -26,20 +26,23 @@ const copyText = "Copy of an exchange that a node keeps. A standby that takes ov
 // maxAside is the number of copies that may be put aside.
 const maxAside = 8
 
-// ErrOffChain reports a copy with other records than the stream. It is wrapped: use errors.Is.
-var ErrOffChain = errors.New("node: the copy is not one of this stream")
+const (
+	asideMiddle  = ".aside-"
+	temporaryExt = ".tmp"
+)
 
 // CopyState says how far a copy is durable.
 type CopyState struct {
 	Text     string       `json:"text"` // for people
 	Identity wal.Identity `json:"identity"`
 	Genesis  Genesis      `json:"genesis"`
-	At       stream.State `json:"at"` // behind a message that counts; At.Seq is 0: the copy is empty
+	At       stream.State `json:"at"` // behind a message that counts; the zero State: none is known
 	End      wal.Position `json:"end"`
 }
 
 // CopyOptions describe the copy of a node.
 type CopyOptions struct {
+	Machine Machine
 	Log     wal.Options // of the copy's log
 	Genesis Genesis     // of the stream
 	Other   []string    // files of the directory that are not the copy's
@@ -47,27 +50,38 @@ type CopyOptions struct {
 	Aside func(to string, why error)
 }
 
-// IsCopy reports whether a directory is the copy of a node.
-func IsCopy(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, copyMark))
-	return err == nil
+// NewCopy returns a copy in an empty or absent directory, which the caller has checked. o are the options of its log.
+func NewCopy(dir string, m Machine, o wal.Options) *Copy {
+	return &Copy{dir: dir, o: CopyOptions{Machine: m, Log: o}}
 }
 
-// OpenCopy locks a directory and returns its copy, which Join compares with the stream. A copy that cannot be
-// continued is put aside, and the new one is empty.
+// IsCopy reports whether a directory is the copy of a node.
+func IsCopy(fsys vfs.FS, dir string) bool {
+	f, err := fsys.Open(filepath.Join(dir, copyMark))
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+// OpenCopy locks a directory and returns its copy. A copy that cannot be continued is put aside, and the new one is
+// empty.
 //
 // Errors: *vfs.LockedError; a directory with further files is refused.
 func OpenCopy(dir string, o CopyOptions) (*Copy, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if o.Machine.FS == nil {
+		o.Machine = OwnMachine()
+	}
+	if err := o.Machine.FS.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	lock, err := vfs.OS{}.Lock(filepath.Join(dir, "LOCK"), vfs.Self())
+	lock, err := o.Machine.FS.Lock(filepath.Join(dir, "LOCK"), vfs.Self())
 	if err != nil {
 		return nil, err
 	}
 	c := &Copy{dir: dir, lock: lock, o: o}
 	if err := c.open(); err != nil {
-		return nil, errors.Join(err, c.close(), c.unlock())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -78,34 +92,40 @@ func (c *Copy) open() error {
 	if err != nil {
 		return err
 	}
-	if marked {
-		state, err := readCopyState(c.dir)
-		if err == nil && state.At.Seq > 0 {
-			if err = c.resume(&state); err == nil {
-				c.keeper.note(state.At, state.End)
-				c.keeper.begin(c)
-				return nil
-			}
-		}
-		if err != nil {
-			return c.SetAside(err)
+	if !marked {
+		return c.empty()
+	}
+	state, err := ReadCopyState(c.o.Machine.FS, c.dir)
+	if err == nil && state.Identity == (wal.Identity{}) {
+		return c.empty()
+	}
+	if err == nil {
+		if err = c.resume(&state); err == nil {
+			return c.note()
 		}
 	}
-	return c.empty()
+	return c.SetAside(err)
 }
 
 // onlyMine reports whether the directory is marked as a copy, and refuses files that are not the copy's.
 func (c *Copy) onlyMine() (marked bool, err error) {
-	entries, err := os.ReadDir(c.dir)
-	if err != nil {
+	names, err := c.o.Machine.FS.List(c.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	known := append([]string{"LOCK", copyMark, copyMark + temporaryExt, logName}, c.o.Other...)
-	mine := func(name string) bool { return name == "LOCK" || slices.Contains(c.o.Other, name) }
-	marked = IsCopy(c.dir)
-	for _, e := range entries {
-		if !mine(e.Name()) && !marked || !slices.Contains(known, e.Name()) {
-			return marked, fmt.Errorf("%s has %s and is no copy of a node: name another directory", c.dir, e.Name())
+	logs, err := c.o.Machine.FS.List(c.LogDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	marked = slices.Contains(names, copyMark)
+	if !marked && len(logs) > 0 {
+		names = append(names, logName)
+	}
+	for _, name := range names {
+		mine := name == "LOCK" || slices.Contains(c.o.Other, name) || marked && (name == copyMark ||
+			name == copyMark+temporaryExt || name == DownloadName)
+		if !mine {
+			return marked, fmt.Errorf("%s has %s and is no copy of a node: name another directory", c.dir, name)
 		}
 	}
 	return marked, nil
@@ -113,10 +133,17 @@ func (c *Copy) onlyMine() (marked bool, err error) {
 
 // empty removes the log of a copy that was not begun, and marks the directory.
 func (c *Copy) empty() error {
-	if err := os.RemoveAll(filepath.Join(c.dir, logName)); err != nil {
+	fsys := c.o.Machine.FS
+	names, err := fsys.List(c.LogDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return c.writeState(&CopyState{Genesis: c.o.Genesis})
+	for _, name := range names {
+		if err := fsys.Remove(filepath.Join(c.LogDir(), name)); err != nil {
+			return err
+		}
+	}
+	return WriteCopy(fsys, c.dir, &CopyState{Genesis: c.o.Genesis})
 }
 
 // resume opens the log. It reaches the state at least, with its chain.
@@ -124,8 +151,8 @@ func (c *Copy) resume(s *CopyState) (err error) {
 	if s.Genesis != c.o.Genesis {
 		return fmt.Errorf("%w: it is of the epoch %s, or of another exchange", ErrOffChain, s.Genesis.Epoch)
 	}
-	c.Identity, c.end = s.Identity, s.End
-	c.log, err = wal.Open(vfs.OS{}, filepath.Join(c.dir, logName), s.LogOptions(c.o.Log))
+	c.Identity, c.at = s.Identity, s.At
+	c.log, err = wal.Open(c.o.Machine.FS, c.LogDir(), s.LogOptions(c.o.Log))
 	return err
 }
 
@@ -138,87 +165,164 @@ func (s *CopyState) LogOptions(o wal.Options) wal.Options {
 
 // SetAside moves the copy to a directory beside its own, and begins an empty one. why is reported.
 func (c *Copy) SetAside(why error) error {
-	if err := errors.Join(c.keeper.finish(c), c.close()); err != nil {
+	if err := errors.Join(c.endSaver(), c.close()); err != nil {
 		return err
 	}
-	parent, name := filepath.Split(filepath.Clean(c.dir))
-	entries, err := os.ReadDir(filepath.Join(parent, "."))
+	fsys := c.o.Machine.FS
+	base := filepath.Clean(c.dir) + asideMiddle
+	n, err := beside(fsys, base)
 	if err != nil {
 		return err
 	}
-	n := 0
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), name+asideMiddle) {
-			n++
-		}
-	}
 	if n >= maxAside {
-		return fmt.Errorf("%d copies were put aside as %s%s..., at most %d: remove those that are not needed; now: %w",
-			n, filepath.Clean(c.dir), asideMiddle, maxAside, why)
+		return fmt.Errorf("%d copies were put aside as %s..., at most %d: remove those that are not needed; now: %w",
+			n, base, maxAside, why)
 	}
-	now := time.Unix(0, clock.MachineNs()).UTC()
-	to := filepath.Clean(c.dir) + asideMiddle + now.Format("20060102T150405.000000000")
-	if err := os.Mkdir(to, 0o700); err != nil {
+	to := base + time.Unix(0, c.o.Machine.Clock.NowNs()).UTC().Format("20060102T150405.000000000")
+	if err := moveFiles(fsys, c.LogDir(), filepath.Join(to, logName)); err != nil {
 		return err
 	}
-	for _, part := range []string{copyMark, logName} {
-		err := os.Rename(filepath.Join(c.dir, part), filepath.Join(to, part))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := move(fsys, filepath.Join(c.dir, copyMark), filepath.Join(to, copyMark)); err != nil {
+		return err
+	}
+	for _, dir := range []string{filepath.Dir(to), to, c.dir} {
+		if err := fsys.SyncDir(dir); err != nil {
 			return err
 		}
 	}
 	c.o.Aside(to, why)
-	c.Identity, c.end, c.keeper = wal.Identity{}, wal.Position{}, keeper{}
+	c.Identity, c.at = wal.Identity{}, stream.State{}
 	return c.empty()
 }
 
-const asideMiddle = ".aside-"
+// beside counts the directories whose names begin with a text. A simulated disk does not list directories.
+func beside(fsys vfs.FS, base string) (n int, err error) {
+	disk, ok := fsys.(interface {
+		Dirs(dir string) ([]string, error)
+	})
+	if !ok {
+		return 0, nil
+	}
+	names, err := disk.Dirs(filepath.Dir(base))
+	for _, name := range names {
+		if strings.HasPrefix(name, filepath.Base(base)) {
+			n++
+		}
+	}
+	return n, err
+}
 
-// readCopyState reads the state of the copy in a directory.
-func readCopyState(dir string) (s CopyState, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, copyMark))
+// moveFiles moves the files of a directory into another one, which it makes.
+func moveFiles(fsys vfs.FS, from, to string) error {
+	names, err := fsys.List(from)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := fsys.MkdirAll(to); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := move(fsys, filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	if err := fsys.SyncDir(to); err != nil || len(names) == 0 {
+		return err
+	}
+	return fsys.SyncDir(from)
+}
+
+// move moves a file, if it is there, into another directory, also where a rename does not.
+func move(fsys vfs.FS, from, to string) error {
+	err := fsys.Rename(from, to)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case !errors.Is(err, syscall.EXDEV):
+		return err
+	}
+	text, err := readFile(fsys, from)
+	if err == nil {
+		err = writeFile(fsys, to, text)
+	}
+	if err == nil {
+		err = fsys.Remove(from)
+	}
+	return err
+}
+
+// readFile returns the content of a file.
+func readFile(fsys vfs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	text := make([]byte, size)
+	if err == nil {
+		if _, err = f.ReadAt(text, 0); errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	return text, errors.Join(err, f.Close())
+}
+
+// writeFile makes a file with a content, which is durable when the names of its directory are.
+func writeFile(fsys vfs.FS, name string, text []byte) error {
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(text, 0); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// ReadCopyState reads the state of the copy in a directory.
+func ReadCopyState(fsys vfs.FS, dir string) (s CopyState, err error) {
+	name := filepath.Join(dir, copyMark)
+	text, err := readFile(fsys, name)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		return s, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, copyMark), err)
+		return s, fmt.Errorf("%s is damaged: %w", name, err)
 	}
 	return s, nil
 }
 
-const temporaryExt = ".tmp"
-
-// writeState durably replaces the state.
-func (c *Copy) writeState(s *CopyState) error {
+// WriteCopy durably replaces the file COPY of a directory, which makes it a copy.
+func WriteCopy(fsys vfs.FS, dir string, s *CopyState) error {
 	s.Text = copyText
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(c.dir, copyMark)
-	f, err := os.OpenFile(name+temporaryExt, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(text); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(name+temporaryExt, name)
+	name := filepath.Join(dir, copyMark)
+	if err = writeFile(fsys, name+temporaryExt, text); err == nil {
+		err = fsys.Rename(name+temporaryExt, name)
 	}
 	if err == nil {
-		err = vfs.OS{}.SyncDir(c.dir)
+		err = fsys.SyncDir(dir)
 	}
 	return err
 }
 
+// CopyGenesis returns what the copy in a directory knows of its stream, which may be in use. ok is false if there is
+// no copy, or if it does not know.
+func CopyGenesis(fsys vfs.FS, dir string) (g Genesis, ok bool) {
+	s, err := ReadCopyState(fsys, dir)
+	return s.Genesis, err == nil && s.Genesis != Genesis{}
+}
+
 // ReadCopy locks the directory of a copy that no process uses and returns its state. unlock ends the use.
-func ReadCopy(dir string) (s CopyState, unlock func() error, err error) {
-	lock, err := vfs.OS{}.Lock(filepath.Join(dir, "LOCK"), vfs.Self())
+func ReadCopy(fsys vfs.FS, dir string) (s CopyState, unlock func() error, err error) {
+	lock, err := fsys.Lock(filepath.Join(dir, "LOCK"), vfs.Self())
 	if err != nil {
 		return s, nil, fmt.Errorf("the directory is in use, stop its program first: %w", err)
 	}
-	if s, err = readCopyState(dir); err == nil && s.At.Seq == 0 {
+	if s, err = ReadCopyState(fsys, dir); err == nil && s.Identity == (wal.Identity{}) {
 		err = fmt.Errorf("%s is the directory of a node that has read nothing yet", dir)
 	}
 	if err != nil {

@@ -20,6 +20,9 @@ import (
 	"tickhive/internal/wal"
 )
 
+// keys sign and verify the messages of a test.
+var keys = stream.NewKeys([]byte("0123456789abcdef0123456789abcdef"))
+
 // copied is a stream with records, and a directory for copies of it.
 type copied struct {
 	t        *testing.T
@@ -35,8 +38,10 @@ func newCopied(t *testing.T, history byte) *copied {
 	t.Helper()
 	c := &copied{t: t, dir: filepath.Join(t.TempDir(), "node"), genesis: node.Genesis{Epoch: "e1"}}
 	w, err := stream.Campaign(&stream.Candidate{
-		Node: 5, Rules: node.Rules, Info: []byte("{}"),
-		Found:  stream.Founding{History: [16]byte{history}, Info: []byte(`{"epoch":"e1"}`)},
+		Node: 5, Rules: node.Rules, Info: []byte("{}"), Keys: keys,
+		Found: stream.Founding{
+			History: [16]byte{history}, End: wal.Begins(wal.ID{history}, "engine"), Info: []byte(`{"epoch":"e1"}`),
+		},
 		Limits: stream.Limits{InFlight: 1, Queue: stream.MaxMessage},
 	}, 0)
 	if err != nil {
@@ -55,7 +60,7 @@ func newCopied(t *testing.T, history byte) *copied {
 		}
 		publish()
 	}
-	r := stream.NewReader(stream.State{}, node.Rules)
+	r := stream.NewReader(stream.State{}, node.Rules, keys)
 	c.states = append(c.states, r.State())
 	for i, data := range c.messages {
 		if _, valid, err := r.Next(uint64(i+1), data); !valid || err != nil {
@@ -89,7 +94,7 @@ func (c *copied) publish(log jet.Log, from, upTo int) {
 func (c *copied) open() *node.Copy {
 	c.t.Helper()
 	o := node.CopyOptions{
-		Log: wal.Options{PreallocBytes: -1}, Genesis: c.genesis,
+		Machine: node.OwnMachine(), Log: wal.Options{PreallocBytes: -1}, Genesis: c.genesis,
 		Aside: func(to string, why error) { c.asides, c.why = append(c.asides, to), why },
 	}
 	copy, err := node.OpenCopy(c.dir, o)
@@ -102,14 +107,11 @@ func (c *copied) open() *node.Copy {
 // take lets a copy take the messages behind from, up to a number.
 func (c *copied) take(to *node.Copy, from, upTo int) error {
 	c.t.Helper()
-	r := stream.NewReader(c.states[from], node.Rules)
+	r := stream.NewReader(c.states[from], node.Rules, keys)
 	for seq := from + 1; seq <= upTo; seq++ {
 		m, _, err := r.Next(uint64(seq), c.messages[seq-1])
 		if err == nil {
-			err = to.Take(&m)
-		}
-		if err == nil {
-			err = to.Note(r.State())
+			err = to.Take(&m, r.State())
 		}
 		if err != nil {
 			return err
@@ -121,15 +123,13 @@ func (c *copied) take(to *node.Copy, from, upTo int) error {
 // end returns the end of the log behind a message.
 func (c *copied) end(upTo int) (end wal.Position) {
 	c.t.Helper()
-	r := stream.NewReader(stream.State{}, node.Rules)
+	r := stream.NewReader(stream.State{}, node.Rules, keys)
 	for seq := 1; seq <= upTo; seq++ {
-		m, _, err := r.Next(uint64(seq), c.messages[seq-1])
-		if err != nil {
+		if _, _, err := r.Next(uint64(seq), c.messages[seq-1]); err != nil {
 			c.t.Fatal(err)
 		}
-		end = node.NextEnd(end, &m)
 	}
-	return end
+	return r.State().End
 }
 
 // must ends the test after an error.
@@ -140,34 +140,57 @@ func (c *copied) must(err error) {
 	}
 }
 
-// A copy that was closed goes on where it ended, wherever the node begins to read: at the first message, or behind a
-// snapshot before or behind the end of the copy. The messages between are taken from the stream.
+// A copy that was closed goes on where it ended, wherever the node begins to read.
 func TestACopyIsContinued(t *testing.T) {
-	for _, begins := range []int{0, 3, 6, 9, 12} {
+	for _, begins := range []int{0, 3, 6} {
 		c := newCopied(t, 1)
 		copy := c.open()
 		c.must(c.take(copy, 0, 6))
 		c.must(copy.Close())
 		copy = c.open()
-		var from *node.Snapshot
-		if begins > 0 {
-			from = &node.Snapshot{Head: node.Head{At: c.states[begins], Chain: c.end(begins).Chain}}
+		if at := copy.At(); at != c.states[6] {
+			t.Errorf("behind %d: it knows the state %+v", begins, at)
 		}
-		c.must(copy.Join(t.Context(), c.log(12), from))
 		c.must(c.take(copy, begins, 12))
-		c.must(copy.Reaches(c.end(12)))
+		c.must(copy.Matches(c.end(12)))
+		c.must(copy.Matches(c.end(11))) // a stream that lacks the last records: the next writer sends them
 		if len(c.asides) != 0 {
 			t.Errorf("behind %d: put aside: %v", begins, c.why)
 		}
-		if err := copy.Reaches(c.end(11)); !errors.Is(err, node.ErrOffChain) {
-			t.Errorf("behind %d: the end of the message before: %v", begins, err)
+		if err := copy.Matches(newCopied(t, 2).end(11)); !errors.Is(err, node.ErrOffChain) {
+			t.Errorf("behind %d: the end of another history: %v", begins, err)
 		}
 		c.must(copy.Close())
 	}
 }
 
-// A copy that another stream continues, or none, is put aside with all its records, and a new one begins.
-func TestACopyOffTheChainIsPutAside(t *testing.T) {
+// A copy without messages between, of another exchange, or of a stream that begins later, takes nothing.
+func TestACopyTakesWhatContinuesIt(t *testing.T) {
+	c, other := newCopied(t, 1), newCopied(t, 2)
+	copy := c.open()
+	c.must(c.take(copy, 0, 6))
+	for name, err := range map[string]error{
+		"a gap":            c.take(copy, 7, 8),
+		"another exchange": other.take(copy, 0, 1),
+		"other records":    other.take(copy, 6, 7),
+	} {
+		if !errors.Is(err, node.ErrOffChain) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c.must(c.take(copy, 6, 12))
+	c.must(copy.Matches(c.end(12)))
+	c.must(copy.Close())
+	c.dir += "-new"
+	copy = c.open()
+	if err := c.take(copy, 3, 4); !errors.Is(err, node.ErrOffChain) {
+		t.Errorf("a new copy, in the middle: %v", err)
+	}
+	c.must(copy.Close())
+}
+
+// A copy that cannot be read, or is of another stream, is put aside with all its records, and a new one begins.
+func TestACopyThatCannotBeReadIsPutAside(t *testing.T) {
 	damage := func(c *copied, name string, at int) {
 		name = filepath.Join(c.dir, name)
 		text, err := os.ReadFile(name)
@@ -175,37 +198,23 @@ func TestACopyOffTheChainIsPutAside(t *testing.T) {
 		text[at] ^= 1
 		c.must(os.WriteFile(name, text, 0o600))
 	}
-	for name, change := range map[string]func(c *copied) jet.Log{
-		"another history": func(c *copied) jet.Log { return newCopied(c.t, 2).log(12) },
-		"another epoch": func(c *copied) jet.Log {
-			c.genesis.Epoch = "e2"
-			return c.log(12)
-		},
-		"a trimmed stream": func(c *copied) jet.Log {
-			log := c.log(12)
-			c.must(log.Trim(c.t.Context(), 7))
-			return log
-		},
-		"a damaged log":   func(c *copied) jet.Log { damage(c, "engine/000001.wal", 1560); return c.log(12) },
-		"a damaged state": func(c *copied) jet.Log { damage(c, "COPY", 0); return c.log(12) },
-		"a state that is none": func(c *copied) jet.Log {
+	for name, change := range map[string]func(c *copied){
+		"another epoch":   func(c *copied) { c.genesis.Epoch = "e2" },
+		"a damaged log":   func(c *copied) { damage(c, "engine/000001.wal", 1560) },
+		"a damaged state": func(c *copied) { damage(c, "COPY", 0) },
+		"a state that is none": func(c *copied) {
 			c.must(os.WriteFile(filepath.Join(c.dir, "COPY"), []byte("Copy of"), 0o600))
-			return c.log(12)
 		},
-		"a missing log": func(c *copied) jet.Log {
-			c.must(os.RemoveAll(filepath.Join(c.dir, "engine")))
-			return c.log(12)
-		},
+		"a missing log": func(c *copied) { c.must(os.RemoveAll(filepath.Join(c.dir, "engine"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCopied(t, 1)
 			copy := c.open()
 			c.must(c.take(copy, 0, 6))
 			c.must(copy.Close())
-			log := change(c)
+			change(c)
 			before, missing := os.ReadFile(filepath.Join(c.dir, "engine", "000001.wal"))
 			copy = c.open()
-			c.must(copy.Join(t.Context(), log, nil))
 			if len(c.asides) != 1 || copy.Begun() {
 				t.Fatalf("put aside: %v, %v", c.asides, c.why)
 			}
@@ -214,7 +223,7 @@ func TestACopyOffTheChainIsPutAside(t *testing.T) {
 				t.Errorf("%v, the records are not in %s", err, c.asides[0])
 			}
 			c.must(c.take(copy, 0, 12))
-			c.must(copy.Reaches(c.end(12)))
+			c.must(copy.Matches(c.end(12)))
 			c.must(copy.Close())
 			c.must(c.open().Close())
 		})
@@ -234,71 +243,57 @@ func TestRecordsBehindTheStateAreCompared(t *testing.T) {
 	c.must(copy.Close())
 	c.must(os.WriteFile(filepath.Join(c.dir, "COPY"), state, 0o600)) // as after a kill
 	copy = c.open()
-	c.must(copy.Join(t.Context(), c.log(12), nil))
-	if err := copy.Reaches(c.end(6)); !errors.Is(err, node.ErrOffChain) {
-		t.Errorf("a copy with more records than the stream: %v", err)
+	if at := copy.At(); at != c.states[6] || copy.Log().LastSeq() <= at.End.Seq {
+		t.Errorf("it goes on behind %+v with the log up to %d", at, copy.Log().LastSeq())
 	}
-	r := stream.NewReader(other.states[6], node.Rules)
-	for seq := uint64(7); seq <= 9 && err == nil; seq++ {
-		var m stream.Message
-		if m, _, err = r.Next(seq, other.messages[seq-1]); err == nil {
-			err = copy.Take(&m)
-		}
-	}
-	if !errors.Is(err, node.ErrOffChain) {
+	if err := other.take(copy, 8, 9); !errors.Is(err, node.ErrOffChain) {
 		t.Errorf("other records: %v", err)
 	}
-	c.must(copy.SetAside(err))
-	c.must(copy.Close())
-	copy = c.open()
-	c.must(c.take(copy, 0, 12))
-	c.must(copy.Reaches(c.end(12)))
+	c.must(c.take(copy, 6, 12))
+	c.must(copy.Matches(c.end(12)))
 	c.must(copy.Close())
 }
 
-// The stream was lost and sent again in fewer, larger messages, so it ends before the last one of the copy. For 30 s
-// that may be a server which is behind: a stream that reaches the message meanwhile continues the copy. Then the copy
-// is put aside, with all its records, and a new one begins.
-func TestACopyBehindTheEndOfTheStream(t *testing.T) {
+// begins asks for the place where a node goes on behind the first nine messages.
+func (c *copied) begins(log jet.Log) (at stream.State, why, err error) {
+	m := node.OwnMachine()
+	return node.Begins(c.t.Context(), &m, log, c.states[9], c.states[3])
+}
+
+// The stream was lost and sent again in fewer, larger messages, so it ends before the last one that a node knows. For
+// 30 s that may be a server which is behind: a stream that reaches the message meanwhile is continued. Then it is read
+// from an earlier known message, or from the first one.
+func TestAStreamWithoutTheKnownMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		history byte          // of the stream
 		level   time.Duration // until the server has everything; 0: never
-		aside   bool
-		after   time.Duration // until Join returns
+		begins  int           // message behind which it is read
+		after   time.Duration // until that is known
 	}{
-		"a server that is behind":  {1, 28_700 * time.Millisecond, false, 29 * time.Second},
-		"a stream that was lost":   {1, 0, true, 30 * time.Second},
-		"another one that reaches": {2, 9_700 * time.Millisecond, true, 10 * time.Second},
+		"a server that is behind":  {1, 28_700 * time.Millisecond, 9, 29 * time.Second},
+		"a stream that was lost":   {1, 0, 3, 30 * time.Second},
+		"another one that reaches": {2, 9_700 * time.Millisecond, 0, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				own, other := newCopied(t, 1), newCopied(t, c.history)
-				copy := own.open()
-				own.must(own.take(copy, 0, 9))
-				own.must(copy.Close())
 				log := other.log(4)
-				copy = own.open()
-				defer func() { own.must(copy.Close()) }()
 				if c.level > 0 {
 					time.AfterFunc(c.level, func() { other.publish(log, 4, 12) })
 				}
 				begun := time.Now()
-				own.must(copy.Join(t.Context(), log, nil))
+				at, why, err := own.begins(log)
+				if err != nil || at != own.states[c.begins] && (c.begins > 0 || at != stream.State{}) {
+					t.Fatalf("%+v, %v, %v", at, why, err)
+				}
 				if took := time.Since(begun); took != c.after {
 					t.Errorf("decided after %s, not %s", took, c.after)
 				}
-				if (len(own.asides) == 1) != c.aside || copy.Begun() == c.aside {
-					t.Fatalf("put aside: %v, %v", own.asides, own.why)
+				if c.history == 1 && c.level == 0 && at.Seq == 3 && why != nil {
+					t.Errorf("the reason: %v", why)
 				}
-				if c.aside && c.level == 0 && !errors.Is(own.why, jet.ErrMissing) {
-					t.Errorf("the reason: %v", own.why)
-				}
-				if c.aside {
-					if _, err := os.Stat(filepath.Join(own.asides[0], "engine", "000001.wal")); err != nil {
-						t.Error(err)
-					}
-					own.must(other.take(copy, 0, 12))
-					own.must(copy.Reaches(other.end(12)))
+				if c.begins == 0 && why == nil {
+					t.Error("no reason")
 				}
 			})
 		})
@@ -309,14 +304,8 @@ func TestACopyBehindTheEndOfTheStream(t *testing.T) {
 func TestPatienceDoesNotEndWithARequestThatItCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCopied(t, 1)
-		copy := c.open()
-		c.must(c.take(copy, 0, 9))
-		c.must(copy.Close())
-		copy = c.open()
-		defer func() { c.must(copy.Close()) }()
-		c.must(copy.Join(t.Context(), slowLog{c.log(4)}, nil))
-		if len(c.asides) != 1 || !errors.Is(c.why, jet.ErrMissing) {
-			t.Errorf("put aside: %v, %v", c.asides, c.why)
+		if at, _, err := c.begins(slowLog{c.log(4)}); at.Seq != 3 || err != nil {
+			t.Errorf("%+v, %v", at, err)
 		}
 	})
 }
@@ -330,15 +319,10 @@ func TestPatienceOutlastsAnAnswerThatDoesNotCome(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCopied(t, 1)
-			copy := c.open()
-			c.must(c.take(copy, 0, 9))
-			c.must(copy.Close())
-			copy = c.open()
-			defer func() { c.must(copy.Close()) }()
-			err := copy.Join(t.Context(), &silentLog{Log: c.log(4), silent: silent}, nil)
-			if lacks := name == "once"; lacks != (err == nil) || lacks != (len(c.asides) == 1) ||
+			at, _, err := c.begins(&silentLog{Log: c.log(4), silent: silent})
+			if lacks := name == "once"; lacks != (err == nil) || lacks != (at.Seq == 3) ||
 				!lacks && !errors.Is(err, jet.ErrUnavailable) {
-				t.Errorf("%s: %v, put aside: %v", name, err, c.asides)
+				t.Errorf("%s: %+v, %v", name, at, err)
 			}
 		})
 	}
@@ -379,14 +363,14 @@ func TestAStreamWithADamagedEndHasNoState(t *testing.T) {
 	log := c.log(6)
 	c.messages[6] = []byte("no message")
 	c.publish(log, 6, 7)
-	if at, _, err := node.ReadStream(t.Context(), log); !errors.Is(err, stream.ErrDamaged) {
+	if at, err := node.End(t.Context(), log, keys); !errors.Is(err, stream.ErrDamaged) {
 		t.Errorf("%+v, %v", at, err)
 	}
 	if err := log.Publish(8, 7, newCopied(t, 1).messages[6]); err != nil { // a writer that lives goes on
 		t.Fatal(err)
 	}
 	<-log.Answers()
-	if at, _, err := node.ReadStream(t.Context(), log); at.Seq != 8 || err != nil {
+	if at, err := node.End(t.Context(), log, keys); at.Seq != 8 || err != nil {
 		t.Errorf("%+v, %v", at, err)
 	}
 }

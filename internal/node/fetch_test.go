@@ -2,11 +2,16 @@ package node_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +19,8 @@ import (
 	"time"
 
 	"tickhive/internal/node"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // giver serves snapshots by the ranges of net/http, and breaks answers off.
@@ -70,36 +77,64 @@ func (g *giver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(c, r, "", time.Time{}, bytes.NewReader(g.now))
 }
 
-// small returns a snapshot of few bytes behind a message.
-func (a *archived) small(text string) []byte {
-	a.t.Helper()
-	return snapshot(a.t, a.states[4], text)
+// given makes snapshot files.
+type given struct {
+	t *testing.T
+	n int
 }
 
-// fetch fetches from the giver, and returns the body of the snapshot.
-func (a *archived) fetch(g *giver) (state string, err error) {
+// small returns a snapshot file with a body.
+func (a *given) small(text string) []byte {
+	a.t.Helper()
+	h := node.Head{Rules: node.Rules, Genesis: node.Genesis{Epoch: "e1"}}
+	head, err := h.Text()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	dir, id := a.t.TempDir(), wal.Identity{History: wal.ID{1}, Directory: wal.ID{2}}
+	o := wal.Options{NoLock: true, Name: "engine", Identity: id}
+	err = wal.WriteSnapshot(vfs.OS{}, dir, o, wal.SnapshotMeta{Seq: 7, Chain: 9, Head: head}, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, wal.SnapshotName(7)))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return data
+}
+
+// fetch fetches from the giver, and returns the body of the snapshot. Nothing else stays in the directory.
+func (a *given) fetch(g *giver) (state string, err error) {
 	a.t.Helper()
 	server := httptest.NewServer(g)
 	defer server.Close()
-	s, err := node.Fetch(a.t.Context(), a.log, node.Peer{URL: server.URL})
+	a.n++
+	to := filepath.Join(a.t.TempDir(), fmt.Sprint(a.n))
+	f := node.Fetch{
+		Machine: node.OwnMachine(), From: node.Peer{URL: server.URL, Client: server.Client()}, To: to,
+		Options: wal.Options{NoLock: true, Name: "engine"},
+	}
+	s, err := f.Run(a.t.Context())
 	if err != nil {
+		if _, missing := os.Stat(to); !errors.Is(missing, fs.ErrNotExist) {
+			a.t.Errorf("a part of the file stays: %v", missing)
+		}
 		return "", err
 	}
-	defer s.Close()
-	err = s.Body(func(body io.Reader) error {
-		text, err := io.ReadAll(body)
-		state = string(text)
-		return err
-	})
-	return state, err
+	text, err := io.ReadAll(s.Body())
+	return string(text), errors.Join(err, s.Close())
 }
 
 // A transfer that breaks off goes on at the byte that it has reached, wherever that is, and no byte comes twice.
 func TestATransferGoesOnWhereItBrokeOff(t *testing.T) {
-	a := newArchived(t)
+	a := &given{t: t}
 	data := a.small("market")
 	size := int64(len(data))
-	for at := range size {
+	for at := int64(0); at < size; at += 5 {
 		g := &giver{now: data, tag: `"1-a"`, cuts: []int64{at}}
 		market, err := a.fetch(g)
 		if err != nil || market != "market" || g.sent != size || len(g.asked) != 2 {
@@ -119,10 +154,17 @@ func TestATransferGoesOnWhereItBrokeOff(t *testing.T) {
 	}
 }
 
+// random returns so many bytes that do not shrink.
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(b) // never fails
+	return string(b)
+}
+
 // A large one is cut at the boundaries of its chunks, and one byte before and behind.
 func TestATransferGoesOnAtTheBoundariesOfChunks(t *testing.T) {
-	a := newArchived(t)
-	data := snapshot(t, a.states[4], strings.Repeat("0123456789", 120_000))
+	a := &given{t: t}
+	data := a.small(random(1_200_000))
 	for at := int64(256 << 10); at < int64(len(data)); at += 256 << 10 {
 		for _, at := range []int64{at - 1, at, at + 1} {
 			g := &giver{now: data, tag: `"1-a"`, cuts: []int64{at}}
@@ -136,7 +178,7 @@ func TestATransferGoesOnAtTheBoundariesOfChunks(t *testing.T) {
 // A node that has another snapshot by then, one without a tag, and one that continues another snapshot, make the
 // transfer begin again; what came before is not used.
 func TestATransferBeginsAgainWithAnotherSnapshot(t *testing.T) {
-	a := newArchived(t)
+	a := &given{t: t}
 	first, second := a.small("first"), a.small("the second one")
 	change := func(g *giver, n int) {
 		if n == 0 {
@@ -171,12 +213,12 @@ func TestATransferBeginsAgainWithAnotherSnapshot(t *testing.T) {
 // A transfer is given up after three requests that bring nothing, and after 64 in all. One byte that differs is
 // noticed, and an answer that passes leaves the bytes that are here.
 func TestATransferIsBounded(t *testing.T) {
-	a := newArchived(t)
+	a := &given{t: t}
 	data := a.small("market")
 	damaged := bytes.Clone(data)
 	damaged[len(data)/2] ^= 1
 	g := &giver{now: damaged, tag: `"1-a"`}
-	if _, err := a.fetch(g); !errors.Is(err, node.ErrSnapshot) || len(g.asked) != 3 {
+	if _, err := a.fetch(g); !errors.As(err, new(*wal.CorruptError)) || len(g.asked) != 3 {
 		t.Errorf("damaged: %v after %d requests", err, len(g.asked))
 	}
 	g = &giver{now: damaged, tag: `"1-a"`, cuts: []int64{int64(len(data)) - 1}, then: func(g *giver, n int) {
@@ -189,7 +231,7 @@ func TestATransferIsBounded(t *testing.T) {
 	for range 100 {
 		ones = append(ones, 1)
 	}
-	g = &giver{now: a.small(strings.Repeat("m", 1000)), tag: `"1-a"`, cuts: ones}
+	g = &giver{now: a.small(random(1000)), tag: `"1-a"`, cuts: ones}
 	if _, err := a.fetch(g); !errors.Is(err, io.ErrUnexpectedEOF) || len(g.asked) != 64 {
 		t.Errorf("one byte each: %v after %d requests", err, len(g.asked))
 	}
@@ -202,100 +244,82 @@ func TestATransferIsBounded(t *testing.T) {
 	if market, err := a.fetch(g); err != nil || market != "market" || g.sent != int64(len(data)) {
 		t.Errorf("refused once: %q, %v, %d bytes", market, err, g.sent)
 	}
+	for status, requests := range map[int]int{401: 1, 404: 1, 409: 1, 503: 3} {
+		g = &giver{now: data, bad: func(_ int, w http.ResponseWriter) bool {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "the reason")
+			return true
+		}}
+		if _, err := a.fetch(g); err == nil || !strings.Contains(err.Error(), "the reason") ||
+			len(g.asked) != requests {
+			t.Errorf("%d: %v after %d requests", status, err, len(g.asked))
+		}
+	}
 }
 
-// A node keeps two snapshots for ten minutes behind their last reader, and takes none while both are read.
-func TestAShelfIsBounded(t *testing.T) {
+// A node whose file has become another one of the same length is not continued, though the range is there: 416, too,
+// makes the transfer begin again.
+func TestARangeThatIsNotThereBeginsAgain(t *testing.T) {
+	a := &given{t: t}
+	data := a.small("market")
+	g := &giver{now: data, tag: `"1-a"`, cuts: []int64{100}, bad: func(n int, w http.ResponseWriter) bool {
+		if n == 1 {
+			w.Header().Set("Content-Range", "bytes */50")
+			w.WriteHeader(416)
+		}
+		return n == 1
+	}}
+	if market, err := a.fetch(g); err != nil || market != "market" || len(g.asked) != 3 || g.asked[2] != " " {
+		t.Errorf("%q, %v, %q", market, err, g.asked)
+	}
+	same := a.small("mArket")
+	g = &giver{now: data, tag: `"1-a"`, cuts: []int64{int64(len(data)) - 20}, then: func(g *giver,
+		n int) {
+		g.now = same
+	}}
+	if market, err := a.fetch(g); err != nil || market != "mArket" || len(g.asked) != 3 {
+		t.Errorf("equal tags of two files: %q, %v after %d requests", market, err, len(g.asked))
+	}
+}
+
+// A node that sends nothing, and one that sends too little, is not waited for.
+func TestASlowTransferIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s node.KeptSnapshots
-		number := uint64(0)
-		take := func() (*node.Kept, error) {
-			number++
-			return s.Take(func(w io.Writer) (uint64, error) {
-				_, err := fmt.Fprintf(w, "snapshot %08d", number)
-				return number, err
-			})
-		}
-		first, err := take()
-		if err != nil || first.Tag != `"1-3130303030303030"` || first.Size != 17 {
-			t.Fatalf("%v %+v", err, first)
-		}
-		second, err := take()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := take(); !errors.Is(err, node.ErrReading) {
-			t.Errorf("a third one: %v", err)
-		}
-		again, err := s.Find(first.Tag)
-		if err != nil || again.Tag != first.Tag {
-			t.Errorf("%v %+v", err, again)
-		}
-		_, _ = first.Close(), again.Close()
-		third, err := take() // replaces the first one, which no client reads
-		if err != nil {
-			t.Fatal(err)
-		}
-		if k, err := s.Find(first.Tag); k != nil || err != nil {
-			t.Errorf("the first one is still there: %v", err)
-		}
-		if k, err := s.Find(""); err != nil || k.Tag != third.Tag || k.Close() != nil {
-			t.Errorf("the newest one: %v, %v", k, err)
-		}
-		_, _ = second.Close(), second.Close() // the second time without effect
-		<-time.After(9 * time.Minute)
-		if k, err := s.Find(second.Tag); err != nil || k == nil || k.Close() != nil {
-			t.Errorf("after nine minutes: %v", err)
-		}
-		<-time.After(11 * time.Minute)
-		if k, err := s.Find(second.Tag); err != nil || k != nil {
-			t.Errorf("after eleven minutes: %v", err)
-		}
-		var all []*node.Kept
-		for k, err := s.Find(""); err == nil; k, err = s.Find("") {
-			all = append(all, k)
-		}
-		if len(all) != 7 { // beside third
-			t.Errorf("%d readings at a time", len(all)+1)
-		}
-		s.Close()
-		if k, err := s.Find(""); k != nil || err != nil {
-			t.Errorf("a closed store has %v, %v", k, err)
-		}
-		if _, err := take(); err == nil {
-			t.Error("a closed store takes one")
-		}
-		var b [4]byte
-		for _, k := range append(all, third) {
-			if _, err := k.ReadAt(b[:], 0); err != nil || string(b[:]) != "snap" {
-				t.Errorf("a reading under way: %q %v", b, err)
+		for name, pace := range map[string]time.Duration{"silent": time.Hour, "fewer than": 20 * time.Second} {
+			client := &http.Client{Transport: slow{pace}}
+			f := node.Fetch{
+				Machine: node.OwnMachine(), From: node.Peer{URL: "http://slow", Client: client},
+				To: filepath.Join(t.TempDir(), "to"),
 			}
-			_ = k.Close()
-		}
-		if _, err := third.ReadAt(b[:], 0); err == nil {
-			t.Error("the file is open behind its last reader")
+			if _, err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	})
 }
 
-// While one snapshot is being taken there is no second one, and one that fails leaves nothing behind.
-func TestAShelfTakesOneAtATime(t *testing.T) {
-	var s node.KeptSnapshots
-	defer s.Close()
-	failed := errors.New("failed")
-	_, err := s.Take(func(io.Writer) (uint64, error) {
-		if _, err := s.Take(nil); !errors.Is(err, node.ErrTaking) {
-			t.Errorf("a second one: %v", err)
-		}
-		return 0, failed
-	})
-	if !errors.Is(err, failed) {
-		t.Error(err)
-	}
-	if _, err := s.Take(func(io.Writer) (uint64, error) { return 0, nil }); !errors.Is(err, node.ErrNone) {
-		t.Error(err)
-	}
-	if k, err := s.Find(""); k != nil || err != nil {
-		t.Errorf("%v, %v", k, err)
+// slow answers with a byte each time.
+type slow struct{ pace time.Duration }
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: 200, ContentLength: 1 << 30, Header: http.Header{}, Request: r, Body: &drops{r.Context(), s.pace},
+	}, nil
+}
+
+type drops struct {
+	ctx  context.Context
+	pace time.Duration
+}
+
+func (d *drops) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(d.pace):
+		p[0] = 'x'
+		return 1, nil
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
 	}
 }
+
+func (d *drops) Close() error { return nil }

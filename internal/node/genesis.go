@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -22,63 +21,36 @@ type Genesis struct {
 	SealedWith string `json:"sealedWith,omitempty"`
 }
 
-// ReadStream reads a stream to its present end, from the newest snapshot in its archive on.
-func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, err error) {
+// ReadGenesis reads the first message of a stream that counts.
+//
+// Errors: jet.ErrTrimmed when the stream does not have it any more; stream.ErrKey when all that the stream has is
+// signed with other keys; jet.ErrMissing when none comes within 30 s.
+func ReadGenesis(ctx context.Context, log jet.Log, keys *stream.Keys) (g Genesis, err error) {
+	r := stream.NewReader(stream.State{}, Rules, keys)
 	last, err := log.Last(ctx)
-	if err != nil || last == 0 {
-		return at, g, err
-	}
-	s, err := Newest(ctx, log, last)
 	if err != nil {
-		return at, g, err
+		return g, err
 	}
-	if s != nil {
-		at, g = s.At, s.Genesis
-		s.Close()
-	}
-	if at.Seq >= last {
-		return at, g, nil
-	}
-	r := stream.NewReader(at, Rules)
-	err = log.Follow(ctx, at.Seq+1, func(seq uint64, data []byte) error {
+	within, cancel := context.WithTimeout(ctx, missingFor) // its writer may be about to send it
+	defer cancel()
+	err = log.Follow(within, 1, func(seq uint64, data []byte) error {
 		m, valid, err := r.Next(seq, data)
-		if err == nil && valid && m.Kind == stream.Base {
-			err = json.Unmarshal(m.Info, &g)
+		if err == nil && valid {
+			if err = json.Unmarshal(m.Info, &g); err == nil {
+				err = io.EOF
+			}
 		}
-		if err == nil && seq >= last {
-			err = io.EOF
+		if unsure := r.Unsure(); err == nil && !valid && seq >= last && errors.Is(unsure, stream.ErrKey) {
+			err = unsure // nothing that its writer sends later begins the stream
 		}
 		return err
 	})
-	if errors.Is(err, io.EOF) {
-		err = r.Unsure() // a node may campaign behind it
-	}
-	return r.State(), g, err
-}
-
-// ReadGenesis reads the first message of a stream, or what a snapshot in its archive says of it.
-func ReadGenesis(ctx context.Context, log jet.Log) (g Genesis, err error) {
-	data, err := readPatiently(ctx, log, 1) // its writer may be about to send it
-	if errors.Is(err, jet.ErrTrimmed) {
-		s, err := Newest(ctx, log, math.MaxUint64)
-		if err != nil {
-			return g, err
-		}
-		defer s.Close()
-		return s.Genesis, nil
-	}
-	if errors.Is(err, jet.ErrMissing) {
-		return g, fmt.Errorf("the stream has no first message, start its writer: %w", err)
-	}
-	if err != nil {
-		return g, err
-	}
-	m, valid, err := stream.NewReader(stream.State{}, Rules).Next(1, data)
 	switch {
-	case err != nil:
-		return g, err
-	case !valid || m.Kind != stream.Base:
-		return g, errors.New("the first message of the stream is not a genesis")
+	case errors.Is(err, io.EOF):
+		return g, nil
+	case ctx.Err() == nil && within.Err() != nil:
+		return g, fmt.Errorf("%w: the stream has no first message, start its writer: %w", jet.ErrMissing,
+			errors.Join(err, r.Unsure()))
 	}
-	return g, json.Unmarshal(m.Info, &g)
+	return g, err
 }

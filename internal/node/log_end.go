@@ -18,6 +18,3 @@ func NextEnd(end wal.Position, m *stream.Message) wal.Position {
 	}
 	return end
 }
-
-// End returns the end of the log in a snapshot.
-func (h *Head) End() wal.Position { return wal.Position{Seq: h.At.Pos, Chain: h.Chain} }

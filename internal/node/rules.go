@@ -20,14 +20,6 @@ func Newer(err error) bool {
 	return errors.Is(err, stream.ErrRules) || errors.Is(err, stream.ErrVersion)
 }
 
-// mayRead returns an error for a snapshot behind the term of a later program: its parts may have a later format.
-func (h *Head) mayRead() error {
-	if h.At.Rules > Rules {
-		return fmt.Errorf("%w: version %d of the rules, and this program knows %d", stream.ErrRules, h.At.Rules, Rules)
-	}
-	return nil
-}
-
 // Explain explains why a node cannot follow the stream any further.
 func Explain(err error) error {
 	switch {

@@ -18,8 +18,8 @@ const after = 2 * time.Second
 // arrived now. During change, which runs beside it, the test may use the log.
 func silence(t *testing.T, seq uint64, change func(m *jettest.Mem)) (took time.Duration, err error) {
 	t.Helper()
-	m := jettest.NewMem()
-	log := m.Connect()
+	servers, m := jettest.NewMem(), node.OwnMachine()
+	log := servers.Connect()
 	if err := log.Publish(1, 0, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +27,8 @@ func silence(t *testing.T, seq uint64, change func(m *jettest.Mem)) (took time.D
 	begun := time.Now()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("never"))
 	defer cancel()
-	go change(m)
-	err = node.AwaitSilence(ctx, log, after, func() (uint64, int64) { return seq, heardNs })
+	go change(servers)
+	err = m.AwaitSilence(ctx, log, after, func() (uint64, int64) { return seq, heardNs })
 	return time.Since(begun), err
 }
 
@@ -65,7 +65,8 @@ func TestSilenceIsFoundAtOnce(t *testing.T) {
 		}
 		begun, heardNs := time.Now(), clock.MachineNs()
 		const later = 333 * time.Millisecond
-		err := node.AwaitSilence(t.Context(), log, after, func() (uint64, int64) {
+		own := node.OwnMachine()
+		err := own.AwaitSilence(t.Context(), log, after, func() (uint64, int64) {
 			if time.Since(begun) < later {
 				return 1, heardNs
 			}

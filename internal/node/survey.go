@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/wal"
 )
 
 // Survey holds the findings of a reading of a whole stream.
@@ -31,40 +32,51 @@ type Survey struct {
 	Parts    map[string]string `json:"parts,omitempty"`
 }
 
-// Read reads the messages that the stream has now and calls each for those that count. It calls begin with the snapshot
-// behind which it reads, if choose returns one: Oldest does when the first messages were removed.
+// Read reads the messages that the stream has now and calls each for those that count, with the state behind it. It
+// begins at the first one, or behind a snapshot; nil: there is none. The records must continue the snapshot.
 //
-// Errors: those of log, choose, begin and each; cmdline.DamageError for a message or snapshot that does not verify.
+// Errors: those of log and each; ErrOffChain; cmdline.DamageError for a message that does not verify.
 func (s *Survey) Read(
-	ctx context.Context, log jet.Log, choose func(ctx context.Context, log jet.Log) (*Snapshot, error),
-	progress func(done, total int64), begin func(from *Snapshot) error, each func(m *stream.Message) error,
+	ctx context.Context, log jet.Log, keys *stream.Keys, from *wal.SnapshotFile, progress func(done, total int64),
+	each func(m *stream.Message, at stream.State) error,
 ) error {
 	var at stream.State
-	from, err := choose(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	last, err := log.Last(ctx) // not before the snapshot, which is of a running stream
-	if err != nil {
-		return err
-	}
+	var end wal.Position // of what was read and of the snapshot
 	if from != nil {
-		at = from.At
-		s.From, s.Messages = at.Seq+1, at.Seq
-		s.noteTerm(from.Writer)
-		if err := begin(from); err != nil {
-			return damage(fmt.Errorf("the snapshot of message %d: %w", at.Seq, err))
+		h, err := ParseHead(from.Meta)
+		if err != nil {
+			return err
 		}
+		m := OwnMachine()
+		if at, _, err = Begins(ctx, &m, log, h.Stream); err != nil {
+			return err
+		}
+		end = wal.Position{Seq: from.Meta.Seq, Chain: from.Meta.Chain}
 	}
-	r := stream.NewReader(at, Rules)
+	last, err := log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	if at.Seq > 0 {
+		s.From, s.Messages = at.Seq+1, at.Seq
+	}
+	r := stream.NewReader(at, Rules, keys)
 	if at.Seq < last {
-		err = log.Follow(ctx, at.Seq+1, s.message(r, last, progress, each))
+		err = log.Follow(ctx, at.Seq+1, s.message(r, last, progress, func(m *stream.Message) error {
+			if err := Meets(end, m); err != nil {
+				return err
+			}
+			at := r.State()
+			if at.End.Seq >= end.Seq {
+				end = at.End
+			}
+			return each(m, at)
+		}))
 	}
 	at = r.State()
 	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
-	s.Position = at.Pos
-	if !errors.Is(err, io.EOF) {
+	s.Position = at.End.Seq
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if err = r.Unsure(); err != nil {
@@ -121,7 +133,7 @@ func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
 	fmt.Fprintf(out, "epoch      %s\nterm       %d\nwriter     %s\nmessages   %d, void %d\n", s.Epoch, s.Term, writer,
 		s.Messages, s.Void)
 	if s.From > 0 {
-		fmt.Fprintf(out, "trimmed    read from message %d on, behind an archived snapshot\n", s.From)
+		fmt.Fprintf(out, "trimmed    read from message %d on, behind a snapshot\n", s.From)
 	}
 	fmt.Fprintf(out, "position   record %d\nlast       %s ago\n", s.Position,
 		time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)

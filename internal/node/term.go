@@ -2,13 +2,14 @@ package node
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
+	"tickhive/internal/step"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
@@ -22,70 +23,87 @@ const (
 // ErrEnded is the reason why the work of a Term ends in order.
 var ErrEnded = errors.New("node: the term was given up")
 
-// Term is the term of this node: the goroutine that appends to the stream.
+// Term is the term of this node: what appends to the stream, on a goroutine or by a driver.
 type Term struct {
 	*jet.Appender
 	SealedNs atomic.Int64 // time of the next messages; no record that is added later is earlier
 	FoundNs  int64        // time of the last message before the term
 
-	cancel context.CancelCauseFunc
-	ended  chan struct{}
-	err    error // valid once ended is closed
+	m       Machine
+	decided chan struct{} // closed when the term counts or never will; with a driver
+	ended   chan struct{} // closed when the appender has ended
 }
 
-// NewNumber returns a random number that identifies the node for one term.
-func NewNumber() (uint64, error) {
+// NewNumber returns a number that identifies the node for one term.
+func NewNumber(random io.Reader) (uint64, error) {
 	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
+	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return 0, fmt.Errorf("node number: %w", err)
 	}
 	return binary.LittleEndian.Uint64(b[:]) | 1, nil
 }
 
 // Candidate returns the candidate for the term behind at.
-func Candidate(at stream.State, number uint64, term []byte, found stream.Founding) *stream.Candidate {
+func Candidate(at stream.State, number uint64, term []byte, keys *stream.Keys) *stream.Candidate {
 	return &stream.Candidate{
-		At: at, Node: number, Rules: Rules, Info: term, Found: found,
+		At: at, Node: number, Rules: Rules, Info: term, Keys: keys,
 		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
 	}
 }
 
-// Campaign makes the candidate the writer and waits until its term counts, or ctx ends. A new stream that does not
-// begin with the first records has the snapshot f, which is archived first; otherwise f is nil.
+// CampaignWithin is the time that a writer's start gives its term record to count.
+const CampaignWithin = 30 * time.Second
+
+// CampaignBriefly is Campaign within CampaignWithin.
+func CampaignBriefly(ctx context.Context, m Machine, log jet.Log, c *stream.Candidate) (*Term, error) {
+	ctx, cancel := m.within(ctx, CampaignWithin, fmt.Errorf("no answer within %s", CampaignWithin))
+	defer cancel()
+	return Campaign(ctx, m, log, c)
+}
+
+// Campaign makes the candidate the writer and waits until its term counts, or ctx ends.
 //
 // Errors: jet.ErrFenced, when another node is the writer; those of stream.Campaign and jet.Appender.Run; ctx's. After
 // an error of ctx it is open whether the term counts.
-func Campaign(ctx context.Context, log jet.Log, c *stream.Candidate, f *Founding) (*Term, error) {
-	t := &Term{ended: make(chan struct{}), FoundNs: c.At.SentNs}
-	t.SealedNs.Store(c.At.SentNs)
+func Campaign(ctx context.Context, m Machine, log jet.Log, c *stream.Candidate) (*Term, error) {
 	w, err := stream.Campaign(c, c.At.SentNs)
 	if err != nil {
 		return nil, err
 	}
-	founded, founds := w.Founded()
-	if founds = founds && f != nil; founds {
-		if err := f.archive(ctx, log, founded); err != nil {
-			return nil, fmt.Errorf("the first snapshot: %w", err)
-		}
-	}
+	t := &Term{m: m, FoundNs: c.At.SentNs, decided: make(chan struct{}), ended: make(chan struct{})}
+	t.SealedNs.Store(c.At.SentNs)
 	t.Appender = jet.NewAppender(log, w, jet.Timing{
-		NowNs: t.SealedNs.Load, BeatAfter: BeatAfter, AckTimeout: ackTimeout,
+		NowNs: t.SealedNs.Load, Clock: m.Clock, BeatAfter: BeatAfter, AckTimeout: ackTimeout,
 	})
-	work, cancel := context.WithCancelCause(context.Background())
-	t.cancel = cancel
-	go func() {
-		defer close(t.ended)
-		t.err = t.Run(work)
-	}()
-	err = t.await(ctx)
-	if err == nil && founds {
-		err = f.settle(ctx, log, founded)
+	if m.Driver != nil {
+		m.Driver.Drive("stream", t)
+	} else {
+		go func() {
+			defer close(t.ended)
+			_ = t.Run(context.Background()) // Ended has the reason
+		}()
 	}
-	if err != nil {
+	if err := t.await(ctx); err != nil {
 		t.End()
 		return nil, err
 	}
 	return t, nil
+}
+
+// Step implements step.Stepper for a driver.
+func (t *Term) Step() step.Progress {
+	p := t.Appender.Step()
+	if status, _ := t.Status(); status != stream.Campaigning || p.Stopped {
+		select {
+		case <-t.decided:
+		default:
+			close(t.decided)
+		}
+	}
+	if p.Stopped {
+		close(t.ended)
+	}
+	return p
 }
 
 // await waits until the term record counts.
@@ -100,25 +118,40 @@ func (t *Term) await(ctx context.Context) error {
 			return jet.ErrForged
 		case stream.Campaigning:
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the term is not confirmed: %w", context.Cause(ctx))
-		case <-t.ended:
-			return t.err
-		case <-t.Wake():
-		case <-time.After(BeatAfter):
+		if err := t.Appender.Ended(); err != nil {
+			return err
+		}
+		if err := t.awaitChange(ctx); err != nil {
+			return fmt.Errorf("the term is not confirmed: %w", err)
 		}
 	}
 }
 
-// Wait returns the reason why the appender has ended.
+// awaitChange waits until the status may have changed.
+func (t *Term) awaitChange(ctx context.Context) error {
+	if t.m.Driver != nil {
+		return t.m.await(ctx, t.decided, step.Never)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.ended:
+	case <-t.Wake():
+	}
+	return nil
+}
+
+// Ended returns a channel that is closed when the appender has ended.
+func (t *Term) Ended() <-chan struct{} { return t.ended }
+
+// Wait returns the reason why the appender has ended, once it has.
 func (t *Term) Wait() error {
-	<-t.ended
-	return t.err
+	step.Wait(t.m.Driver, t.ended)
+	return t.Appender.Ended()
 }
 
 // End gives the term up and returns when the appender has ended. Records that are not confirmed may still count.
 func (t *Term) End() {
-	t.cancel(ErrEnded)
-	<-t.ended
+	t.Stop(ErrEnded)
+	step.Wait(t.m.Driver, t.ended)
 }

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/internal/machine"
 	"tickhive/internal/stream"
+	"tickhive/internal/wal"
 )
 
 // Verifier executes the records of a stream and compares the digests of the writer.
@@ -14,24 +15,20 @@ type Verifier struct {
 }
 
 // Begin begins with a snapshot.
-func (v *Verifier) Begin(from *Snapshot) error { return from.Body(v.State.Read) }
-
-// Take checks a message that counts.
-func (v *Verifier) Take(m *stream.Message) error {
-	if m.DigestPos != 0 && m.DigestPos == v.State.Pos {
-		if own := machine.Digest(v.State.Core); own != m.Digest {
-			return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer had %016x",
-				v.State.Pos, own, m.Digest)
-		}
-		v.Digests++
-	}
-	for pos, record := range m.All() {
-		rec := Record(pos, record)
-		if err := v.State.Apply(&rec); err != nil {
-			return fmt.Errorf("record %d: %w", pos, err)
-		}
+func (v *Verifier) Begin(from *wal.SnapshotFile) error {
+	if err := v.State.Read(from.Body()); err != nil {
+		return fmt.Errorf("the snapshot of record %d: %w", from.Meta.Seq, err)
 	}
 	return nil
+}
+
+// Take checks a message that counts. The records that the state has pass over.
+func (v *Verifier) Take(m *stream.Message, _ stream.State) error {
+	compared, err := Execute(v.State, m)
+	if compared {
+		v.Digests++
+	}
+	return err
 }
 
 // Record returns a record of a stream as the machine takes it.

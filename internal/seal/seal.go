@@ -28,10 +28,13 @@ const (
 	version = 2 // second byte
 )
 
-// The purposes of messages.
+// The purposes of messages: the fields that are sealed.
 const (
-	Record   = "record"
-	Snapshot = "snapshot"
+	KeySecret  = "secret of an API key"
+	KeyName    = "name of an API key"
+	KeyNetwork = "white list of an API key"
+	UserName   = "name of a user"
+	UserSecond = "second name of a user"
 )
 
 // Key is a ring of secrets: the first one seals messages, all of them open what they have sealed. The zero Key has no
@@ -53,12 +56,11 @@ const (
 //	message key = HKDF-SHA256(secret, salt, info = "tickhive seal 1 " + purpose), 32 bytes
 //	key id      = HKDF-SHA256(secret, no salt, info = "tickhive key id"), 8 bytes
 //
-// The header is the additional data. The purpose ("record", "snapshot") is bound by the message key, so a message opens
-// only as what it was sealed as. The salt has 192 random bits, so one secret may seal any number of messages.
+// The header is the additional data. The purpose is bound by the message key, so a message opens only as what it was
+// sealed as. The salt has 192 random bits, so one secret may seal any number of messages.
 //
 // A message that begins with another byte than 0 is not sealed: Open returns it unchanged. Its owner must therefore
-// never begin a plain message with a zero byte. Records of the accounts begin with their kind, their snapshots with a
-// version; neither is 0.
+// never begin a plain message with a zero byte. No text of the accounts has control characters.
 type Key struct {
 	ring []one // the first one seals
 }
@@ -225,4 +227,39 @@ func derive(secret, salt []byte, info string, n int) []byte {
 		panic("BUG: seal: " + err.Error())
 	}
 	return out
+}
+
+// Former returns the names of the secrets behind the first one, which open and do not seal.
+func (k *Key) Former() (ids []string) {
+	for i := 1; i < len(k.ring); i++ {
+		ids = append(ids, k.ring[i].id())
+	}
+	return ids
+}
+
+// Outdated reports whether a text is sealed by another secret than the first one.
+func (k *Key) Outdated(text string) bool {
+	return Sealed(text) && !k.Empty() && !strings.HasPrefix(text, string(k.ring[0].prefix[:]))
+}
+
+// Sealed reports whether a text is one that SealText has sealed. A plain text must not begin with a zero byte.
+func Sealed(text string) bool { return text != "" && text[0] == mark }
+
+// SealText returns the sealed form of a field, or the text itself if it is empty or the key has no secret.
+func (k *Key) SealText(text, purpose string) string {
+	if text == "" || k.Empty() {
+		return text
+	}
+	return string(k.Seal(nil, []byte(text), purpose))
+}
+
+// OpenText returns the plain form of a field. A text that is not sealed is returned unchanged.
+//
+// Errors: *MissingKeyError.
+func (k *Key) OpenText(text, purpose string) (string, error) {
+	if !Sealed(text) {
+		return text, nil
+	}
+	plain, err := k.Open([]byte(text), purpose)
+	return string(plain), err
 }

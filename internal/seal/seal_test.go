@@ -24,7 +24,7 @@ func TestWhatIsSealedOpens(t *testing.T) {
 	secret := []byte(strings.Repeat("the private key ", 20))
 	for _, n := range []int{0, 1, 15, 16, 17, len(secret)} {
 		plain := secret[:n]
-		sealed := key(1).Seal([]byte("before"), plain, Record)
+		sealed := key(1).Seal([]byte("before"), plain, KeySecret)
 		if !bytes.HasPrefix(sealed, []byte("before")) {
 			t.Fatalf("%q does not keep what dst had", sealed)
 		}
@@ -38,10 +38,10 @@ func TestWhatIsSealedOpens(t *testing.T) {
 		if id, ok := KeyOf(sealed); !ok || id != key(1).ID() {
 			t.Errorf("sealed with %q %v, want %q", id, ok, key(1).ID())
 		}
-		if got, err := key(1).Open(sealed, Record); err != nil || !bytes.Equal(got, plain) {
+		if got, err := key(1).Open(sealed, KeySecret); err != nil || !bytes.Equal(got, plain) {
 			t.Errorf("%d bytes: %q, %v", n, got, err)
 		}
-		if again := key(1).Seal(nil, plain, Record); bytes.Equal(again, sealed) {
+		if again := key(1).Seal(nil, plain, KeySecret); bytes.Equal(again, sealed) {
 			t.Error("two messages of one text are equal")
 		}
 	}
@@ -51,16 +51,16 @@ func TestWhatIsSealedOpens(t *testing.T) {
 func TestWhatIsNotSealedByThisKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	k := key(1)
-	sealed := k.Seal(nil, []byte("secret"), Record)
+	sealed := k.Seal(nil, []byte("secret"), KeySecret)
 	for i := range len(sealed) * 8 {
 		b := bytes.Clone(sealed)
 		b[i/8] ^= 1 << (i % 8)
-		if plain, err := k.Open(b, Record); err == nil && i >= 8 {
+		if plain, err := k.Open(b, KeySecret); err == nil && i >= 8 {
 			t.Fatalf("bit %d flipped: opened to %q", i, plain)
 		}
 	}
 	for n := 1; n < len(sealed); n++ {
-		if plain, err := k.Open(sealed[:n], Record); err == nil {
+		if plain, err := k.Open(sealed[:n], KeySecret); err == nil {
 			t.Fatalf("%d of %d bytes: opened to %q", n, len(sealed), plain)
 		}
 	}
@@ -69,19 +69,20 @@ func TestWhatIsNotSealedByThisKeyIsRefused(t *testing.T) {
 		purpose string
 		want    string
 	}{
-		"another purpose": {k, Snapshot, "no snapshot that the key " + k.ID() + " sealed"},
+		"another purpose": {k, KeyName, "no name of an API key that the key " + k.ID() + " sealed"},
 		"another key": {
-			key(2), Record, "sealed with the key " + k.ID() + ", and auth.secret_key_file has the key " + key(2).ID() +
+			key(2), KeySecret,
+			"sealed with the key " + k.ID() + ", and auth.secret_key_file has the key " + key(2).ID() +
 				": put the key " + k.ID() + " back into the file as a further line",
 		},
-		"other keys": {ring(2, 3), Record, "has the key " + key(2).ID() + ", " + key(3).ID() + ": put"},
-		"no key":     {&Key{}, Record, "sealed with the key " + k.ID() + ", and no key is configured"},
+		"other keys": {ring(2, 3), KeySecret, "has the key " + key(2).ID() + ", " + key(3).ID() + ": put"},
+		"no key":     {&Key{}, KeySecret, "sealed with the key " + k.ID() + ", and no key is configured"},
 	} {
 		if plain, err := c.key.Open(sealed, c.purpose); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, plain, err, c.want)
 		}
 	}
-	if plain, err := k.Open(sealed, Record); err != nil || string(plain) != "secret" {
+	if plain, err := k.Open(sealed, KeySecret); err != nil || string(plain) != "secret" {
 		t.Errorf("in the end: %q, %v", plain, err)
 	}
 }
@@ -93,15 +94,16 @@ func TestEveryKeyOfARingOpens(t *testing.T) {
 	if k.ID() != key(3).ID() || !k.Has(key(2).ID()) || k.Has(key(4).ID()) || k.Has("") {
 		t.Errorf("%v", k)
 	}
-	if got, err := key(3).Open(k.Seal(nil, []byte("secret"), Record), Record); err != nil || string(got) != "secret" {
+	if got, err := key(3).Open(k.Seal(nil, []byte("secret"), KeySecret), KeySecret); err != nil ||
+		string(got) != "secret" {
 		t.Errorf("sealed by the ring: %q, %v", got, err)
 	}
 	for _, b := range []byte{1, 2, 3} {
-		sealed := key(b).Seal(nil, []byte("secret"), Record)
-		if got, err := k.Open(sealed, Record); err != nil || string(got) != "secret" {
+		sealed := key(b).Seal(nil, []byte("secret"), KeySecret)
+		if got, err := k.Open(sealed, KeySecret); err != nil || string(got) != "secret" {
 			t.Errorf("sealed by key %d: %q, %v", b, got, err)
 		}
-		if _, err := k.Open(sealed, Snapshot); err == nil {
+		if _, err := k.Open(sealed, KeyName); err == nil {
 			t.Errorf("sealed by key %d: opened for another purpose", b)
 		}
 	}
@@ -112,12 +114,12 @@ func TestPlainMessagesPass(t *testing.T) {
 	t.Parallel()
 	for _, k := range []*Key{key(1), {}} {
 		for _, plain := range []string{"", "\x01record", "text"} {
-			if got, err := k.Open([]byte(plain), Record); err != nil || string(got) != plain {
+			if got, err := k.Open([]byte(plain), KeySecret); err != nil || string(got) != plain {
 				t.Errorf("%q is opened to %q, %v", plain, got, err)
 			}
 		}
 	}
-	if got := (&Key{}).Seal([]byte("a"), []byte("b"), Record); string(got) != "ab" {
+	if got := (&Key{}).Seal([]byte("a"), []byte("b"), KeySecret); string(got) != "ab" {
 		t.Errorf("sealed without a key: %q", got)
 	}
 }
@@ -134,13 +136,13 @@ func TestTheFormatIsFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := k.Open(message, Snapshot); err != nil || string(plain) != "state" {
+	if plain, err := k.Open(message, "snapshot"); err != nil || string(plain) != "state" {
 		t.Errorf("%q, %v", plain, err)
 	}
 	for _, other := range []byte{1, 3} {
 		message[1] = other
 		says := fmt.Sprintf("version %d of a sealed message, this program reads 2", other)
-		if _, err := k.Open(message, Snapshot); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := k.Open(message, "snapshot"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("version %d: %v", other, err)
 		}
 	}
@@ -176,11 +178,11 @@ func TestKeysAreParsedAndNotShown(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	k := key(1)
-	f.Add(k.Seal(nil, []byte("record"), Record))
+	f.Add(k.Seal(nil, []byte("record"), KeySecret))
 	f.Add([]byte{mark, version})
 	f.Add([]byte("plain"))
 	f.Fuzz(func(t *testing.T, message []byte) {
-		plain, err := k.Open(message, Record)
+		plain, err := k.Open(message, KeySecret)
 		if _, sealed := KeyOf(message); !sealed {
 			if err != nil || !bytes.Equal(plain, message) {
 				t.Fatalf("plain %q: %q, %v", message, plain, err)
@@ -196,15 +198,15 @@ func FuzzOpen(f *testing.F) {
 func BenchmarkSeal(b *testing.B) {
 	k, plain := key(1), make([]byte, 200)
 	for b.Loop() {
-		k.Seal(nil, plain, Record)
+		k.Seal(nil, plain, KeySecret)
 	}
 }
 
 func BenchmarkOpen(b *testing.B) {
 	k := key(1)
-	sealed := k.Seal(nil, make([]byte, 200), Record)
+	sealed := k.Seal(nil, make([]byte, 200), KeySecret)
 	for b.Loop() {
-		if _, err := k.Open(sealed, Record); err != nil {
+		if _, err := k.Open(sealed, KeySecret); err != nil {
 			b.Fatal(err)
 		}
 	}

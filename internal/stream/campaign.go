@@ -1,6 +1,10 @@
 package stream
 
-import "fmt"
+import (
+	"fmt"
+
+	"tickhive/internal/wal"
+)
 
 // Candidate holds what a node needs to become the writer.
 type Candidate struct {
@@ -8,6 +12,7 @@ type Candidate struct {
 	At    State
 	Node  uint64 // a random number that was never used before, not 0
 	Rules uint16 // the latest rules that the program can execute; its records are written by them
+	Keys  *Keys  // of the cluster
 	Info  []byte // for the readers: addresses, version; at most MaxInfo bytes
 	// Found is used when the log is empty: the node writes the base message, too.
 	Found Founding
@@ -18,8 +23,9 @@ type Candidate struct {
 // Founding is the content of a base message.
 type Founding struct {
 	History [16]byte // not zero
-	Start   uint64   // position of the last record that is not in the stream
-	Info    []byte   // for the readers: what the meaning of the records depends on; at most MaxInfo bytes
+	// End is the end of the log before the first record of the stream: its position, and the chain up to there.
+	End  wal.Position
+	Info []byte // for the readers: what the meaning of the records depends on; at most MaxInfo bytes
 }
 
 // Campaign returns a Writer whose first message is a term record behind the candidate's state.
@@ -37,22 +43,30 @@ func Campaign(c *Candidate, nowNs int64) (*Writer, error) {
 	case c.At.History == [16]byte{} && c.Found.History == [16]byte{}:
 		return nil, fmt.Errorf("stream: the log has no history, and the candidate has none")
 	}
+	term := c.At.Key // every reader of the term before can verify the record that ends it
+	if c.At.History == ([16]byte{}) {
+		term = c.Keys.first()
+	}
+	if c.Keys.find(term) == nil {
+		return nil, fmt.Errorf("%w: key %08x of the writer before", ErrKey, term)
+	}
 	w := &Writer{
-		read: *NewReader(c.At, c.Rules), node: c.Node, limits: c.Limits,
-		prev: c.At.Prev, last: c.At.Pos, sentNs: c.At.SentNs,
+		read: *NewReader(c.At, c.Rules, c.Keys), node: c.Node, limits: c.Limits,
+		prev: c.At.Prev, end: c.At.End, sentNs: c.At.SentNs, key: term,
 	}
 	if c.At.History == ([16]byte{}) {
-		if c.Found.Start > MaxPosition/2 {
-			return nil, fmt.Errorf("stream: position %d is out of range", c.Found.Start)
+		if c.Found.End.Seq > MaxPosition/2 {
+			return nil, fmt.Errorf("stream: position %d is out of range", c.Found.End.Seq)
 		}
-		w.last = c.Found.Start
+		w.end = c.Found.End
 		m := w.head(Base, nowNs)
-		m.History, m.Start, m.Info = c.Found.History, c.Found.Start, c.Found.Info
-		w.push(encode(&m), Campaigning)
+		m.History, m.Info = c.Found.History, c.Found.Info
+		w.push(encode(&m, c.Keys), Campaigning)
 	}
 	w.term = c.At.Term + 1
 	m := w.head(Term, nowNs)
 	m.Info = c.Info
-	w.push(encode(&m), Leading)
+	w.push(encode(&m, c.Keys), Leading)
+	w.key = c.Keys.first()
 	return w, nil
 }

@@ -14,12 +14,14 @@
 //     function (Reader.Next). It does not depend on a comparison that the log made when it accepted the message.
 //  2. A valid message has the checksum of the valid message before it, so it counts at most once, however often and
 //     late it is delivered.
-//  3. The positions of records go 1, 2, 3 ... without a gap over all writers.
+//  3. The positions of records go 1, 2, 3 ... without a gap over all writers, and each message continues the checksum
+//     chain of the log, so equal positions mean equal records.
 //  4. A Writer reports a record as confirmed only when it is in the log and counts. After Fenced, exactly the confirmed
 //     records count, no later one ever will.
 //  5. A writer that does not know whether its term record is in the log never abandons it: it reads until it knows.
-//  6. No input makes the package panic. A message that does not verify does not count, and stops the reader when the
-//     messages behind it show that it did. No node campaigns before that is known.
+//  6. Nothing is believed of bytes whose code no key of the cluster verifies (Keys). No input makes the package panic.
+//     A message that does not verify does not count, and stops the reader when the messages behind it show that it did.
+//     No node campaigns before that is known.
 //  7. A message in a writer's own name that it has not sent ends its sending. Only a term record makes another node the
 //     writer.
 //

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// forged returns a message of the writer's own name behind its last one, as somebody makes it who has read the log.
+// forged returns a message of the writer's own name behind its last one, as a process makes it that has the keys.
 func forged(t *testing.T, w *Writer, record string) []byte {
 	t.Helper()
 	twin := *w
@@ -78,7 +78,7 @@ func TestAWriterOutlastsManyMessagesOfNobody(t *testing.T) {
 		resolve(t, w, *l)
 		send(w, l)
 	}
-	if w.Status() != Leading || w.Unconfirmed() != 0 || w.State().Pos != 10*maxStrays {
+	if w.Status() != Leading || w.Unconfirmed() != 0 || w.State().End.Seq != 10*maxStrays {
 		t.Errorf("status %d, %d open, %+v", w.Status(), w.Unconfirmed(), w.State())
 	}
 	valid(t, *l)

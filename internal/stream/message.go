@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"iter"
+
+	"tickhive/internal/wal"
 )
 
 // Kind says what a message is.
@@ -22,33 +23,35 @@ const (
 // Limits of the format.
 const (
 	MaxMessage = 512 << 10 // bytes; the default limit of a NATS server is 1 MiB
-	MaxRecord  = MaxMessage - headBytes - firstBytes - maxLength
+	MaxRecord  = MaxMessage - headBytes - maxLength
 	MaxInfo    = 64 << 10 // bytes that a term or base message carries for its readers
 	// MaxPosition is the largest position that a message may name, so that no sum overflows. No log grows that long.
 	MaxPosition = 1<<62 - 1
 )
 
 const (
-	magic      = "THM1"
-	version    = 4
-	headBytes  = 64
-	firstBytes = 8
-	maxLength  = 3 // bytes of the length of a record: MaxMessage is below 1<<21
-	baseBytes  = 16 + 8
+	magic       = "THM2"
+	formerMagic = "THM"
+	version     = 5
+	macAt       = 104 // MACBytes
+	headBytes   = macAt + MACBytes
+	maxLength   = 3 // bytes of the length of a record: MaxMessage is below 1<<21
+	baseBytes   = 16
 )
 
 // Errors of a message that does not count as one. They are wrapped: use errors.Is.
 var (
-	// ErrDamaged reports bytes that no writer of this format has written.
+	// ErrDamaged reports bytes that no node of the cluster has written.
 	ErrDamaged = errors.New("stream: the message is damaged")
 	// ErrVersion reports a message of another format.
-	ErrVersion = errors.New("stream: a program with another format has written this; use the writer's version")
+	ErrVersion = errors.New("stream: a program with another format has written this; use the writer's version, or " +
+		"begin a new stream")
+	// ErrKey reports a message that was signed with a key that this node does not have.
+	ErrKey = errors.New("stream: this was signed with another cluster key; cluster.key_file of this node must have the " +
+		"key of the writer, and of what is still in the stream, one a line")
 )
 
-var (
-	le         = binary.LittleEndian
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-)
+var le = binary.LittleEndian
 
 // Message is a decoded message. It shares memory with the bytes that it was decoded from.
 type Message struct {
@@ -60,60 +63,79 @@ type Message struct {
 	SentNs int64
 	// Prev is the sum of the valid message before, 0 in the first one.
 	Prev uint64
-	// Digest is the owner's digest of its state after the record DigestPos, 0 and 0 for none.
-	DigestPos, Digest uint64
+	// At is the end of the log before the message: its first record comes directly behind. Base says where the log of
+	// the stream begins.
+	At wal.Position
+	// Digest is the writer's digest of its state after the record DigestPos, which is none before At and none behind
+	// the message. All are 0 when the message has none.
+	DigestPos uint64
+	Digest    [4]uint64
 	// Info holds what a term or base message carries for its readers.
 	Info []byte
-	// History and Start are set in Base: the identity of the exchange, and the position before its first record.
+	// History is set in Base: the identity of the exchange.
 	History [16]byte
-	Start   uint64
 
-	first   uint64 // position of the first record
+	key     uint32 // id of the key that signed it
 	count   uint32
 	records []byte
 }
 
-// Decode decodes and verifies a message.
+// Decode verifies and decodes a message. It believes nothing before the MAC is verified.
 //
-// Errors: ErrDamaged, ErrVersion.
+// Errors: ErrDamaged, ErrVersion, ErrKey.
 //
 // Retains: the Message refers to b.
-func Decode(b []byte) (Message, error) {
+func Decode(b []byte, k *Keys) (Message, error) {
+	m, _, err := decode(b, k)
+	return m, err
+}
+
+// decode does what Decode does. authentic reports that a node of the cluster has written the bytes, whatever they mean.
+func decode(b []byte, k *Keys) (m Message, authentic bool, err error) {
 	switch {
-	case len(b) < headBytes || len(b) > MaxMessage || string(b[:4]) != magic:
-		return Message{}, fmt.Errorf("%w: %d bytes without a head", ErrDamaged, len(b))
-	case sum(b) != le.Uint32(b[60:]):
-		return Message{}, fmt.Errorf("%w: the checksum differs", ErrDamaged)
-	case b[5] != version:
-		return Message{}, fmt.Errorf("%w: format %d, and this program reads %d alone", ErrVersion, b[5], version)
+	case len(b) < headBytes || len(b) > MaxMessage:
+		return m, false, fmt.Errorf("%w: %d bytes, and a message has %d to %d", ErrDamaged, len(b), headBytes,
+			MaxMessage)
+	case string(b[:4]) != magic && string(b[:3]) == formerMagic:
+		return m, false, fmt.Errorf("%w: format %q, and this program reads %s alone", ErrVersion, b[:4], magic)
+	case string(b[:4]) != magic:
+		return m, false, fmt.Errorf("%w: it does not begin with %s", ErrDamaged, magic)
 	}
-	m := Message{
-		Kind: Kind(b[4]), Rules: le.Uint16(b[6:]), Term: le.Uint64(b[8:]), Node: le.Uint64(b[16:]),
-		SentNs: int64(le.Uint64(b[24:])), Prev: le.Uint64(b[32:]),
-		DigestPos: le.Uint64(b[40:]), Digest: le.Uint64(b[48:]),
+	m.key = le.Uint32(b[96:])
+	if err := k.verify(b, m.key); err != nil {
+		return Message{}, false, err
 	}
-	if err := m.decodeBody(le.Uint32(b[56:]), b[headBytes:]); err != nil {
-		return Message{}, err
+	if b[5] != version {
+		return Message{}, true, fmt.Errorf("%w: version %d, and this program reads %d alone", ErrVersion, b[5], version)
 	}
-	return m, nil
+	m.Kind, m.Rules, m.Term, m.Node = Kind(b[4]), le.Uint16(b[6:]), le.Uint64(b[8:]), le.Uint64(b[16:])
+	m.SentNs, m.Prev = int64(le.Uint64(b[24:])), le.Uint64(b[32:])
+	m.At = wal.Position{Seq: le.Uint64(b[40:]), Chain: le.Uint64(b[48:])}
+	m.DigestPos = le.Uint64(b[56:])
+	for i := range m.Digest {
+		m.Digest[i] = le.Uint64(b[64+8*i:])
+	}
+	m.count = le.Uint32(b[100:])
+	if err := m.decodeBody(b[headBytes:]); err != nil {
+		return Message{}, true, err
+	}
+	return m, true, nil
 }
 
-// sum returns the checksum of a message: all bytes but the checksum's own.
-func sum(b []byte) uint32 {
-	return crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, b[headBytes:])
-}
-
-func (m *Message) decodeBody(count uint32, body []byte) error {
-	if m.Node == 0 || m.SentNs < 0 || m.DigestPos > MaxPosition || (m.Term == 0) != (m.Kind == Base) {
+func (m *Message) decodeBody(body []byte) error {
+	switch {
+	case m.Node == 0 || m.SentNs < 0 || m.At.Seq > MaxPosition-uint64(m.count) || (m.Term == 0) != (m.Kind == Base):
 		return fmt.Errorf("%w: a field of the head is out of range", ErrDamaged)
+	case m.DigestPos == 0 && m.Digest != [4]uint64{}:
+		return fmt.Errorf("%w: a digest without a position", ErrDamaged)
+	case m.DigestPos != 0 && (m.DigestPos < m.At.Seq || m.DigestPos > m.Last()):
+		return fmt.Errorf("%w: a digest of record %d in a message of records %d to %d",
+			ErrDamaged, m.DigestPos, m.At.Seq+1, m.Last())
 	}
 	switch m.Kind {
 	case Records:
-		if err := checkRecords(count, body); err != nil {
-			return err
-		}
-		m.first, m.count, m.records = le.Uint64(body), count, body[firstBytes:]
-		return nil
+		m.records = body
+		return checkRecords(m.count, body)
 	case Beat:
 	case Term:
 		m.Info, body = body, nil
@@ -121,30 +143,26 @@ func (m *Message) decodeBody(count uint32, body []byte) error {
 		if len(body) < baseBytes {
 			return fmt.Errorf("%w: a base message of %d bytes", ErrDamaged, len(body))
 		}
-		copy(m.History[:], body)
-		if m.Start = le.Uint64(body[16:]); m.Start > MaxPosition || m.History == [16]byte{} {
-			return fmt.Errorf("%w: a base message at position %d of the history %x", ErrDamaged, m.Start, m.History)
+		if copy(m.History[:], body); m.History == [16]byte{} {
+			return fmt.Errorf("%w: a base message without a history", ErrDamaged)
 		}
 		m.Info, body = body[baseBytes:], nil
 	default:
 		return fmt.Errorf("%w: kind %d", ErrDamaged, m.Kind)
 	}
-	if count != 0 || len(body) != 0 || len(m.Info) > MaxInfo {
-		return fmt.Errorf("%w: %d bytes and %d records do not belong to kind %d", ErrDamaged, len(body), count, m.Kind)
+	if m.count != 0 || len(body) != 0 || len(m.Info) > MaxInfo {
+		return fmt.Errorf("%w: %d bytes and %d records do not belong to kind %d", ErrDamaged, len(body), m.count,
+			m.Kind)
 	}
 	return nil
 }
 
 // checkRecords verifies that a body has exactly so many records, each well formed.
 func checkRecords(count uint32, b []byte) error {
-	if len(b) < firstBytes {
-		return fmt.Errorf("%w: %d bytes without the position of the first record", ErrDamaged, len(b))
+	if count == 0 {
+		return fmt.Errorf("%w: no records", ErrDamaged)
 	}
-	first := le.Uint64(b)
-	if count == 0 || uint64(count) > uint64(len(b)) || first == 0 || first > MaxPosition-uint64(count) {
-		return fmt.Errorf("%w: %d records from %d", ErrDamaged, count, first)
-	}
-	for b = b[firstBytes:]; count > 0; count-- {
+	for ; count > 0; count-- {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n == 0 || n > uint64(len(b)-size) || size > 1 && b[size-1] == 0 {
 			return fmt.Errorf("%w: a record of %d bytes", ErrDamaged, n)
@@ -157,12 +175,24 @@ func checkRecords(count uint32, b []byte) error {
 	return nil
 }
 
+// Last returns the position of the last record, or of the one before a message without records.
+func (m *Message) Last() uint64 { return m.At.Seq + uint64(m.count) }
+
+// end returns the end of the log behind the message.
+func (m *Message) end() wal.Position {
+	end := m.At
+	for _, record := range m.All() {
+		end = end.Next(record)
+	}
+	return end
+}
+
 // All iterates over the records, with their positions, in their order.
 //
 // Retains: a record refers to the bytes of the message.
 func (m *Message) All() iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
-		pos := m.first
+		pos := m.At.Seq + 1
 		for b := m.records; len(b) > 0; pos++ {
 			n, size := binary.Uvarint(b)
 			if !yield(pos, b[size:size+int(n)]) {

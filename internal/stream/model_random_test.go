@@ -20,7 +20,7 @@ func newRandom(seed uint64, bug planted) *random {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	r := &random{rng: rng, cluster: newCluster(2+rng.IntN(4), rng.IntN(3) > 0, bug), readers: make([]follower, 3)}
 	for i := range r.readers {
-		r.readers[i].Reader = *NewReader(State{}, 1)
+		r.readers[i].Reader = *NewReader(State{}, 1, testKeys)
 	}
 	return r
 }
@@ -106,7 +106,7 @@ func (r *random) act() {
 func (r *random) read(i int) {
 	if r.rng.IntN(50) == 0 {
 		from := r.readers[r.rng.IntN(len(r.readers))]
-		r.readers[i] = follower{*NewReader(from.State(), 1), slices.Clone(from.executed)}
+		r.readers[i] = follower{*NewReader(from.State(), 1, testKeys), slices.Clone(from.executed)}
 	}
 	r.follow(i, r.rng.IntN(4))
 }

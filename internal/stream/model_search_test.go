@@ -96,7 +96,7 @@ func (s *search) tryNodes(c *cluster, b bounds, try func(action, bounds, func(*c
 			left.timeouts--
 			try(action{"has a timeout", n, w.number}, left, func(d *cluster) { d.timeout(n, w.window[0].number) })
 		}
-		seq, ok := w.Wants()
+		seq, ok := w.read.at.Seq+1, w.doubt // resolve proves the last valid message, too
 		if left := b; ok && seq <= uint64(len(c.log)) {
 			try(action{"reads", n, seq}, b, func(d *cluster) { d.resolve(n, false) })
 			if b.stale > 0 && b.rounds > 0 {

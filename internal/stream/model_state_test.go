@@ -36,7 +36,7 @@ func (c *cluster) fingerprint(key []byte) []byte {
 	}
 	put(c.states[len(c.states)-1].Prev, uint64(len(c.log)))
 	for _, data := range c.log {
-		put(uint64(le.Uint32(data[60:])))
+		put(uint64(le.Uint32(data[macAt:])))
 	}
 	for _, list := range [][]flight{c.out, c.back} {
 		var all uint64 // a sum does not depend on the order
@@ -46,7 +46,7 @@ func (c *cluster) fingerprint(key []byte) []byte {
 			le.PutUint64(b[8:], f.p.Expect)
 			le.PutUint64(b[16:], f.seq)
 			le.PutUint64(b[24:], uint64(f.copies))
-			le.PutUint64(b[32:], uint64(le.Uint32(f.p.Data[60:])))
+			le.PutUint64(b[32:], uint64(le.Uint32(f.p.Data[macAt:])))
 			le.PutUint64(b[40:], uint64(f.node))
 			all += xxhash.Sum64(b[:])
 		}
@@ -62,8 +62,11 @@ func (c *cluster) fingerprint(key []byte) []byte {
 			if w.doubt {
 				doubt = 1
 			}
+			if w.proven {
+				doubt += 2
+			}
 			s := w.read.at
-			put(s.Seq, s.Prev, s.Term, s.Node, s.Pos)
+			put(s.Seq, s.Prev, s.Term, s.Node, s.End.Seq, s.End.Chain)
 			put(uint64(w.status), doubt, uint64(w.flying), w.prev, uint64(len(w.window)))
 			for _, m := range w.window {
 				put(m.prev, m.acked)

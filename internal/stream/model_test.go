@@ -60,7 +60,7 @@ func (f *follower) read(seq uint64, data []byte, bug planted) (Message, bool, er
 
 // force changes the state so that the rule of validity accepts what a reader with the bug accepts.
 func force(s *State, data []byte, bug planted) {
-	m, err := Decode(data)
+	m, err := Decode(data, testKeys)
 	if err != nil {
 		return
 	}
@@ -69,13 +69,9 @@ func force(s *State, data []byte, bug planted) {
 		s.Prev, s.SentNs = m.Prev, m.SentNs
 		switch m.Kind {
 		case Records, Beat:
-			s.Term, s.Node = m.Term, m.Node
-			for at := range m.All() {
-				s.Pos = at - 1
-				break
-			}
+			s.Term, s.Node, s.End = m.Term, m.Node, m.At
 		case Term:
-			s.Term = m.Term - 1
+			s.Term, s.End, s.Key = m.Term-1, m.At, m.key
 		case Base:
 			s.History = [16]byte{}
 		}
@@ -122,7 +118,7 @@ type cluster struct {
 func newCluster(nodes int, compare bool, bug planted) *cluster {
 	return &cluster{
 		bug: bug, compare: compare, nodes: make([]node, nodes), states: []State{{}},
-		truth: follower{Reader: *NewReader(State{}, 1)}, denied: map[int]bool{},
+		truth: follower{Reader: *NewReader(State{}, 1, testKeys)}, denied: map[int]bool{},
 	}
 }
 
@@ -137,13 +133,13 @@ func (c *cluster) campaign(n int, seq uint64, inFlight int) {
 	c.lives++
 	at := c.states[seq]
 	w, err := Campaign(&Candidate{
-		At: at, Node: uint64(c.lives), Rules: 1, Found: Founding{History: [16]byte{byte(c.lives)}},
+		At: at, Node: uint64(c.lives), Rules: 1, Keys: testKeys, Found: Founding{History: [16]byte{byte(c.lives)}},
 		Limits: Limits{InFlight: inFlight, Queue: 1 << 20},
 	}, 0)
 	if err != nil {
 		panic(err)
 	}
-	c.nodes[n] = node{w: w, life: c.lives, start: at.Pos}
+	c.nodes[n] = node{w: w, life: c.lives, start: at.End.Seq}
 }
 
 // add adds a command at a writer.
@@ -266,6 +262,13 @@ func (c *cluster) resolve(n int, stale bool) {
 	if !ok {
 		return
 	}
+	if !w.proven {
+		if err := w.Read(seq, c.log[seq-1]); err != nil {
+			c.fail(broken, "%v", err)
+			return
+		}
+		seq, _ = w.Wants()
+	}
 	end := uint64(len(c.log))
 	if stale {
 		end = min(end, seq-1)
@@ -287,7 +290,7 @@ func (c *cluster) resolve(n int, stale bool) {
 func (c *cluster) settle(n int) {
 	nd := &c.nodes[n]
 	s := nd.w.State()
-	for nd.reported < len(nd.added) && nd.start+uint64(nd.reported) < s.Pos {
+	for nd.reported < len(nd.added) && nd.start+uint64(nd.reported) < s.End.Seq {
 		cmd := nd.added[nd.reported]
 		pos := nd.start + uint64(nd.reported) + 1
 		nd.reported++

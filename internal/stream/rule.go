@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
+
+	"tickhive/internal/wal"
 )
 
 // The operating errors of a reader. They are wrapped: use errors.Is.
@@ -19,20 +21,23 @@ var (
 // has the State that it reflects.
 type State struct {
 	Seq     uint64   // number in the log of the last message read, valid or not
+	Valid   uint64   // number of the last valid message, 0: none
 	Prev    uint64   // sum of the last valid message
 	History [16]byte // identity of the exchange; zero before Base
 	Term    uint64   // 0 before the first term
 	Node    uint64   // the writer
 	Rules   uint16
 	SentNs  int64  // of the last valid message
-	Pos     uint64 // of the last record
+	Key     uint32 // id of the key that signed it
+	End     wal.Position
 }
 
 // sumOf returns the sum of a message, which the next valid one has as Prev. It contains the Prev of the message
 // itself, so it covers the whole history.
 func sumOf(data []byte) uint64 { return xxhash.Sum64(data) }
 
-// EndsWith reports whether data is the last valid message of s.
+// EndsWith reports whether data is the last valid message of s. Whether the log has it under the number s.Valid tells
+// whether the log is the one that s was read from.
 func (s *State) EndsWith(data []byte) bool { return s.Prev == sumOf(data) }
 
 // allows is the rule of validity: it reports whether a message counts behind s, and sets s to the state behind it
@@ -47,19 +52,18 @@ func (s *State) allows(m *Message, data []byte) bool {
 		if s.History != ([16]byte{}) {
 			return false
 		}
-		next.History, next.Pos = m.History, m.Start
+		next.History = m.History
 	case Term:
-		if s.History == ([16]byte{}) || m.Term != s.Term+1 {
+		if s.History == ([16]byte{}) || m.At != s.End || m.Term != s.Term+1 || m.key != s.Key {
 			return false
 		}
 		next.Term, next.Node = m.Term, m.Node
 	case Records, Beat:
-		if s.Term == 0 || m.Term != s.Term || m.Node != s.Node || m.Kind == Records && m.first != s.Pos+1 {
+		if s.Term == 0 || m.At != s.End || m.Term != s.Term || m.Node != s.Node {
 			return false
 		}
-		next.Pos += uint64(m.count)
 	}
-	next.Prev, next.Rules, next.SentNs = sumOf(data), m.Rules, m.SentNs
+	next.Prev, next.Rules, next.SentNs, next.Key, next.End = sumOf(data), m.Rules, m.SentNs, m.key, m.end()
 	*s = next
 	return true
 }
@@ -78,22 +82,27 @@ const maxStrays = 64
 type Reader struct {
 	at    State
 	rules uint16
+	keys  *Keys
 
 	odd    uint64 // number of the first message behind the last valid one that does not verify; 0: none
+	why    error  // why it does not
 	strays int    // messages of the present writer behind it that do not count
 }
 
 // NewReader returns a Reader that continues behind at. rules is the latest version of the rules that the program can
-// execute.
-func NewReader(at State, rules uint16) *Reader { return &Reader{at: at, rules: rules} }
+// execute, k holds the keys of the cluster.
+func NewReader(at State, rules uint16, k *Keys) *Reader {
+	return &Reader{at: at, rules: rules, keys: k}
+}
 
-// Unsure returns an ErrDamaged while it is open whether a message that does not verify is a damaged one which counted:
-// a node that campaigned now could do so behind a message that other nodes do not know as the last one. Otherwise nil.
+// Unsure returns an error while it is open whether a message that does not verify counts for others: it may be damaged
+// in the log (ErrDamaged), of a key that this node lacks (ErrKey), or of an earlier format (ErrVersion). A node that
+// campaigned now could do so behind a message that other nodes do not know as the last one. Otherwise nil.
 func (r *Reader) Unsure() error {
 	if r.odd == 0 {
 		return nil
 	}
-	return fmt.Errorf("message %d: %w, and no message behind it counts", r.odd, ErrDamaged)
+	return fmt.Errorf("message %d: %w, and no message behind it counts", r.odd, r.why)
 }
 
 // State returns the state behind the last message.
@@ -102,23 +111,23 @@ func (r *Reader) State() State { return r.at }
 // Next reads the message with the number seq. valid reports whether it counts; its records are executed only then. A
 // message that does not count was sent by a node that was not the writer any more, is a repetition, or does not verify.
 //
-// Errors: ErrGap, ErrVersion, ErrRules; ErrDamaged when the messages behind one that does not verify show that it
-// counted. The reader stays before the message.
+// Errors: ErrGap, ErrRules; ErrVersion of a message that a node of the cluster has written; the one of Unsure when the
+// messages behind one that does not verify show that it counted. The reader stays before the message.
 //
 // Retains: m refers to data.
 func (r *Reader) Next(seq uint64, data []byte) (m Message, valid bool, err error) {
 	if seq != r.at.Seq+1 {
 		return m, false, fmt.Errorf("%w: %d follows %d", ErrGap, seq, r.at.Seq)
 	}
-	m, err = Decode(data)
-	if errors.Is(err, ErrDamaged) {
+	m, authentic, err := decode(data, r.keys)
+	switch {
+	case err != nil && authentic && errors.Is(err, ErrVersion):
+		return m, false, fmt.Errorf("message %d: %w", seq, err)
+	case err != nil:
 		if r.at.Seq = seq; r.odd == 0 {
-			r.odd = seq
+			r.odd, r.why = seq, err
 		}
 		return Message{}, false, nil
-	}
-	if err != nil {
-		return m, false, fmt.Errorf("message %d: %w", seq, err)
 	}
 	at := r.at
 	if valid = at.allows(&m, data); valid && m.Rules > r.rules {
@@ -127,7 +136,7 @@ func (r *Reader) Next(seq uint64, data []byte) (m Message, valid bool, err error
 	}
 	switch {
 	case valid:
-		r.odd, r.strays = 0, 0
+		at.Valid, r.odd, r.strays = seq, 0, 0
 	case r.odd != 0 && m.Term == at.Term && m.Node == at.Node:
 		if r.strays == maxStrays {
 			return m, false, r.Unsure()

@@ -3,6 +3,8 @@ package stream
 import (
 	"errors"
 	"testing"
+
+	"tickhive/internal/wal"
 )
 
 // log is a totally ordered log. It compares the expected number, as JetStream does.
@@ -20,7 +22,7 @@ func (l *log) append(expect uint64, data []byte) uint64 {
 // candidate returns a candidate behind at.
 func candidate(at State, node uint64) *Candidate {
 	return &Candidate{
-		At: at, Node: node, Rules: 1, Info: []byte{byte(node)}, Found: Founding{History: [16]byte{7}},
+		At: at, Node: node, Rules: 1, Keys: testKeys, Info: []byte{byte(node)}, Found: Founding{History: [16]byte{7}},
 		Limits: Limits{InFlight: 8, Queue: 1 << 20},
 	}
 }
@@ -81,7 +83,7 @@ func add(t *testing.T, w *Writer, records ...string) {
 // valid returns the verdict on each message, and the records that count.
 func valid(t *testing.T, l log) (verdicts []bool, records []string) {
 	t.Helper()
-	r := NewReader(State{}, 1)
+	r := NewReader(State{}, 1, testKeys)
 	for i, data := range l {
 		m, ok, err := r.Next(uint64(i+1), data)
 		if err != nil {
@@ -99,16 +101,19 @@ func valid(t *testing.T, l log) (verdicts []bool, records []string) {
 
 func TestRuleOfValidity(t *testing.T) {
 	history := [16]byte{7}
-	base := State{Seq: 1, Prev: 11, History: history, Rules: 2, SentNs: 50}
+	end := wal.Position{Seq: 9, Chain: 900}
+	base := State{Seq: 1, Prev: 11, History: history, Rules: 2, SentNs: 50, Key: testKeys.first(), End: end}
 	led := base
-	led.Term, led.Node, led.Pos = 3, 42, 9
+	led.Term, led.Node = 3, 42
 	message := func(kind Kind, term, node uint64, change ...func(*Message)) Message {
-		m := Message{Kind: kind, Rules: 2, Term: term, Node: node, SentNs: 50, Prev: 11, History: history}
+		m := Message{Kind: kind, Rules: 2, Term: term, Node: node, SentNs: 50, Prev: 11, History: history, At: end}
+		m.key = testKeys.first()
 		for _, c := range change {
 			c(&m)
 		}
 		return m
 	}
+	second := func(m *Message) { m.key = testKeys.ring[1].id }
 	for name, c := range map[string]struct {
 		at   State
 		m    Message
@@ -126,6 +131,12 @@ func TestRuleOfValidity(t *testing.T) {
 		"term of older rules":     {led, message(Term, 4, 1, func(m *Message) { m.Rules = 1 }), false},
 		"term of later rules":     {led, message(Term, 4, 1, func(m *Message) { m.Rules = 3 }), true},
 		"term of an earlier time": {led, message(Term, 4, 1, func(m *Message) { m.SentNs = 49 }), false},
+		"term of another end":     {led, message(Term, 4, 1, func(m *Message) { m.At.Seq = 10 }), false},
+		"term of another chain":   {led, message(Term, 4, 1, func(m *Message) { m.At.Chain = 901 }), false},
+		"term of another key":     {led, message(Term, 4, 1, second), false},
+		"beat of another end":     {led, message(Beat, 3, 42, func(m *Message) { m.At.Seq = 8 }), false},
+		"beat of another chain":   {led, message(Beat, 3, 42, func(m *Message) { m.At.Chain = 901 }), false},
+		"beat of another key":     {led, message(Beat, 3, 42, second), true},
 		"beat before any term":    {base, message(Beat, 1, 42), false},
 		"beat":                    {led, message(Beat, 3, 42), true},
 		"beat of another node":    {led, message(Beat, 3, 43), false},
@@ -133,18 +144,19 @@ func TestRuleOfValidity(t *testing.T) {
 		"beat of a later term":    {led, message(Beat, 4, 42), false},
 		"beat of another past":    {led, message(Beat, 3, 42, func(m *Message) { m.Prev = 12 }), false},
 	} {
-		data := encode(&c.m)
-		r := NewReader(c.at, 9)
+		data := encode(&c.m, testKeys)
+		r := NewReader(c.at, 9, testKeys)
 		_, got, err := r.Next(c.at.Seq+1, data)
 		if err != nil || got != c.want {
 			t.Errorf("%s: valid %v, %v; want %v", name, got, err, c.want)
 		}
 		want := c.at
 		if want.Seq++; got {
-			want.Prev, want.Rules, want.SentNs = sumOf(data), c.m.Rules, c.m.SentNs
+			want.Valid, want.Prev, want.Rules, want.SentNs, want.Key = want.Seq, sumOf(data), c.m.Rules, c.m.SentNs,
+				c.m.key
 			switch c.m.Kind {
 			case Base:
-				want.History = history
+				want.History, want.End = history, end
 			case Term:
 				want.Term, want.Node = c.m.Term, c.m.Node
 			case Records, Beat:
@@ -156,18 +168,30 @@ func TestRuleOfValidity(t *testing.T) {
 	}
 }
 
-// Records count only directly behind the last position.
-func TestRecordsBeginBehindTheLastPosition(t *testing.T) {
-	at := State{Prev: 1, History: [16]byte{7}, Term: 1, Node: 1, Rules: 1, Pos: 9}
-	for first, want := range map[uint64]uint64{1: 9, 9: 9, 10: 12, 11: 9} {
+// Records count only directly behind the last position, with the chain up to there, and the state has the chain behind
+// them.
+func TestRecordsContinueTheChain(t *testing.T) {
+	end := wal.Begins([16]byte{7}, "engine")
+	for range 9 {
+		end = end.Next([]byte("x"))
+	}
+	at := State{Prev: 1, History: [16]byte{7}, Term: 1, Node: 1, Rules: 1, Key: testKeys.first(), End: end}
+	behind := end.Next([]byte("r")).Next([]byte("s"))
+	for name, c := range map[string]struct{ at, want wal.Position }{
+		"directly behind": {end, behind},
+		"from the first":  {wal.Begins([16]byte{7}, "engine"), end},
+		"again":           {wal.Position{Seq: 8, Chain: end.Chain}, end},
+		"a gap":           {wal.Position{Seq: 10, Chain: end.Chain}, end},
+		"another chain":   {wal.Position{Seq: 9, Chain: end.Chain + 1}, end},
+	} {
 		var b builder
-		for i := range uint64(3) {
-			b.add(first+i, []byte("r"), 0)
-		}
-		r := NewReader(at, 1)
-		_, _, err := r.Next(1, b.take(&Message{Kind: Records, Rules: 1, Term: 1, Node: 1, Prev: 1}))
-		if now := r.State().Pos; err != nil || now != want {
-			t.Errorf("from %d: position %d, %v; want %d", first, now, err, want)
+		b.add([]byte("r"), 0)
+		b.add([]byte("s"), 0)
+		m := Message{Kind: Records, Rules: 1, Term: 1, Node: 1, Prev: 1, At: c.at, key: testKeys.first()}
+		r := NewReader(at, 1, testKeys)
+		_, _, err := r.Next(1, b.take(&m, testKeys))
+		if now := r.State().End; err != nil || now != c.want {
+			t.Errorf("%s: end %+v, %v; want %+v", name, now, err, c.want)
 		}
 	}
 }
@@ -175,11 +199,11 @@ func TestRecordsBeginBehindTheLastPosition(t *testing.T) {
 func TestAReaderStopsAtWhatItCannotJudge(t *testing.T) {
 	var l log
 	send(campaign(t, State{}, 1), &l)
-	r := NewReader(State{}, 1)
+	r := NewReader(State{}, 1, testKeys)
 	if _, _, err := r.Next(2, l[1]); !errors.Is(err, ErrGap) {
 		t.Errorf("a gap: %v", err)
 	}
-	old := NewReader(State{}, 0)
+	old := NewReader(State{}, 0, testKeys)
 	if _, _, err := old.Next(1, l[0]); !errors.Is(err, ErrRules) {
 		t.Errorf("later rules: %v", err)
 	}
@@ -203,7 +227,7 @@ func TestAMessageThatDoesNotVerify(t *testing.T) {
 		send(w, l)
 	}
 	read := func(l log) (r *Reader, counted int, err error) {
-		r = NewReader(State{}, 1)
+		r = NewReader(State{}, 1, testKeys)
 		for i, data := range l {
 			_, ok, err := r.Next(uint64(i+1), data)
 			if err != nil {
@@ -217,26 +241,107 @@ func TestAMessageThatDoesNotVerify(t *testing.T) {
 	}
 	const at = 10
 	flipped := append([]byte(nil), (*l)[at]...)
-	flipped[70] ^= 1
-	for name, odd := range map[string][]byte{
-		"nothing": {}, "text": []byte("hello"), "a flipped bit": flipped, "large": make([]byte, MaxMessage+1),
+	flipped[headBytes] ^= 1
+	foreign := append([]byte(nil), (*l)[at]...)
+	other := NewKeys(secret(9))
+	other.sign(foreign, other.first())
+	for name, c := range map[string]struct {
+		odd []byte
+		why error
+	}{
+		"nothing":        {nil, ErrDamaged},
+		"text":           {[]byte("hello"), ErrDamaged},
+		"a flipped bit":  {flipped, ErrDamaged},
+		"large":          {make([]byte, MaxMessage+1), ErrDamaged},
+		"another key":    {foreign, ErrKey},
+		"earlier format": {append([]byte("THM1"), foreign[4:]...), ErrVersion},
 	} {
+		odd := c.odd
 		nobodys := append(append(append(log{}, (*l)[:at]...), odd, odd), (*l)[at:]...)
 		r, counted, err := read(nobodys[:at+2])
-		if err != nil || counted != at || !errors.Is(r.Unsure(), ErrDamaged) {
+		if err != nil || counted != at || !errors.Is(r.Unsure(), c.why) {
 			t.Errorf("%s at the end: %d count, %v, unsure %v", name, counted, err, r.Unsure())
 		}
 		r, counted, err = read(nobodys)
-		if err != nil || counted != len(*l) || r.Unsure() != nil || r.State().Pos != w.State().Pos {
+		if err != nil || counted != len(*l) || r.Unsure() != nil || r.State().End.Seq != w.State().End.Seq {
 			t.Errorf("%s of nobody: %d count, %v, unsure %v", name, counted, err, r.Unsure())
 		}
 		damaged := append(log{}, *l...)
 		damaged[at] = odd
 		r, counted, err = read(damaged)
-		if !errors.Is(err, ErrDamaged) || counted != at || !errors.Is(r.Unsure(), ErrDamaged) ||
+		if !errors.Is(err, c.why) || counted != at || !errors.Is(r.Unsure(), c.why) ||
 			r.State().Seq != at+1+maxStrays {
 			t.Errorf("%s in the place of a message: %d count, at %d, %v", name, counted, r.State().Seq, err)
 		}
+	}
+}
+
+// A message of the cluster in a later format stops the reader, since nobody else can have written it.
+func TestALaterFormatStopsAReader(t *testing.T) {
+	var l log
+	send(campaign(t, State{}, 1), &l)
+	later := append([]byte(nil), l[0]...)
+	later[5]++
+	testKeys.sign(later, testKeys.first())
+	r := NewReader(State{}, 1, testKeys)
+	if _, _, err := r.Next(1, later); !errors.Is(err, ErrVersion) || r.State() != (State{}) {
+		t.Errorf("%v, %+v", err, r.State())
+	}
+}
+
+// A term record is signed with the key of the term before, what follows with the first key of the ring: a writer that
+// lacks the new key sees that it is deposed, and no reader counts what it sends then.
+func TestAWriterThatLacksTheNewKeyIsFenced(t *testing.T) {
+	before, both := NewKeys(secret(1)), NewKeys(secret(2), secret(1))
+	var l log
+	first := candidate(State{}, 1)
+	first.Keys = before
+	old, err := Campaign(first, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(old, &l)
+	add(t, old, "a")
+	send(old, &l)
+	c := candidate(old.State(), 2)
+	c.Keys = both
+	next, err := Campaign(c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(next, &l)
+	add(t, next, "b")
+	send(next, &l)
+	if m, err := Decode(l[4], both); err != nil || m.key != both.first() || next.State().Key != both.first() {
+		t.Errorf("a record of the new writer: key %08x, %v", m.key, err)
+	}
+	add(t, old, "late")
+	send(old, &l)
+	resolve(t, old, l)
+	if old.Status() != Fenced || old.State().End.Seq != 1 {
+		t.Errorf("the old writer: status %d, %+v", old.Status(), old.State())
+	}
+	r := NewReader(State{}, 1, before)
+	for i, data := range l {
+		if _, _, err := r.Next(uint64(i+1), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Unsure(); !errors.Is(err, ErrKey) || r.State().Term != 2 {
+		t.Errorf("a reader without the new key: term %d, %v", r.State().Term, err)
+	}
+	c = candidate(next.State(), 3)
+	c.Keys = before
+	if _, err := Campaign(c, 0); !errors.Is(err, ErrKey) {
+		t.Errorf("a candidate without the key of the writer: %v", err)
+	}
+	c.Keys = NewKeys(secret(2)) // the former key is retired
+	last, err := Campaign(c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if send(last, &l); last.Status() != Leading {
+		t.Errorf("status %d", last.Status())
 	}
 }
 
@@ -276,15 +381,15 @@ func TestExpectedNumberDoesNotFence(t *testing.T) {
 		}
 	}
 	resolve(t, old, l)
-	if old.Status() != Fenced || old.State().Pos != 1 {
-		t.Errorf("old writer: status %d, %d records confirmed", old.Status(), old.State().Pos)
+	if old.Status() != Fenced || old.State().End.Seq != 1 {
+		t.Errorf("old writer: status %d, %d records confirmed", old.Status(), old.State().End.Seq)
 	}
 	add(t, next, "n1") // the new writer sends with a number that a void message has taken
 	send(next, &l)
 	resolve(t, next, l)
 	send(next, &l)
-	if next.Status() != Leading || next.State().Pos != 2 {
-		t.Errorf("new writer: status %d, %d records confirmed", next.Status(), next.State().Pos)
+	if next.Status() != Leading || next.State().End.Seq != 2 {
+		t.Errorf("new writer: status %d, %d records confirmed", next.Status(), next.State().End.Seq)
 	}
 	verdicts, records := valid(t, l)
 	if len(records) != 2 || records[0] != "m0" || records[1] != "n1" {

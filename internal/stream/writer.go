@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"tickhive/internal/wal"
 )
 
 // The refusals of a writer. Nothing was added. They are wrapped: use errors.Is.
@@ -14,8 +16,14 @@ var (
 	ErrTooLarge   = errors.New("stream: the record is empty or too large")
 )
 
-// ErrShrunk reports a log that ends before messages that it has confirmed: it has lost them, or an old copy answers.
-var ErrShrunk = errors.New("stream: the log ends before what it has confirmed")
+// The errors of a log that has lost messages which it has confirmed. They are wrapped: use errors.Is.
+var (
+	// ErrShrunk reports a log that ends before such messages: it has lost them, or an old copy answers.
+	ErrShrunk = errors.New("stream: the log ends before what it has confirmed")
+	// ErrReplaced reports a log that has others in their place.
+	ErrReplaced = errors.New("stream: the log has other messages than those that it has confirmed: it was lost, and " +
+		"begun again")
+)
 
 // Status says what a Writer may do.
 type Status uint8
@@ -47,9 +55,10 @@ type Publication struct {
 // pending is a message that is not confirmed.
 type pending struct {
 	data    []byte
-	prev    uint64 // its sum
-	last    uint64 // position of its last record, or of the one before
+	prev    uint64       // its sum
+	end     wal.Position // of the log behind it
 	sentNs  int64
+	key     uint32
 	number  uint64 // of its last publication
 	acked   uint64 // number in the log by its acknowledgement; 0: none yet
 	becomes Status
@@ -68,6 +77,7 @@ type Writer struct {
 	limits Limits
 	status Status
 	doubt  bool
+	proven bool // in doubt: the log has the last valid message that the writer knows
 
 	window []pending // oldest first
 	flying int       // so many of the window are published
@@ -76,12 +86,14 @@ type Writer struct {
 
 	// behind the window and the open message
 	prev   uint64
-	last   uint64
+	end    wal.Position
 	sentNs int64
 	open   builder
-	size   int // of the last message with records
+	size   int    // of the last message with records
+	key    uint32 // id of the key that signs
 
-	digestPos, digest uint64
+	digestPos uint64 // of the newest digest; 0: none
+	digest    [4]uint64
 }
 
 // Status returns the status.
@@ -107,13 +119,14 @@ func (w *Writer) Founded() (at State, ok bool) {
 func (w *Writer) Unconfirmed() int { return len(w.window) }
 
 // Last returns the position of the last record that was added.
-func (w *Writer) Last() uint64 { return w.last }
+func (w *Writer) Last() uint64 { return w.end.Seq }
 
-// SetDigest sets the digest that the next messages carry.
-func (w *Writer) SetDigest(pos, digest uint64) { w.digestPos, w.digest = pos, digest }
+// NoteDigest notes the owner's digest of its state after the record pos, in the place of the one before. The message
+// that ends not before pos carries it, if it is not complete yet, and further ones that begin at pos.
+func (w *Writer) NoteDigest(pos uint64, digest [4]uint64) { w.digestPos, w.digest = pos, digest }
 
 // Add adds records, all or none, and returns the position of the last one. A message takes what was added when Publish
-// completes it; records of several calls share it.
+// completes it; records of several calls share it. The records of a call are in one message if they fit into one.
 //
 // Errors: ErrNotLeading, ErrBusy, ErrTooLarge.
 func (w *Writer) Add(nowNs int64, records ...[]byte) (pos uint64, err error) {
@@ -130,37 +143,50 @@ func (w *Writer) Add(nowNs int64, records ...[]byte) (pos uint64, err error) {
 	if size+w.bytes+len(w.open.buf) > w.limits.Queue {
 		return 0, ErrBusy
 	}
+	if w.open.count > 0 && !w.open.fits(size) {
+		w.complete(nowNs)
+	}
 	for _, r := range records {
-		if !w.open.fits(r) {
+		if !w.open.fits(len(r) + maxLength) {
 			w.complete(nowNs)
 		}
-		w.last++
-		w.open.add(w.last, r, w.size)
+		if w.open.count == 0 {
+			w.open.at = w.end
+		}
+		w.open.add(r, w.size)
+		w.end = w.end.Next(r)
 	}
-	return w.last, nil
+	return w.end.Seq, nil
 }
 
 // Beat adds a message without records, if nothing is open that has the same effect.
 func (w *Writer) Beat(nowNs int64) {
 	if w.status == Leading && len(w.window) == 0 && w.open.count == 0 {
 		m := w.head(Beat, nowNs)
-		w.push(encode(&m), Leading)
+		w.push(encode(&m, w.read.keys), Leading)
 	}
 }
 
 // head returns the head of the next message.
 func (w *Writer) head(kind Kind, nowNs int64) Message {
 	w.sentNs = max(w.sentNs, nowNs)
-	return Message{
-		Kind: kind, Rules: w.read.rules, Term: w.term, Node: w.node, SentNs: w.sentNs, Prev: w.prev,
-		DigestPos: w.digestPos, Digest: w.digest,
+	m := Message{
+		Kind: kind, Rules: w.read.rules, Term: w.term, Node: w.node, SentNs: w.sentNs, Prev: w.prev, At: w.end,
+		key: w.key,
 	}
+	if kind == Records {
+		m.At = w.open.at
+	}
+	if w.digestPos != 0 && w.digestPos >= m.At.Seq && w.digestPos <= w.end.Seq {
+		m.DigestPos, m.Digest = w.digestPos, w.digest
+	}
+	return m
 }
 
 // complete moves the open message to the window.
 func (w *Writer) complete(nowNs int64) {
 	m := w.head(Records, nowNs)
-	data := w.open.take(&m)
+	data := w.open.take(&m, w.read.keys)
 	w.size = len(data) + len(data)/8
 	w.push(data, Leading)
 }
@@ -168,7 +194,9 @@ func (w *Writer) complete(nowNs int64) {
 func (w *Writer) push(data []byte, becomes Status) {
 	w.prev = sumOf(data)
 	w.bytes += len(data)
-	w.window = append(w.window, pending{data: data, prev: w.prev, last: w.last, sentNs: w.sentNs, becomes: becomes})
+	w.window = append(w.window, pending{
+		data: data, prev: w.prev, end: w.end, sentNs: w.sentNs, key: le.Uint32(data[96:]), becomes: becomes,
+	})
 }
 
 // Publish returns the next message to be published. ok is false when there is none, when enough are in flight, and in
@@ -227,7 +255,7 @@ func (w *Writer) Failed(number uint64) {
 
 // distrust begins a doubt.
 func (w *Writer) distrust() {
-	w.doubt, w.flying = true, 0
+	w.doubt, w.flying, w.proven = true, 0, w.read.at.Valid == 0
 	for i := range w.window {
 		w.window[i].acked = 0
 	}
@@ -240,14 +268,14 @@ func (w *Writer) confirm() {
 	w.read.odd = 0
 	known := Message{Rules: w.read.rules, Term: w.term, Node: w.node}
 	if m.becomes == Campaigning { // the base message of a new history
-		base, err := Decode(m.data)
+		base, err := Decode(m.data, w.read.keys)
 		if err != nil {
 			panic("BUG: stream: the writer's own message is damaged: " + err.Error())
 		}
 		s.History, known.Term, known.Node = base.History, 0, 0
 	}
 	s.Seq, s.Prev, s.Term, s.Node, s.Rules = s.Seq+1, m.prev, known.Term, known.Node, known.Rules
-	s.SentNs, s.Pos = m.sentNs, m.last
+	s.Valid, s.SentNs, s.Key, s.End = s.Seq, m.sentNs, m.key, m.end
 	w.drop()
 }
 
@@ -260,15 +288,27 @@ func (w *Writer) drop() {
 }
 
 // Wants returns the number of the message that the caller has to read next, while the writer is in doubt. The caller
-// answers with Read, or with End.
+// answers with Read, or with End. The first one is the last valid message that the writer knows: a log that was lost
+// and begun again would take the messages of this writer, and no reader would count them.
 func (w *Writer) Wants() (seq uint64, ok bool) {
-	return w.read.at.Seq + 1, w.doubt && w.status < Fenced
+	seq, ok = w.read.at.Seq+1, w.doubt && w.status < Fenced
+	if ok && !w.proven {
+		seq = w.read.at.Valid
+	}
+	return seq, ok
 }
 
 // Read takes the message with the number seq of the log.
 //
-// Errors: as Reader.Next. The writer stays in doubt.
+// Errors: ErrReplaced, and as Reader.Next. The writer stays in doubt.
 func (w *Writer) Read(seq uint64, data []byte) error {
+	if w.doubt && !w.proven {
+		if seq != w.read.at.Valid || !w.read.at.EndsWith(data) {
+			return fmt.Errorf("%w: message %d", ErrReplaced, seq)
+		}
+		w.proven = true
+		return nil
+	}
 	w.read.strays = 0 // it knows what it has confirmed, so nothing before was damaged
 	before := w.read
 	m, valid, err := w.read.Next(seq, data)
@@ -296,7 +336,7 @@ func (w *Writer) End(last uint64) error {
 	switch {
 	case last < w.read.at.Seq:
 		return fmt.Errorf("%w: at %d, and it has confirmed %d", ErrShrunk, last, w.read.at.Seq)
-	case last == w.read.at.Seq:
+	case last == w.read.at.Seq && w.proven:
 		w.doubt = false
 	}
 	return nil

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -37,11 +38,11 @@ func TestRecordsShareAMessageWhileOthersAreInFlight(t *testing.T) {
 		w.Acked(p.Number, l.append(p.Expect, p.Data))
 	}
 	send(w, l)
-	if len(flights) != 2 || len(*l) != 5 || w.State().Pos != 5 || w.Unconfirmed() != 0 {
+	if len(flights) != 2 || len(*l) != 5 || w.State().End.Seq != 5 || w.Unconfirmed() != 0 {
 		t.Errorf("%d at once, %d messages, %d confirmed, %d open",
-			len(flights), len(*l), w.State().Pos, w.Unconfirmed())
+			len(flights), len(*l), w.State().End.Seq, w.Unconfirmed())
 	}
-	r := NewReader(State{}, 1)
+	r := NewReader(State{}, 1, testKeys)
 	for i, data := range *l {
 		if _, ok, err := r.Next(uint64(i+1), data); !ok || err != nil {
 			t.Fatalf("message %d: %v, %v", i+1, ok, err)
@@ -65,7 +66,7 @@ func TestAcknowledgementsInAnyOrderAreTakenInOrder(t *testing.T) {
 	}
 	for i, want := range []uint64{0, 0, 3} {
 		w.Acked(flights[2-i].Number, uint64(5-i))
-		if got := w.State().Pos; got != want {
+		if got := w.State().End.Seq; got != want {
 			t.Errorf("after the acknowledgement of message %d: %d confirmed, want %d", 2-i, got, want)
 		}
 	}
@@ -96,7 +97,7 @@ func TestADoubtReadsTheLog(t *testing.T) {
 		add(t, w, "a")
 		p, _ := w.Publish(0)
 		answer(w, l, p)
-		if w.State().Pos != 0 {
+		if w.State().End.Seq != 0 {
 			t.Errorf("%s: confirmed without reading", name)
 		}
 		if _, ok := w.Wants(); !ok {
@@ -113,8 +114,8 @@ func TestADoubtReadsTheLog(t *testing.T) {
 		if _, records := valid(t, *l); len(records) != 2 || records[0] != "a" || records[1] != "b" {
 			t.Errorf("%s: records %v", name, records)
 		}
-		if w.State().Pos != 2 || w.Unconfirmed() != 0 {
-			t.Errorf("%s: %d confirmed, %d open", name, w.State().Pos, w.Unconfirmed())
+		if w.State().End.Seq != 2 || w.Unconfirmed() != 0 {
+			t.Errorf("%s: %d confirmed, %d open", name, w.State().End.Seq, w.Unconfirmed())
 		}
 	}
 }
@@ -122,7 +123,7 @@ func TestADoubtReadsTheLog(t *testing.T) {
 // A candidate that gets no answer finds its term record by reading.
 func TestACampaignWithoutAnAnswer(t *testing.T) {
 	_, l := leader(t)
-	r := NewReader(State{}, 1)
+	r := NewReader(State{}, 1, testKeys)
 	for i, data := range *l {
 		if _, _, err := r.Next(uint64(i+1), data); err != nil {
 			t.Fatal(err)
@@ -154,7 +155,7 @@ func TestALostCampaignReadsOn(t *testing.T) {
 	if w.Status() != Fenced {
 		t.Fatalf("status %d", w.Status())
 	}
-	r := NewReader(w.State(), 1)
+	r := NewReader(w.State(), 1, testKeys)
 	m, ok, err := r.Next(3, (*l)[2])
 	if err != nil || !ok || r.State() != old.State() {
 		t.Fatalf("%v, %v, %+v", ok, err, r.State())
@@ -188,7 +189,7 @@ func TestALaterProgramFences(t *testing.T) {
 	if old.Status() != Fenced {
 		t.Errorf("status %d", old.Status())
 	}
-	r := NewReader(old.State(), 1)
+	r := NewReader(old.State(), 1, testKeys)
 	if _, _, err := r.Next(3, (*l)[2]); !errors.Is(err, ErrRules) {
 		t.Errorf("reading on: %v", err)
 	}
@@ -207,6 +208,33 @@ func TestALogThatEndsTooEarlyIsReported(t *testing.T) {
 	}
 	if err := w.End(uint64(len(*l))); err != nil {
 		t.Error(err)
+	}
+}
+
+// A log that was lost and begun again, and has grown since, takes the messages of a former writer, and no reader counts
+// them. The writer notices it in the doubt in which the first refusal puts it.
+func TestALogThatWasBegunAgainIsReported(t *testing.T) {
+	w, _ := leader(t)
+	_, again := leader(t)
+	second := campaign(t, State{}, 2)
+	*again = nil
+	send(second, again)
+	for range 3 {
+		add(t, second, "other")
+		send(second, again)
+	}
+	before := w.State()
+	add(t, w, "a")
+	send(w, again)
+	seq, ok := w.Wants()
+	if !ok || seq != before.Valid {
+		t.Fatalf("wants message %d, %v", seq, ok)
+	}
+	if err := w.Read(seq, (*again)[seq-1]); !errors.Is(err, ErrReplaced) {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := w.Publish(0); ok || w.State() != before || w.Unconfirmed() != 1 {
+		t.Errorf("the writer goes on: %+v", w.State())
 	}
 }
 
@@ -247,7 +275,6 @@ func TestBoundsOfTheQueue(t *testing.T) {
 
 func TestABeatOnlyWhenNothingElseIsOpen(t *testing.T) {
 	w, l := leader(t)
-	w.SetDigest(5, 99)
 	w.Beat(10)
 	w.Beat(11)
 	send(w, l)
@@ -257,10 +284,84 @@ func TestABeatOnlyWhenNothingElseIsOpen(t *testing.T) {
 	if len(*l) != 4 {
 		t.Fatalf("%d messages", len(*l))
 	}
-	m, err := Decode((*l)[2])
-	if err != nil || m.Kind != Beat || m.SentNs != 10 || m.DigestPos != 5 || m.Digest != 99 {
+	m, err := Decode((*l)[2], testKeys)
+	if err != nil || m.Kind != Beat || m.SentNs != 10 || m.DigestPos != 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
+}
+
+// A digest is in the message that has its position, and in those that begin there.
+func TestAMessageCarriesTheDigestOfItsPosition(t *testing.T) {
+	w, l := leader(t)
+	digest := func(pos uint64) [4]uint64 { return [4]uint64{pos, 1, 2, 3} }
+	note := func(pos uint64) { w.NoteDigest(pos, digest(pos)) }
+	check := func(name string, at, last, want uint64) {
+		t.Helper()
+		send(w, l)
+		m, err := Decode((*l)[len(*l)-1], testKeys)
+		if err != nil || m.At.Seq != at || m.Last() != last || m.DigestPos != want {
+			t.Errorf("%s: behind %d to %d, digest of %d, want %d (%v)", name, m.At.Seq, m.Last(), m.DigestPos, want,
+				err)
+		}
+		if want != 0 && m.Digest != digest(want) {
+			t.Errorf("%s: digest %v", name, m.Digest)
+		}
+	}
+	add(t, w, "a", "b", "c")
+	note(1)
+	note(2)
+	check("the newest within the message", 0, 3, 2)
+	add(t, w, "d")
+	check("none of this message", 3, 4, 0)
+	note(4)
+	for range 2 {
+		w.Beat(1)
+		check("each beat at the position", 4, 4, 4)
+	}
+	add(t, w, "e")
+	check("the message that begins there", 4, 5, 4)
+	add(t, w, "f")
+	note(5)
+	check("the message begins there", 5, 6, 5)
+	note(9)
+	add(t, w, "g")
+	check("a position that is not sent yet", 6, 7, 0)
+	add(t, w, "h", "i")
+	check("a position that was ahead", 7, 9, 9)
+	note(3)
+	w.Beat(2)
+	check("a position that is gone", 9, 9, 0)
+}
+
+// The records of one call of Add are in one message if they fit into one.
+func TestAMessageEndsWithACall(t *testing.T) {
+	w, l := leader(t)
+	w.limits.Queue = 8 * MaxMessage
+	third := bytes.Repeat([]byte("x"), MaxMessage/3-30)
+	for range 2 {
+		if _, err := w.Add(0, third, []byte("a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Add(0, []byte("b"), third, []byte("c")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Add(0, third, third, third, third); err != nil { // more than a message
+		t.Fatal(err)
+	}
+	send(w, l)
+	var ends []uint64
+	for _, data := range (*l)[2:] {
+		m, err := Decode(data, testKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, m.Last())
+	}
+	if want := []uint64{4, 7, 9, 11}; !slices.Equal(ends, want) {
+		t.Errorf("messages end at %d, want %d", ends, want)
+	}
+	valid(t, *l)
 }
 
 // A new writer's time continues at the last message's, if its own clock is behind.
@@ -284,7 +385,11 @@ func TestCandidatesOutOfRange(t *testing.T) {
 		"nothing flies":   func(c *Candidate) { c.Limits.InFlight = 0 },
 		"queue too small": func(c *Candidate) { c.Limits.Queue = MaxMessage - 1 },
 		"no history":      func(c *Candidate) { c.Found.History = [16]byte{} },
-		"start":           func(c *Candidate) { c.Found.Start = MaxPosition },
+		"start":           func(c *Candidate) { c.Found.End.Seq = MaxPosition },
+		"no keys":         func(c *Candidate) { c.Keys = nil },
+		"no key of the writer before": func(c *Candidate) {
+			c.At = State{History: [16]byte{7}, Term: 1, Node: 2, Key: 1}
+		},
 	} {
 		c := candidate(State{}, 1)
 		change(c)

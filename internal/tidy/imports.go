@@ -20,20 +20,19 @@ var mayImport = map[string][]string{
 	"internal/events": {"engine", "internal/stream"},
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
-		"internal/events", "internal/stream", "internal/node", "internal/mirror", "internal/machine",
+		"internal/events", "internal/stream", "internal/node", "internal/machine",
 	},
 	"internal/clusterdemo": {"internal/stream"},
 	"internal/node": {
 		"internal/stream", "internal/machine", "engine", "marketdata", "accounts", "launchpad", "hive",
 	},
-	"internal/mirror": {"internal/datadir", "internal/node", "internal/stream"},
 	"internal/stream": {},
 
 	"internal/stream/jet": {"internal/stream"},
 
 	"internal/vopr": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "server/stream", "internal/exchange",
-		"internal/machine", "internal/machine/keeper", "internal/machine/audit",
+		"internal/machine", "internal/machine/keeper", "internal/machine/audit", "internal/node", "internal/stream",
 	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
@@ -80,7 +79,7 @@ var mayImport = map[string][]string{
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
 		"bench", "internal/exchange", "internal/machine", "internal/datadir", "internal/stream", "internal/node",
-		"internal/mirror", "internal/clusterdemo",
+		"internal/clusterdemo",
 	},
 }
 
@@ -96,7 +95,7 @@ var pure = map[string][]string{
 	"hive":             {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
 	"accounts/auth":    {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand"},
 	"accounts/accrual": {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
-	"internal/stream":  {"internal/wal", "internal/vfs", "internal/clock"},
+	"internal/stream":  {"internal/vfs", "internal/clock"}, // internal/wal: the type of a position
 }
 
 // onlyIn lists modules that few folders may import, tests included, so that they can be exchanged.

@@ -49,7 +49,8 @@ func TestNothingThatServesClientsCallsAddresses(t *testing.T) {
 		folder, _, _ := strings.Cut(f.Dir, "/")
 		switch {
 		case f.Test, f.Dir == "server/servertest", f.Dir == "server/forward",
-			f.Path == "internal/exchange/listen.go": // tries its own socket
+			f.Path == "internal/exchange/listen.go", // tries its own socket
+			f.Path == "internal/exchange/follow.go": // asks nodes, which the configuration and the log name
 			continue
 		case !strings.Contains(" server accounts engine marketdata hive launchpad aggregator ", " "+folder+" ") &&
 			f.Dir != "internal/entry" && f.Dir != "internal/exchange":
@@ -64,5 +65,51 @@ func TestNothingThatServesClientsCallsAddresses(t *testing.T) {
 	}
 	if looked < 100 {
 		t.Errorf("only %d files were looked at", looked)
+	}
+}
+
+// dials matches what opens a connection.
+var dials = regexp.MustCompile(`\b(net\.(Dial|Dialer\b)|tls\.Dial|http\.Client\{|http\.(Get|Post|DefaultClient)\b|` +
+	`fasthttp\.(HostClient|Client|Get|Post|Do)\b|\.(DefaultDialer|DialContext)\b|nats\.Connect\()`)
+
+// The table of SECURITY.md has every folder that opens connections, and no other one.
+func TestEveryConnectionIsInTheTable(t *testing.T) {
+	var table string
+	for _, p := range readTree(t).Pages {
+		if p.Path == "SECURITY.md" {
+			_, table, _ = strings.Cut(strings.Join(p.Lines, "\n"), "## What each connection trusts")
+			table, _, _ = strings.Cut(table, "\n## ")
+		}
+	}
+	listed := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^\| [^|(]*\(([^)]*)\) \|`).FindAllStringSubmatch(table, -1) {
+		for folder := range strings.SplitSeq(m[1], ", ") {
+			listed[strings.Trim(folder, "`")] = false
+		}
+	}
+	files, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		// Benchmarks, examples and what serves tests are not in the program.
+		if f.Test || under(f.Dir, "test", "server/servertest", "internal/exchange/exchangetest", "client/examples") ||
+			under(f.Dir, "bench") && !under(f.Dir, "bench/loadtool") || !dials.Match(f.Text) {
+			continue
+		}
+		if _, ok := listed[f.Dir]; !ok {
+			t.Errorf("%s opens a connection (%s), and the table of SECURITY.md has no row with `%s`", f.Path,
+				dials.Find(f.Text), f.Dir)
+			continue
+		}
+		listed[f.Dir] = true
+	}
+	for folder, dials := range listed {
+		if !dials {
+			t.Errorf("SECURITY.md has a row of %s, which opens no connection", folder)
+		}
+	}
+	if len(listed) < 8 {
+		t.Errorf("only %d folders are listed", len(listed))
 	}
 }

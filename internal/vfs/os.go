@@ -56,6 +56,17 @@ func (OS) List(dir string) ([]string, error) {
 	return names, nil
 }
 
+// Dirs returns the names of the directories in dir.
+func (OS) Dirs(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
 // MkdirAll makes dir and its parents, 0700. The parent's directory is synced by the
 // caller who needs the name to survive a power cut.
 func (OS) MkdirAll(dir string) error { return os.MkdirAll(dir, dirMode) }

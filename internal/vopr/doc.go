@@ -22,6 +22,9 @@
 //  2. An answer that arrives after the end of its process counts as none: its outcome is unknown.
 //  3. The same seed gives the same transcript (TestASeedRepeats).
 //
+// A cluster (RunCluster) is several such processes, each on a disk and a clock of its own, and a simulated stream
+// between them (network). Its model knows what clients of any node were told.
+//
 // It does not simulate sockets, threads or the Go scheduler: the race detector and the end-to-end tests of
 // cmd/tickhive do.
 package vopr

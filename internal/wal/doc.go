@@ -1,7 +1,7 @@
 // Package wal is a write-ahead log with snapshots.
 //
 // It holds Log (segments of checksummed records, drawn in FORMAT.md), Reader (recovery,
-// verification, dumps), Check (every file of a log), Copy (a log's files while it goes on) and snapshot files.
+// verification, dumps), Check (every file of a log) and snapshot files, also outside of a log (SnapshotFile, Adopt).
 // The loop of engine/sequencer writes a Log.
 //
 // Owner: one goroutine appends to a Log; any goroutine may sync, drop old segments, read
@@ -18,5 +18,5 @@
 //  5. A snapshot is never ahead of its durable log, and the log reaches back to the older of
 //     the two retained snapshots.
 //
-// It does not know the content of a record, does not compress, and does not retry.
+// It does not know the content of a record or of a head, compresses no record, and does not retry.
 package wal

@@ -229,43 +229,14 @@ func TestEveryFailedCallOfACheckIsReported(t *testing.T) {
 	})
 }
 
-func TestEveryFailedCallOfACopyIsReported(t *testing.T) {
-	disk, opts := usedDisk(t)
-	copied := func(l *Log) (files []string, err error) {
-		c, err := BeginCopy(l)
-		if err != nil {
-			return nil, err
+func TestEveryFailedCallOfAdoptIsReported(t *testing.T) {
+	disk, opts := downloaded(t, "body")
+	for _, name := range disk.Paths() {
+		if strings.HasPrefix(name, testDir) {
+			disk.Lose(name)
 		}
-		defer func() { err = errors.Join(err, c.Close()) }()
-		c.Mark()
-		all, _, err := c.Files()
-		for _, file := range all {
-			r, err := file.Open()
-			if err != nil {
-				return nil, err
-			}
-			b, err := io.ReadAll(r)
-			if err = errors.Join(err, r.Close()); err != nil {
-				return nil, err
-			}
-			files = append(files, fmt.Sprintf("%s %d %x", file.Name, file.Size, b))
-		}
-		return files, err
 	}
-	eachCall(t, disk, func(fsys vfs.FS) ([]string, error) {
-		return whileOpen(t, fsys, opts, func(l *Log) (files []string, err error) {
-			if files, err = copied(l); err != nil {
-				fsys.(*brittle).left = 0
-				appendN(t, l, 20) // many segments
-				must(t, l.Sync())
-				must(t, l.DropBefore(l.LastSeq()))
-				if n := len(l.Segments()); n > 2 {
-					t.Errorf("the log keeps %d segments after a copy that failed", n)
-				}
-			}
-			return files, err
-		})
-	})
+	eachCall(t, disk, func(fsys vfs.FS) (int, error) { return 0, adopt(fsys, opts) }, "preallocate 000001.wal")
 }
 
 func TestEveryFailedCallOfASnapshotIsReported(t *testing.T) {

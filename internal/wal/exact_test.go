@@ -169,12 +169,13 @@ func TestReadsOfAnySize(t *testing.T) {
 		disk.Put("s", body)
 		f, err := disk.Open("s")
 		must(t, err)
-		_, err = SnapshotBody(f, "s", 1, 0, 0).Read(make([]byte, 10))
+		_, err = (&chunkReader{f: f, name: "s", seq: 1}).Read(make([]byte, 10))
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.Reason != reason {
 			t.Errorf("%v, want %s", err, reason)
 		}
-		if _, err = SnapshotBody(f, "s", 1, 500, 0).Read(make([]byte, 10)); !errors.As(err, &damage) ||
+		if _, err = (&chunkReader{f: f, name: "s", seq: 1, off: 500}).Read(make([]byte, 10)); !errors.As(err,
+			&damage) ||
 			damage.Reason != "snapshot is cut short" {
 			t.Errorf("behind the end of the file: %v", err)
 		}

@@ -41,7 +41,7 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 	_, err := l.Append([][]byte{[]byte("one"), []byte("and eight"), []byte("it's 8 B")})
 	must(t, err)
 	must(t, l.Sync())
-	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 3}, writeText("the body")))
+	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 3, Head: []byte("head")}, writeText("the body")))
 	must(t, l.Rotate())
 	must(t, l.Close())
 
@@ -129,21 +129,22 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 	slot(got[512:1024], 2, 3, 3, 3, 4)
 	slot(got[1024:], 2, 3, 3, 3, 4)
 
-	snap := header("TICKSNP\n", 4, 3, 0, 3, chain3)
-	chunk := func(length uint32, body drawn) {
+	snap := header("TICKSNP\n", 5, 3, 0, 3, chain3)
+	sum := binary.LittleEndian.Uint32(snap[124:])
+	section := func(length uint32, data drawn) {
 		var d drawn
 		d.u32(length)
-		sum := crc32.Update(binary.LittleEndian.Uint32(snap[124:]), crc32.MakeTable(crc32.Castagnoli), d)
-		if len(snap) > 128 {
-			sum = crc32.Update(binary.LittleEndian.Uint32(snap[132:]), crc32.MakeTable(crc32.Castagnoli), d)
-		}
-		d.u32(crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), body))
-		snap = append(snap, append(d, body...)...)
+		sum = crc32.Update(crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), d), crc32.MakeTable(crc32.Castagnoli),
+			data)
+		d.u32(sum)
+		snap = append(snap, append(d, data...)...)
 	}
-	chunk(8, drawn("the body"))
+	section(4, drawn("head"))
+	// A frame of zstd: magic, no checksum, a window of 1 KiB, one last raw block of 8 bytes.
+	section(17, append(drawn("\x28\xb5\x2f\xfd\x00\x00\x41\x00\x00"), "the body"...))
 	var size drawn
 	size.u64(8)
-	chunk(0xFFFFFFFF, size)
+	section(0xFFFFFFFF, size)
 	if got := fsys.Content(path.Join(testDir, "00000000000000000003.snap")); !slices.Equal(got, snap) {
 		t.Errorf("snapshot\n%x, want\n%x", got, snap)
 	}

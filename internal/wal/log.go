@@ -34,6 +34,7 @@ type Log struct {
 	durable atomic.Uint64 // last sequence synced
 	bytes   atomic.Int64  // appended since Open
 	figures figures
+	ends    atomic.Bool // the next batch begins a segment (EndSegment)
 	stop    atomic.Pointer[error]
 
 	// Locks are taken in the order writeMu, syncMu, fillMu, slotMu, listMu. All but syncMu are held
@@ -54,7 +55,7 @@ type Log struct {
 	unsynced []*openSegment // segments written since their last sync, oldest first
 	full     []*openSegment // full segments whose file is still open, oldest first
 	dirDirty bool           // names changed since the last SyncDir
-	copies   int            // copies under way, for which every segment stays
+	keepFrom *uint64        // segments with this record or a later one stay; nil: none
 
 	syncMu   sync.Mutex // held during a sync or a deletion of segments
 	filledAt int64      // bytes when fillAhead last ran; guarded by syncMu
@@ -93,9 +94,11 @@ type OpenInfo struct {
 // Begin starts a batch. When the active segment is full, it first starts a new one. Only the owner may call it.
 func (l *Log) Begin() {
 	l.buf, l.count, l.tooBig = l.buf[:0], 0, false
-	if l.off.Load()-firstFrame >= l.opts.SegmentBytes {
+	if ends := l.ends.Load(); ends || l.off.Load()-firstFrame >= l.opts.SegmentBytes {
 		// A new segment that cannot be made now is made later: the old one goes on.
-		_ = l.Rotate()
+		if err := l.Rotate(); err == nil && ends {
+			l.ends.Store(false)
+		}
 	}
 	l.ahead = l.chain
 }

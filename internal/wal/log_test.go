@@ -98,6 +98,25 @@ func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
 	}
 }
 
+// EndSegment makes the next batch begin a segment, once, so that what was written before can be dropped.
+func TestASegmentEndsBeforeItIsFull(t *testing.T) {
+	fsys := vfstest.NewMem()
+	l := mustOpen(t, fsys, Options{})
+	l.EndSegment()
+	appendN(t, l, 3)
+	if n := len(l.Segments()); n != 1 {
+		t.Fatalf("%d segments: an empty one ended", n)
+	}
+	l.EndSegment()
+	appendN(t, l, 2)
+	appendN(t, l, 2)
+	must(t, l.DropBefore(4))
+	if segs := l.Segments(); len(segs) != 1 || segs[0].FirstSeq != 4 || segs[0].LastSeq != 7 {
+		t.Fatalf("%+v", segs)
+	}
+	must(t, l.Close())
+}
+
 // Two that let go of the same records at the same time let go of nothing else.
 func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
 	fsys := vfstest.NewMem()

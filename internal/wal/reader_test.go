@@ -178,9 +178,12 @@ func TestAReaderDoesNotGoOnBehindAnError(t *testing.T) {
 func TestAReaderBeginsBehindADamagedSegment(t *testing.T) {
 	second := path.Join(testDir, segmentName(2))
 	for what, damage := range map[string]func(fsys *vfstest.Mem){
-		"the header":                       func(fsys *vfstest.Mem) { fsys.Flip(second, 20, 0) },
-		"the rest of the header's sector":  func(fsys *vfstest.Mem) { fsys.Flip(second, headerBytes, 0) },
-		"the first segment has it as well": func(fsys *vfstest.Mem) { fsys.Flip(path.Join(testDir, segmentName(1)), 20, 0) },
+		"the header":                      func(fsys *vfstest.Mem) { fsys.Flip(second, 20, 0) },
+		"the rest of the header's sector": func(fsys *vfstest.Mem) { fsys.Flip(second, headerBytes, 0) },
+		"the first segment has it as well": func(fsys *vfstest.Mem) {
+			fsys.Flip(path.Join(testDir, segmentName(1)), 20,
+				0)
+		},
 	} {
 		fsys := threeSegments(t, "ours", 2)
 		damage(fsys)

@@ -45,6 +45,10 @@ func (l *Log) Rotate() error {
 	return nil
 }
 
+// EndSegment makes the next batch begin a new segment, so that no later record keeps the present ones from being
+// dropped. Any goroutine.
+func (l *Log) EndSegment() { l.ends.Store(true) }
+
 // noteFollowed records in the active segment's slot that another segment follows. After an error it restores the slot,
 // or stops the log if that fails too.
 func (l *Log) noteFollowed() error {
@@ -152,10 +156,10 @@ func (l *Log) DropBefore(seq uint64) error {
 	return nil
 }
 
-// droppable returns the number of segments that end below seq, 0 during a copy. Needs listMu.
+// droppable returns the number of segments that end below seq and are not kept (KeepFrom). Needs listMu.
 func (l *Log) droppable(seq uint64) (n int) {
-	if l.copies > 0 {
-		return 0
+	if l.keepFrom != nil {
+		seq = min(seq, *l.keepFrom)
 	}
 	for n+1 < len(l.segments) && l.segments[n+1].first <= seq {
 		n++

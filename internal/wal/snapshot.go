@@ -11,12 +11,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
+
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 )
 
 // SnapshotVersion is the version of the snapshot format written and read here.
-const SnapshotVersion = 4
+const SnapshotVersion = 5
 
 // SnapshotsKept is the number of retained snapshots: the newest, and the one before as a
 // fallback.
@@ -27,8 +29,10 @@ const SnapshotExt = ".snap"
 
 const (
 	snapshotMagic = "TICKSNP\n"
-	// chunkBytes is the size of a chunk. A reader verifies the checksum of a chunk before it decodes the chunk.
+	// chunkBytes is the size of a chunk before it is compressed. A reader verifies the checksum of a chunk before it
+	// decodes the chunk.
 	chunkBytes  = 256 << 10
+	maxStored   = chunkBytes + 64 // what cannot be compressed has a frame around it
 	chunkHead   = 8
 	endOfChunks = 0xFFFFFFFF // in the length word: the last chunk, holding the body's length
 )
@@ -39,7 +43,12 @@ type SnapshotMeta struct {
 	Seq uint64
 	// Chain is the checksum chain of the store's log up to Seq. 0: WriteSnapshot reads the log for it.
 	Chain uint64
+	// Head is what a restore needs beside the body, at most MaxSnapshotHead bytes. This package does not read it.
+	Head []byte
 }
+
+// MaxSnapshotHead is the largest head of a snapshot in bytes.
+const MaxSnapshotHead = 1 << 20
 
 // WriteSnapshot writes a snapshot into dir: temporary file, sync, rename, directory
 // sync; only then older ones go, except the newest before it. write streams the body.
@@ -146,6 +155,9 @@ func chainAt(fsys vfs.FS, segs []segment, seq uint64) (uint64, error) {
 func writeSnapshotFile(
 	fsys vfs.FS, temp string, opts Options, meta SnapshotMeta, write func(w io.Writer) error,
 ) (bytes int64, err error) {
+	if len(meta.Head) > MaxSnapshotHead {
+		return 0, fmt.Errorf("a head of %d bytes; at most %d fit", len(meta.Head), MaxSnapshotHead)
+	}
 	f, err := fsys.Create(temp)
 	if err != nil {
 		return 0, err
@@ -156,9 +168,13 @@ func writeSnapshotFile(
 		createdNs: opts.Clock.NowNs(), writer: opts.Writer,
 		Identity: opts.Identity, chain: meta.Chain, name: opts.Name,
 	}
-	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.encode(snapshotMagic)...)}
+	w := newChunkWriter(f, 0)
+	w.buf = append(w.buf, h.encode(snapshotMagic)...)
 	w.crc = le.Uint32(w.buf[headerBytes-4:])
-	if err := w.flushRaw(); err != nil {
+	if err := w.flush(); err != nil {
+		return 0, err
+	}
+	if err := w.section(uint32(len(meta.Head)), meta.Head); err != nil {
 		return 0, err
 	}
 	if err := write(w); err != nil {
@@ -170,24 +186,36 @@ func writeSnapshotFile(
 	return w.off, f.Sync()
 }
 
-// chunkWriter cuts a body into chunks, each with a checksum over itself and all before.
+// chunkWriter cuts a body into chunks, compresses each, and writes it with a checksum over it and all before.
 type chunkWriter struct {
-	f    vfs.File
-	off  int64
-	buf  []byte // chunk head and what is in the chunk so far
-	crc  uint32
-	body uint64
+	f     vfs.File
+	off   int64
+	plain []byte // what is in the chunk so far
+	buf   []byte // a section as it is stored
+	crc   uint32
+	body  uint64
+	zip   *zstd.Encoder
+}
+
+// newChunkWriter returns a writer whose sections begin at the begin of a file, behind a header with a checksum.
+func newChunkWriter(f vfs.File, crc uint32) *chunkWriter {
+	zip, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(chunkBytes), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic("BUG: wal: " + err.Error()) // the options are constants
+	}
+	return &chunkWriter{f: f, crc: crc, zip: zip, plain: make([]byte, 0, chunkBytes)}
 }
 
 // Write takes a piece of the body.
 func (w *chunkWriter) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
-		n := min(len(rest), chunkHead+chunkBytes-len(w.buf))
-		w.buf = append(w.buf, rest[:n]...)
+		n := min(len(rest), chunkBytes-len(w.plain))
+		w.plain = append(w.plain, rest[:n]...)
 		rest = rest[n:]
 		w.body += uint64(n)
-		if len(w.buf) == chunkHead+chunkBytes {
-			if err := w.seal(uint32(chunkBytes)); err != nil {
+		if len(w.plain) == chunkBytes {
+			if err := w.chunk(); err != nil {
 				return 0, err
 			}
 		}
@@ -195,28 +223,40 @@ func (w *chunkWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// chunk writes what is in the chunk.
+func (w *chunkWriter) chunk() error {
+	w.buf = w.zip.EncodeAll(w.plain, append(w.buf[:0], make([]byte, chunkHead)...))
+	w.plain = w.plain[:0]
+	return w.seal(uint32(len(w.buf) - chunkHead))
+}
+
+// section writes a section that is not compressed.
+func (w *chunkWriter) section(length uint32, data []byte) error {
+	w.buf = append(append(w.buf[:0], make([]byte, chunkHead)...), data...)
+	return w.seal(length)
+}
+
+// seal completes the section in buf, whose head is open, and writes it.
 func (w *chunkWriter) seal(length uint32) error {
 	le.PutUint32(w.buf, length)
 	w.crc = crc32.Update(crc32.Update(w.crc, castagnoli, w.buf[:4]), castagnoli, w.buf[chunkHead:])
 	le.PutUint32(w.buf[4:], w.crc)
-	return w.flushRaw()
+	return w.flush()
 }
 
-func (w *chunkWriter) flushRaw() error {
+func (w *chunkWriter) flush() error {
 	_, err := w.f.WriteAt(w.buf, w.off)
 	w.off += int64(len(w.buf))
-	w.buf = append(w.buf[:0], make([]byte, chunkHead)...)
 	return err
 }
 
 func (w *chunkWriter) end() error {
-	if n := len(w.buf) - chunkHead; n > 0 {
-		if err := w.seal(uint32(n)); err != nil {
+	if len(w.plain) > 0 {
+		if err := w.chunk(); err != nil {
 			return err
 		}
 	}
-	w.buf = le.AppendUint64(w.buf, w.body)
-	return w.seal(endOfChunks)
+	return w.section(endOfChunks, le.AppendUint64(nil, w.body))
 }
 
 // SnapshotName returns the file name of the snapshot of record seq.
@@ -406,63 +446,100 @@ func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
 	return fsys.SyncDir(dir)
 }
 
-// loadSnapshotFile verifies a snapshot's header and, unless headOnly, hands its body on.
+// loadSnapshotFile verifies the header and the head of a snapshot and, unless headOnly, hands its body on.
 func loadSnapshotFile(
 	fsys vfs.FS, name string, seq uint64, opts *Options, load loadFunc, headOnly bool,
 ) (meta SnapshotMeta, err error) {
-	f, err := fsys.Open(name)
+	s, err := openSnapshot(fsys, name, opts)
 	if err != nil {
-		return SnapshotMeta{}, fmt.Errorf("wal: open snapshot: %w", err)
-	}
-	defer f.Close()
-	var buf [headerBytes]byte
-	n, err := f.ReadAt(buf[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return SnapshotMeta{}, fmt.Errorf("wal: %s: read: %w", name, err)
-	}
-	h, reason := parseHeader(snapshotMagic, SnapshotVersion, buf[:n])
-	if reason != "" {
-		return SnapshotMeta{}, &CorruptError{File: name, Reason: reason}
-	}
-	if err := h.agrees("snapshot format", name, SnapshotVersion, opts); err != nil {
 		return SnapshotMeta{}, err
 	}
-	if h.first != seq {
-		reason = "header has another sequence than the name"
-		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: reason}
+	defer s.Close()
+	if s.Meta.Seq != seq {
+		reason := "header has another sequence than the name"
+		return SnapshotMeta{}, &CorruptError{File: name, Seq: s.Meta.Seq, Reason: reason}
 	}
-	meta = SnapshotMeta{Seq: h.first, Chain: h.chain}
 	if headOnly {
-		return meta, nil
+		return s.Meta, nil
 	}
-	r := SnapshotBody(f, name, seq, headerBytes, le.Uint32(buf[headerBytes-4:]))
-	if err := load(meta, r); err != nil {
-		return meta, fmt.Errorf("wal: snapshot %s: %w", name, err)
+	r := s.Body()
+	if err := load(s.Meta, r); err != nil {
+		return s.Meta, fmt.Errorf("wal: snapshot %s: %w", name, err)
 	}
 	// The decoder may not need the last byte to be content; the checksum does.
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return meta, err
-	}
-	return meta, nil
+	_, err = io.Copy(io.Discard, r)
+	return s.Meta, err
 }
 
-// SnapshotBody returns a reader of the chunks of a snapshot, which begin at an offset behind a header
-// with a checksum. It fails with *CorruptError at the first chunk that does not verify.
-func SnapshotBody(f vfs.File, name string, seq uint64, off int64, crc uint32) io.Reader {
-	return &chunkReader{f: f, name: name, off: off, crc: crc, seq: seq}
+// openSnapshot opens a snapshot and verifies its header and its head. Without an identity opts adopts the file's.
+func openSnapshot(fsys vfs.FS, name string, opts *Options) (*SnapshotFile, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("wal: open snapshot: %w", err)
+	}
+	s := &SnapshotFile{name: name, file: f}
+	if err := s.read(opts); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return s, nil
+}
+
+func (s *SnapshotFile) read(opts *Options) (err error) {
+	if s.Bytes, err = s.file.Size(); err != nil {
+		return fmt.Errorf("wal: %s: size: %w", s.name, err)
+	}
+	var buf [headerBytes + chunkHead]byte
+	n, err := s.file.ReadAt(buf[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("wal: %s: read: %w", s.name, err)
+	}
+	h, reason := parseHeader(snapshotMagic, SnapshotVersion, buf[:min(n, headerBytes)])
+	if reason != "" {
+		return &CorruptError{File: s.name, Reason: reason}
+	}
+	if err := h.agrees("snapshot format", s.name, SnapshotVersion, opts); err != nil {
+		return err
+	}
+	s.Identity, s.Meta = h.Identity, SnapshotMeta{Seq: h.first, Chain: h.chain}
+	s.crc, s.begin = le.Uint32(buf[headerBytes-4:]), headerBytes
+	corrupt := func(reason string) error {
+		return &CorruptError{File: s.name, Offset: headerBytes, Seq: h.first, Reason: reason}
+	}
+	if n < len(buf) {
+		return corrupt("snapshot is cut short")
+	}
+	length := le.Uint32(buf[headerBytes:])
+	switch {
+	case length > MaxSnapshotHead:
+		return corrupt("head length is impossible")
+	case int64(length) > s.Bytes-int64(len(buf)):
+		return corrupt("snapshot is cut short")
+	}
+	s.Meta.Head = make([]byte, length)
+	if _, err := io.ReadFull(io.NewSectionReader(s.file, int64(len(buf)), int64(length)), s.Meta.Head); err != nil {
+		return fmt.Errorf("wal: %s: read at %d: %w", s.name, len(buf), err)
+	}
+	s.crc = crc32.Update(crc32.Update(s.crc, castagnoli, buf[headerBytes:headerBytes+4]), castagnoli, s.Meta.Head)
+	if s.crc != le.Uint32(buf[headerBytes+4:]) {
+		return corrupt("head checksum differs")
+	}
+	s.begin = int64(len(buf)) + int64(length)
+	return nil
 }
 
 // chunkReader reads the body of a snapshot and verifies every byte before it returns it.
 type chunkReader struct {
-	f    vfs.File
-	name string
-	off  int64
-	seq  uint64
-	crc  uint32
-	body uint64
-	buf  []byte
-	rest []byte // verified and not yet given out
-	err  error
+	f      vfs.File
+	name   string
+	off    int64
+	seq    uint64
+	crc    uint32
+	body   uint64
+	buf    []byte // a chunk as it is stored
+	unzip  *zstd.Decoder
+	memory []byte // of a plain chunk
+	rest   []byte // verified and not yet given out
+	err    error
 }
 
 // Read fails with *CorruptError at the first chunk that does not verify.
@@ -480,11 +557,9 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 
 func (r *chunkReader) chunk() error {
 	if r.buf == nil {
-		size, err := r.f.Size()
-		if err != nil {
-			return fmt.Errorf("wal: %s: size: %w", r.name, err)
+		if err := r.begin(); err != nil {
+			return err
 		}
-		r.buf = make([]byte, min(chunkHead+chunkBytes, max(size-r.off, chunkHead)))
 	}
 	n, err := r.f.ReadAt(r.buf, r.off)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -498,7 +573,7 @@ func (r *chunkReader) chunk() error {
 	if length == endOfChunks {
 		size = 8
 	}
-	if size == 0 || size > chunkBytes {
+	if size == 0 || size > maxStored {
 		return r.corrupt("chunk length is impossible")
 	}
 	if chunkHead+size > n {
@@ -515,9 +590,27 @@ func (r *chunkReader) chunk() error {
 		}
 		return io.EOF
 	}
+	if r.rest, err = r.unzip.DecodeAll(data, r.memory[:0]); err != nil {
+		return r.corrupt("chunk cannot be decompressed")
+	}
 	r.off += int64(chunkHead + size)
-	r.body += uint64(size)
-	r.rest = data
+	r.body += uint64(len(r.rest))
+	return nil
+}
+
+// begin makes the buffers. The decoder writes no more than a chunk, whatever the stored bytes claim.
+func (r *chunkReader) begin() (err error) {
+	size, err := r.f.Size()
+	if err != nil {
+		return fmt.Errorf("wal: %s: size: %w", r.name, err)
+	}
+	r.unzip, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(chunkBytes), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		panic("BUG: wal: " + err.Error()) // the options are constants
+	}
+	r.memory = make([]byte, 0, chunkBytes)
+	r.buf = make([]byte, min(chunkHead+maxStored, max(size-r.off, chunkHead)))
 	return nil
 }
 

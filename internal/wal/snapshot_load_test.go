@@ -79,8 +79,9 @@ func TestDamageOfASnapshotIsNamed(t *testing.T) {
 	whole := vfstest.NewMem()
 	must(t, writeBody(whole, 1, chunkBytes+10))
 	name := path.Join(testDir, SnapshotName(1))
-	second := int64(headerBytes + chunkHead + chunkBytes)
-	end := second + chunkHead + 10
+	first := int64(headerBytes + chunkHead)
+	second := first + chunkHead + int64(le.Uint32(whole.Content(name)[first:]))
+	end := second + chunkHead + int64(le.Uint32(whole.Content(name)[second:]))
 	size := int64(len(whole.Content(name)))
 	cut := func(at int64) func([]byte) []byte { return func(b []byte) []byte { return b[:at] } }
 	set := func(at int64, length uint32) func([]byte) []byte {
@@ -97,7 +98,7 @@ func TestDamageOfASnapshotIsNamed(t *testing.T) {
 		"cut behind a chunk":    {cut(end), end, "snapshot is cut short"},
 		"cut in the end":        {cut(size - 1), end, "snapshot is cut short"},
 		"no length":             {set(second, 0), second, "chunk length is impossible"},
-		"a length over a chunk": {set(second, chunkBytes+1), second, "chunk length is impossible"},
+		"a length over a chunk": {set(second, maxStored+1), second, "chunk length is impossible"},
 		"another length":        {set(second, 9), second, "chunk checksum differs"},
 		"a chunk": {func(b []byte) []byte {
 			b[second+chunkHead] ^= 1
@@ -119,7 +120,7 @@ func TestDamageOfASnapshotIsNamed(t *testing.T) {
 	}
 	// An end that claims another length, sealed as the format says.
 	var file bytes.Buffer
-	w := &chunkWriter{f: &bufferFile{&file}, buf: make([]byte, chunkHead), crc: 5}
+	w := newChunkWriter(&bufferFile{&file}, 5)
 	_, err := w.Write([]byte("body"))
 	must(t, err)
 	w.body++
@@ -128,7 +129,8 @@ func TestDamageOfASnapshotIsNamed(t *testing.T) {
 	fsys.Put(name, file.Bytes())
 	f, err := fsys.Open(name)
 	must(t, err)
-	if err := discard(SnapshotBody(f, name, 1, 0, 5)); err == nil || !strings.Contains(err.Error(), "another length") {
+	if err := discard(&chunkReader{f: f, name: name, seq: 1, crc: 5}); err == nil || !strings.Contains(err.Error(),
+		"another length") {
 		t.Errorf("%v", err)
 	}
 }

@@ -45,8 +45,16 @@ type MetricsSource struct {
 	Guarded func() map[string]uint64
 	// Replication returns the figures of a node of a cluster, nil for any other exchange.
 	Replication func() *ReplicationStat
+	// SecretKeys returns the keys of the secrets, none of an exchange that is no writer or seals nothing.
+	SecretKeys func() []SecretKey
 	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
+}
+
+// SecretKey is a key of the secrets (auth.secret_key_file).
+type SecretKey struct {
+	ID           string
+	State, Files bool // a field of the state, or a snapshot or record of the directory, may need it
 }
 
 // LogStat holds the figures of a log.
@@ -123,17 +131,19 @@ var (
 	descInterval  = metric("publish_age_seconds", "Time since the last publication.")
 	descViewAge   = metric("view_age_seconds", "How long the oldest event that is not visible yet has waited.")
 
-	descPairs       = metric("pairs", "Pairs.")
-	descSeq         = metric("pair_seq", "Seq of the last published event.", "pair")
-	descRing        = metric("ring_trades", "Trades kept.", "pair")
-	descWindow      = metric("window_trades", "Trades of the last 24 h among those kept.", "pair")
-	descLevels      = metric("book_levels", "Price levels of a side.", "pair", "side")
-	descCandles     = metric("candles", "Closed and open candles kept, all intervals.", "pair")
-	descDropped     = metric("trades_dropped_young_total", "Trades dropped for room while younger than 24 h.")
-	descMemory      = metric("memory_bytes", "Memory of kept market data by kind, counted from its sizes.", "kind")
-	descClock       = metric("clock_seconds", "Process clock, Unix time.")
-	descScrubs      = metric("scrubs_total", "Scrubs that read every segment and snapshot of every log.")
-	descDamaged     = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
+	descPairs     = metric("pairs", "Pairs.")
+	descSeq       = metric("pair_seq", "Seq of the last published event.", "pair")
+	descRing      = metric("ring_trades", "Trades kept.", "pair")
+	descWindow    = metric("window_trades", "Trades of the last 24 h among those kept.", "pair")
+	descLevels    = metric("book_levels", "Price levels of a side.", "pair", "side")
+	descCandles   = metric("candles", "Closed and open candles kept, all intervals.", "pair")
+	descDropped   = metric("trades_dropped_young_total", "Trades dropped for room while younger than 24 h.")
+	descMemory    = metric("memory_bytes", "Memory of kept market data by kind, counted from its sizes.", "kind")
+	descClock     = metric("clock_seconds", "Process clock, Unix time.")
+	descScrubs    = metric("scrubs_total", "Scrubs that read every segment and snapshot of every log.")
+	descDamaged   = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
+	descSecretKey = metric("secret_key_needed",
+		"1 while a field of the state, or a file of the data directory, may need a key of secrets.", "key", "by")
 	descLogBytes    = metric("log_bytes_total", "Bytes appended since the start.", "log")
 	descLogRecord   = metric("log_last_record", "Sequence of the last record.", "log")
 	descLogUnsynced = metric("log_unsynced_records", "Records that a power cut may take.", "log")
@@ -173,7 +183,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descScrubs, descDamaged, descGuarded, descLogBytes, descLogRecord, descLogUnsynced, descLogSegments,
 		descLogDisk, descLogSync, descReplay, descSnapshots, descSnapshotFailed, descSnapshotBytes, descSnapshotTime,
 		descSockets, descSubscriptions, descMessages, descStreamBytes, descMessageDrops, descResyncs, descSlowCloses,
-		descLimited,
+		descLimited, descSecretKey,
 	}, replicationDescs...) {
 		ch <- d
 	}
@@ -190,9 +200,21 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	m.collectLogs(ch)
 	m.collectStreams(ch)
 	m.collectReplication(ch)
+	for _, k := range m.src.SecretKeys() {
+		gauge(ch, descSecretKey, one(k.State), k.ID, "state")
+		gauge(ch, descSecretKey, one(k.Files), k.ID, "files")
+	}
 	for cause, n := range m.src.Guarded() {
 		counter(ch, descGuarded, n, cause)
 	}
+}
+
+// one returns 1 for true.
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func (m *metrics) collectLogs(ch chan<- prometheus.Metric) {

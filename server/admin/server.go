@@ -6,9 +6,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,6 +24,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/entry"
 	"tickhive/internal/machine"
 	"tickhive/internal/refuse"
@@ -49,6 +50,10 @@ type Options struct {
 	// Hosts lists the host names and addresses that a request without a token may have in its Host header,
 	// besides the loopback ones.
 	Hosts []string
+	// TLS encrypts the connections; nil: plain text, which only a loopback address and a socket may have.
+	TLS *tls.Config
+	// Nodes has the keys of the nodes whose requests for the snapshot need no token; nil: no proof counts.
+	Nodes *clusterkey.Ring
 	// Connections limits the open connections. Default 10,000.
 	Connections int
 	// Ready becomes true when recovery and backfill are complete. Before that, the listener serves only routes
@@ -60,12 +65,9 @@ type Options struct {
 	Incidents func() []edge.Incident
 	// StateHash returns the hash of the current state. Nil disables the route.
 	StateHash func() (machine.StateHash, error)
-	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
+	// Snapshot opens the newest snapshot file; fresh takes one first. The listener closes the body. Nil disables the
 	// route.
-	Backup func() (body io.ReadCloser, size int64, refused *refuse.Refusal)
-	// Snapshot takes a snapshot with which another node begins. With an entity tag or AnySnapshot it returns one that
-	// is kept, nil if there is none. The listener closes the body. Nil disables the route.
-	Snapshot func(tag string) (*Snapshot, *refuse.Refusal)
+	Snapshot func(fresh bool) (*Snapshot, *refuse.Refusal)
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
@@ -85,6 +87,7 @@ type Resource func() []*edge.Route
 type Server struct {
 	opt   Options
 	edge  *edge.Listener
+	nodes *clusterkey.Gate
 	token [sha256.Size]byte // SHA-256 of the token: hashes have equal length, so the comparison takes constant time
 
 	bodies   sync.Pool  // *orderBody
@@ -125,7 +128,10 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s := &Server{opt: o, token: sha256.Sum256([]byte(o.Token))}
+	s := &Server{
+		opt: o, token: sha256.Sum256([]byte(o.Token)),
+		nodes: clusterkey.NewGate(o.Nodes, o.MachineNs()/int64(time.Millisecond)),
+	}
 	s.bodies.New = func() any { return new(orderBody) }
 	var table []*edge.Route
 	for _, routes := range []func(s *Server) []*edge.Route{orderRoutes, marketRoutes, systemRoutes} {
@@ -142,7 +148,7 @@ func New(o Options) (*Server, error) {
 			r.Body = edge.BodyAny
 		}
 		if r.Path != edge.LivePath && r.Path != edge.ReadyPath { // a supervisor has no token
-			r.Handle = s.requireToken(r.Handle)
+			r.Handle = s.requireToken(r)
 		}
 	}
 	pages, err := newPageFilter(o.Hosts)
@@ -157,7 +163,7 @@ func New(o Options) (*Server, error) {
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
 		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
 		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
-		Conns: edge.NewConnTable(edge.ConnLimits{Total: o.Connections}),
+		Conns: edge.NewConnTable(edge.ConnLimits{Total: o.Connections, TLS: o.TLS}),
 	})
 	if err != nil {
 		return nil, err
@@ -170,13 +176,30 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// requireToken checks the token before the handler reads the body.
-func (s *Server) requireToken(next edge.Handler) edge.Handler {
-	if s.opt.Token == "" || s.opt.Socket {
+// snapshotPath is the only route on which a proof of a node counts.
+const snapshotPath = edge.InternalPrefix + "/snapshot"
+
+// requireToken checks the token, or on the route of the snapshot the proof of a node, before the handler reads the
+// body.
+func (s *Server) requireToken(r *edge.Route) edge.Handler {
+	next, open := r.Handle, s.opt.Token == "" || s.opt.Socket
+	forNodes := r.Path == snapshotPath && r.Method == fasthttp.MethodGet
+	if open && !forNodes {
 		return next
 	}
 	return func(c *edge.Ctx) *refuse.Refusal {
-		sent, ok := strings.CutPrefix(string(c.Request.Header.Peek(fasthttp.HeaderAuthorization)), "Bearer ")
+		authorization := string(c.Request.Header.Peek(fasthttp.HeaderAuthorization))
+		if forNodes && clusterkey.IsProof(authorization) {
+			if err := s.admitNode(c, authorization); err != nil {
+				return refuse.New(refuse.Unauthorized, fasthttp.HeaderAuthorization, "A node of another cluster, or a "+
+					"request that was changed or repeated: %s.", err)
+			}
+			return next(c)
+		}
+		if open {
+			return next(c)
+		}
+		sent, ok := strings.CutPrefix(authorization, "Bearer ")
 		hash := sha256.Sum256([]byte(sent))
 		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
 			return refuse.New(refuse.Unauthorized, "Authorization",
@@ -186,20 +209,44 @@ func (s *Server) requireToken(next edge.Handler) edge.Handler {
 	}
 }
 
-// CheckAddress returns an error for an address that other machines can reach when token
-// is empty (docs/contract/internal.md).
-func CheckAddress(addr net.Addr, token string) error {
+// admitNode returns nil for a request that a node of the cluster has signed and sent once.
+func (s *Server) admitNode(c *edge.Ctx, proof string) error {
+	h := &c.Request.Header
+	// In plain text any program of the machine may have received the proof first, so it counts at the address alone to
+	// which it was sent. By TLS only a holder of the key has received it.
+	at, ok := c.LocalAddr().(*net.TCPAddr)
+	if ok && at.Port != 0 && s.opt.TLS == nil && string(h.Host()) != at.String() {
+		return fmt.Errorf("without TLS a proof counts at the address that Host names, %.100q, and this is %s", h.Host(),
+			at)
+	}
+	return s.nodes.Admits(proof, string(h.Method()), string(h.RequestURI()), string(h.Host()),
+		s.opt.MachineNs()/int64(time.Millisecond))
+}
+
+// Loopback reports whether no other machine reaches an address: it is a loopback one or a unix socket.
+func Loopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
-	if token == "" && addr.Network() != "unix" && (!ok || !tcp.IP.IsLoopback()) {
+	return addr.Network() == "unix" || ok && tcp.IP.IsLoopback()
+}
+
+// checkAddress returns an error for an address that other machines can reach without a token or without TLS
+// (docs/contract/internal.md).
+func (s *Server) checkAddress(addr net.Addr) error {
+	switch {
+	case Loopback(addr):
+		return nil
+	case s.opt.Token == "":
 		return fmt.Errorf("admin: the internal listener on %s is not on a loopback address, so it needs a token", addr)
+	case s.opt.TLS == nil:
+		return fmt.Errorf("admin: the internal listener on %s is not on a loopback address, so it needs TLS", addr)
 	}
 	return nil
 }
 
-// Serve serves the connections of ln until Shutdown. Without a token it refuses an address that
+// Serve serves the connections of ln until Shutdown. Without a token or without TLS it refuses an address that
 // other machines can reach.
 func (s *Server) Serve(ln net.Listener) error {
-	if err := CheckAddress(ln.Addr(), s.opt.Token); err != nil {
+	if err := s.checkAddress(ln.Addr()); err != nil {
 		return err
 	}
 	return s.edge.Serve(ln)

@@ -25,40 +25,41 @@ func (t text) Close() error {
 	return nil
 }
 
-// Ranges of a snapshot are answered as RFC 9110 says, and as net/http does for each single range: a part of the kept
-// one, or with another identity the whole of a new one.
+// Ranges of the snapshot file are answered as RFC 9110 says, and as net/http does for each single range: a part of the
+// file, or, for a client that has begun with another one, the whole of it.
 func TestRangesOfSnapshots(t *testing.T) {
 	const body, tag = "0123456789abcdef", `"7-00ff"`
-	var taken, opened int
+	var fresh, opened int
 	var closed atomic.Int64
 	t.Cleanup(func() { // when the listener has ended
 		if int64(opened) != closed.Load() {
 			t.Errorf("%d bodies, %d closed", opened, closed.Load())
 		}
 	})
-	keeps := true
+	var refused *refuse.Refusal
 	h := servertest.NewExchange(t, func(o *exchange.Options) {
 		o.Hooks.Admin = func(o *admin.Options) {
-			o.Snapshot = func(want string) (*admin.Snapshot, *refuse.Refusal) {
-				switch {
-				case want == "":
-					taken++
-				case !keeps || want != admin.AnySnapshot && want != tag:
-					return nil, nil
+			o.Snapshot = func(f bool) (*admin.Snapshot, *refuse.Refusal) {
+				if refused != nil {
+					return nil, refused
+				}
+				if f {
+					fresh++
 				}
 				opened++
 				t := text{strings.NewReader(body), &closed}
-				return &admin.Snapshot{Tag: tag, Size: int64(len(body)), Body: t}, nil
+				return &admin.Snapshot{Tag: tag, Size: int64(len(body)), Message: 12, Body: t}, nil
 			}
 		}
 	})
-	ask := func(headers ...string) servertest.Answer {
-		lines := "GET /internal/v1/snapshots/latest HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+	send := func(method, query string, headers ...string) servertest.Answer {
+		lines := method + " /internal/v1/snapshot" + query + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 		for _, line := range headers {
 			lines += line + "\r\n"
 		}
 		return innerRaw(h, lines+"\r\n")
 	}
+	ask := func(headers ...string) servertest.Answer { return send("GET", "", headers...) }
 	reference := func(value string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/", nil)
@@ -90,11 +91,8 @@ func TestRangesOfSnapshots(t *testing.T) {
 	if got := ask("Range: bytes=-0"); got.Status != 416 || got.Header.Get("Content-Range") != "bytes */16" {
 		t.Errorf("no byte: %d %v", got.Status, got.Header)
 	}
-	if taken != 0 {
-		t.Errorf("%d snapshots were taken for ranges of a kept one", taken)
-	}
-	// no range, several, or another identity: a new one, whole
-	for i, headers := range [][]string{
+	// no range, several, or another identity: the whole
+	for _, headers := range [][]string{
 		{"Range: bytes=0-1,3-4"},
 		{"Range: bytes=0-1, 3-4"},
 		{"Range: bytes=5-3"},
@@ -112,21 +110,31 @@ func TestRangesOfSnapshots(t *testing.T) {
 		{},
 	} {
 		got := ask(headers...)
-		if got.Status != 200 || got.Body != body || got.Header.Get("Content-Range") != "" || taken != i+1 ||
-			got.Header.Get("ETag") != tag || got.Header.Get("Accept-Ranges") != "bytes" {
-			t.Errorf("%q: %d %v %q, %d taken", headers, got.Status, got.Header, got.Body, taken)
+		if got.Status != 200 || got.Body != body || got.Header.Get("Content-Range") != "" ||
+			got.Header.Get("ETag") != tag || got.Header.Get("Accept-Ranges") != "bytes" ||
+			got.Header.Get(admin.HdrMessage) != "12" {
+			t.Errorf("%q: %d %v %q", headers, got.Status, got.Header, got.Body)
 		}
 	}
 	if got := ask("Range: bytes=3-4", "If-Range: "+tag); got.Status != 206 || got.Body != "34" {
 		t.Errorf("of the same: %d %q", got.Status, got.Body)
 	}
-	keeps, taken = false, 0
-	if got := ask("Range: bytes=3-4"); got.Status != 206 || got.Body != "34" || taken != 1 {
-		t.Errorf("a range without a kept one: %d %q, %d taken", got.Status, got.Body, taken)
+	if fresh != 0 {
+		t.Errorf("%d snapshots were taken, and nobody asked for one", fresh)
 	}
-	head := innerRaw(h, "HEAD /internal/v1/snapshots/latest HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-1\r\n"+
-		"Connection: close\r\n\r\n")
-	if head.Status != 200 || head.Header.Get("Accept-Ranges") != "bytes" || taken != 1 {
-		t.Errorf("HEAD: %d %v", head.Status, head.Header)
+	if got := send("GET", "?fresh=true"); got.Status != 200 || got.Body != body || fresh != 1 {
+		t.Errorf("a fresh one: %d %q, %d taken", got.Status, got.Body, fresh)
+	}
+	if got := send("GET", "?fresh=yes"); got.Status != 400 {
+		t.Errorf("fresh=yes: %d %q", got.Status, got.Body)
+	}
+	head := send("HEAD", "", "Range: bytes=0-1")
+	if head.Status != 200 || head.Header.Get("Accept-Ranges") != "bytes" || head.Header.Get("ETag") != tag ||
+		head.Header.Get("Content-Length") != "16" || head.Header.Get(admin.HdrMessage) != "12" || head.Body != "" {
+		t.Errorf("HEAD: %d %v %q", head.Status, head.Header, head.Body)
+	}
+	refused = refuse.New(refuse.Conflict, "", "There is none.")
+	if got := ask(); got.Status != 409 || got.Header.Get("ETag") != "" {
+		t.Errorf("without a directory: %d %v", got.Status, got.Header)
 	}
 }

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -47,14 +46,10 @@ func systemRoutes(s *Server) []*edge.Route {
 		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
 			"/state-hash", Handle: s.stateHash})
 	}
-	if s.opt.Backup != nil {
-		routes = append(routes, &edge.Route{
-			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/backup", Handle: s.backup,
-		})
-	}
 	if s.opt.Snapshot != nil {
 		routes = append(routes, &edge.Route{
-			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/snapshots/latest", Handle: s.snapshot,
+			Method: fasthttp.MethodGet, Path: snapshotPath, Handle: s.snapshot,
+			Params: []edge.Field{{Name: "fresh", Kind: edge.KindBoolean}},
 		})
 	}
 	if s.opt.LogLevel != nil {
@@ -270,72 +265,50 @@ func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
 }
 
 const (
-	// backupWindow is the time within which a client must read backupQuota bytes of a backup: the exchange drops no
-	// segment meanwhile.
-	backupWindow = time.Minute
-	backupQuota  = 4 << 20
+	// paceWindow is the time within which a client must read paceQuota bytes of a snapshot: it keeps a file open.
+	paceWindow = time.Minute
+	paceQuota  = 4 << 20
 
 	binaryType = "application/octet-stream"
 )
 
-// backup serves GET /backup: a tar file of the data directory (internal/backup).
-func (s *Server) backup(c *edge.Ctx) *refuse.Refusal {
-	if c.IsHead() {
-		c.Response.Header.SetContentType("application/x-tar")
-		return nil // without a backup, so without a size
-	}
-	body, size, refused := s.opt.Backup()
-	if refused != nil {
-		return refused
-	}
-	c.Response.Header.SetContentType("application/x-tar")
-	c.Response.Header.Set("Content-Disposition", `attachment; filename="tickhive-backup.tar"`)
-	c.SendPaced(body, size, backupQuota, backupWindow)
-	return nil
-}
-
 // Snapshot is a snapshot of this node that a client reads.
 type Snapshot struct {
-	Tag  string // strong entity tag
-	Size int64
-	Body interface {
+	Tag     string // strong entity tag
+	Size    int64
+	Message uint64 // of the stream, behind which it continues the snapshot; 0: none is known
+	Body    interface {
 		io.ReaderAt
 		io.Closer
 	}
 }
 
-// AnySnapshot asks Options.Snapshot for the newest kept snapshot. No entity tag is like it.
-const AnySnapshot = "*"
+// HdrMessage is the header with the number of the message behind which the stream continues a snapshot.
+const HdrMessage = "X-Stream-Message"
 
-// snapshot serves GET /snapshots/latest: the state of a node behind a message of the stream (internal/node). A request
-// for a range gets a part of a kept snapshot, so that a transfer goes on where it broke off; any other one takes a
-// snapshot.
+// snapshot serves GET /snapshot: the newest snapshot file on the disk, byte for byte (internal/wal/FORMAT.md). A
+// request for a range of it is answered as long as it is the newest one, so that a transfer goes on where it broke off.
 func (s *Server) snapshot(c *edge.Ctx) *refuse.Refusal {
-	h := &c.Response.Header
-	if c.IsHead() {
-		h.SetContentType(binaryType)
-		h.Set("Accept-Ranges", "bytes")
-		return nil // without a snapshot, so without a size
-	}
-	want, part := parseRange(string(c.Request.Header.Peek("Range")))
-	var found *Snapshot
-	var refused *refuse.Refusal
-	if part {
-		tag := string(c.Request.Header.Peek("If-Range"))
-		found, refused = s.opt.Snapshot(cmp.Or(tag, AnySnapshot))
-		part = found != nil || tag == ""
-	}
-	if found == nil && refused == nil {
-		found, refused = s.opt.Snapshot("")
-	}
+	fresh, refused := c.Bool("fresh", false)
 	if refused != nil {
 		return refused
 	}
+	found, refused := s.opt.Snapshot(fresh)
+	if refused != nil {
+		return refused
+	}
+	h := &c.Response.Header
 	h.SetContentType(binaryType)
 	h.Set("Accept-Ranges", "bytes")
+	h.Set("Content-Disposition", `attachment; filename="tickhive.snap"`)
 	h.SetCanonical(edge.HdrETag, []byte(found.Tag))
+	h.Set(HdrMessage, strconv.FormatUint(found.Message, 10))
 	from, n := int64(0), found.Size
-	if part {
+	want, part := parseRange(string(c.Request.Header.Peek("Range")))
+	if tag := string(c.Request.Header.Peek("If-Range")); tag != "" && tag != found.Tag {
+		part = false // another file: the whole of it
+	}
+	if part && !c.IsHead() {
 		var ok bool
 		if from, n, ok = want.of(found.Size); !ok {
 			_ = found.Body.Close() // was not read
@@ -349,7 +322,7 @@ func (s *Server) snapshot(c *edge.Ctx) *refuse.Refusal {
 	c.SendPaced(struct {
 		io.Reader
 		io.Closer
-	}{io.NewSectionReader(found.Body, from, n), found.Body}, n, backupQuota, backupWindow)
+	}{io.NewSectionReader(found.Body, from, n), found.Body}, n, paceQuota, paceWindow)
 	return nil
 }
 

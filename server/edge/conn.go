@@ -547,17 +547,18 @@ func (c *CountedConn) SetSpare(spare bool) bool {
 	return c.use.Load() != useEvicted
 }
 
-// Certificate is the certificate of the public listeners. Reload replaces it; connections that
-// are open keep theirs. Any goroutine may use it.
+// Certificate is the certificate of listeners. Reload replaces it; connections that are open keep theirs. Any
+// goroutine may use it.
 type Certificate struct {
+	section           string // of the configuration: the keys are section.cert and section.key
 	certFile, keyFile string
 	now               func() time.Time
 	current           atomic.Pointer[tls.Certificate]
 }
 
-// NewCertificate reads a certificate chain and its key, both PEM.
-func NewCertificate(certFile, keyFile string, now func() time.Time) (*Certificate, error) {
-	c := &Certificate{certFile: certFile, keyFile: keyFile, now: now}
+// NewCertificate reads a certificate chain and its key, both PEM. The section of the configuration names them.
+func NewCertificate(section, certFile, keyFile string, now func() time.Time) (*Certificate, error) {
+	c := &Certificate{section: section, certFile: certFile, keyFile: keyFile, now: now}
 	return c, c.Reload()
 }
 
@@ -565,29 +566,37 @@ func NewCertificate(certFile, keyFile string, now func() time.Time) (*Certificat
 func (c *Certificate) Reload() error {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("tls.cert %s, tls.key %s: %w: name a PEM certificate chain and the PEM key of its first "+
-			"certificate, both readable by this user", c.certFile, c.keyFile, err)
+		return fmt.Errorf("%s.cert %s, %s.key %s: %w: name a PEM certificate chain and the PEM key of its first "+
+			"certificate, both readable by this user", c.section, c.certFile, c.section, c.keyFile, err)
 	}
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
-		return fmt.Errorf("tls.cert %s: %w", c.certFile, err)
+		return fmt.Errorf("%s.cert %s: %w", c.section, c.certFile, err)
 	}
 	if now := c.now(); now.After(leaf.NotAfter) {
-		return fmt.Errorf("tls.cert %s: the certificate ended on %s: renew it", c.certFile,
+		return fmt.Errorf("%s.cert %s: the certificate ended on %s: renew it", c.section, c.certFile,
 			leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
 	c.current.Store(&pair)
 	return nil
 }
 
-// config returns the settings of a listener. HTTP/1.1 is the only protocol that the server speaks.
-func (c *Certificate) config() *tls.Config {
+// Config returns the settings of a listener. HTTP/1.1 is the only protocol that the server speaks. other returns
+// another certificate for a client that asks for it, else nil; other may be nil.
+func (c *Certificate) Config(other func(*tls.ClientHelloInfo) *tls.Certificate) *tls.Config {
 	if c == nil {
 		return nil
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if other != nil {
+				if certificate := other(hello); certificate != nil {
+					return certificate, nil
+				}
+			}
+			return c.current.Load(), nil
+		},
 	}
 }
 

@@ -177,7 +177,7 @@ func (e *Listener) takeClient(c *Ctx) *refuse.Refusal {
 	if e.peers == nil || len(c.Request.Header.PeekAll(forward.ClientHeader)) == 0 {
 		return nil
 	}
-	addr, ok := e.peers.Client(&c.Request, e.MachineNs())
+	addr, ok := forward.Client(e.peers, &c.Request, e.MachineNs())
 	if !ok {
 		return refuse.New(refuse.Forbidden, forward.ClientHeader, "Only a node of this cluster may name the client "+
 			"of a request: its key (cluster.key_file) or its clock differs.")

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/internal/clusterkey"
 	"tickhive/server/edge"
 	"tickhive/server/forward"
 	"tickhive/server/servertest"
@@ -129,7 +130,7 @@ func TestMinSeqFarAheadOnAReplica(t *testing.T) {
 	})
 	there := httptest.NewServer(writer)
 	defer there.Close()
-	key, err := forward.NewKey(strings.Repeat("a", forward.MinKeyBytes))
+	key, err := clusterkey.Parse(strings.Repeat("a", clusterkey.MinKeyBytes))
 	if err != nil {
 		t.Fatal(err)
 	}

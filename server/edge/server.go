@@ -19,6 +19,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
@@ -80,8 +81,8 @@ type Options struct {
 	Replica *forward.Replica // nil: the exchange executes what clients ask for
 	// Board has the seqs of the pairs, for requests with X-Min-Seq; nil: they are answered at any seq.
 	Board *marketdata.Board
-	// Peers is the key of the nodes that may name the client of a request; nil: none may.
-	Peers *forward.Key
+	// Peers has the keys of the nodes that may name the client of a request; nil: none may.
+	Peers *clusterkey.Ring
 
 	// Faults holds the rules of faults on demand; nil: there are none.
 	Faults *fault.Switch
@@ -196,7 +197,7 @@ func New(o Options) (*Server, error) {
 	exempt, _ := prefixes(o.Rate.Allow)
 	s.conns = NewConnTable(ConnLimits{
 		Total: o.Connections, PerAddress: max(o.ConnectionsPerIP, 0), PerNetwork: max(o.Connections/networkShare, 1),
-		Exempt: append(exempt, proxies...), TLS: o.Certificate.config(),
+		Exempt: append(exempt, proxies...), TLS: o.Certificate.Config(nil),
 	})
 	limit, err := newLimiter(o.Rate, s.clients)
 	if err != nil {
@@ -395,7 +396,7 @@ type ListenerOptions struct {
 	gzip        *gzipMaker                   // nil: no route sends cached documents
 	replica     *forward.Replica             // nil: not a replica
 	board       *marketdata.Board            // see Options
-	peers       *forward.Key                 // see Options
+	peers       *clusterkey.Ring             // see Options
 	faults      *fault.Switch                // nil: no fault rules concern this listener
 	refuse      refuseFunc                   // nil: the error object of this service
 	expose      []string                     // headers of public answers beside exposed

@@ -1,9 +1,9 @@
 // Package forward sends requests from a replica to the writer, and proves to the writer which client sent them
 // (docs/contract/cluster.md#forwarding).
 //
-//	client -- request --> replica: Forwarder -- request, ClientHeader --> writer: Key.Client
+//	client -- request --> replica: Forwarder, Name -- request, ClientHeader --> writer: Client
 //
-// Owner: any goroutine may use a Forwarder. A Key never changes; all nodes of a cluster have one.
+// Owner: any goroutine may use a Forwarder.
 //
 // Invariants:
 //

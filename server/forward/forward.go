@@ -2,11 +2,8 @@ package forward
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -19,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/refuse"
 )
 
@@ -29,81 +27,29 @@ const ClientHeader = "X-Tickhive-Client"
 // maxAge is the largest difference between the clocks of two nodes, plus the time on the way.
 const maxAge = 30 * time.Second
 
-// MinKeyBytes is the length of the shortest key: the ID is public, and no one may guess the key from it.
-const MinKeyBytes = 32
-
 // publicKeyHeader has the key of a signed request, as the request parser normalizes it.
 const publicKeyHeader = "Api-Publickey"
 
-// Key holds the secret that the nodes of a cluster share. It is immutable; a nil Key proves nothing.
-type Key struct {
-	secret []byte
-	id     string
-}
-
-// NewKey returns the key of a text.
-func NewKey(text string) (*Key, error) {
-	if len(text) < MinKeyBytes {
-		return nil, fmt.Errorf("a key of %d characters, it needs %d", len(text), MinKeyBytes)
-	}
-	k := &Key{secret: []byte(text)}
-	k.id = hex.EncodeToString(k.sum("id"))[:16]
-	return k, nil
-}
-
-// ID returns the name of the key, which is no secret; empty without a key.
-func (k *Key) ID() string {
-	if k == nil {
-		return ""
-	}
-	return k.id
-}
-
-// String returns a text without the secret.
-func (k *Key) String() string { return "key " + k.ID() }
-
-// GoString returns a text without the secret.
-func (k *Key) GoString() string { return k.String() }
-
-func (k *Key) sum(parts ...string) []byte {
-	h := hmac.New(sha256.New, k.secret)
-	h.Write([]byte("tickhive cluster"))
-	for _, p := range parts {
-		h.Write([]byte("\n" + strconv.Itoa(len(p)) + " "))
-		h.Write([]byte(p))
-	}
-	return h.Sum(nil)
-}
-
-// proof returns the HMAC that binds an address and a time to one request. A header that somebody has read on the way
-// is of no use for another request.
-func (k *Key) proof(addr, ms string, r *fasthttp.Request) []byte {
+// clientParts returns what the proof of a client's address covers: the address, the time, and one request. A header
+// that somebody has read on the way is of no use for another request.
+func clientParts(addr, ms string, r *fasthttp.Request) []string {
 	h := &r.Header
-	return k.sum("client", addr, ms, string(h.Method()), string(h.RequestURI()), string(h.Peek(publicKeyHeader)),
-		string(r.Body()))
-}
-
-// Prove returns the proof that a message between nodes comes from a holder of the key.
-func (k *Key) Prove(parts ...string) (proof string) {
-	return hex.EncodeToString(k.sum(append([]string{"node"}, parts...)...))
-}
-
-// Proves reports whether Prove of this key made a proof for the parts.
-func (k *Key) Proves(proof string, parts ...string) bool {
-	mac, err := hex.DecodeString(proof)
-	return err == nil && hmac.Equal(mac, k.sum(append([]string{"node"}, parts...)...))
+	return []string{
+		"client", addr, ms, string(h.Method()), string(h.RequestURI()), string(h.Peek(publicKeyHeader)),
+		string(r.Body()),
+	}
 }
 
 // Name sets the header that names the client of a request.
-func (k *Key) Name(r *fasthttp.Request, client netip.Addr, nowNs int64) {
+func Name(key *clusterkey.Ring, r *fasthttp.Request, client netip.Addr, nowNs int64) {
 	addr, ms := client.String(), strconv.FormatInt(nowNs/int64(time.Millisecond), 10)
-	r.Header.Set(ClientHeader, addr+" "+ms+" "+hex.EncodeToString(k.proof(addr, ms, r)))
+	r.Header.Set(ClientHeader, addr+" "+ms+" "+key.Prove(clientParts(addr, ms, r)...))
 }
 
-// Client returns the client that the header names, if a node of the cluster has set it for this request.
-func (k *Key) Client(r *fasthttp.Request, nowNs int64) (client netip.Addr, ok bool) {
+// Client returns the client that the header names, if a node with a key of the ring has set it for this request.
+func Client(key *clusterkey.Ring, r *fasthttp.Request, nowNs int64) (client netip.Addr, ok bool) {
 	lines := r.Header.PeekAll(ClientHeader)
-	if k == nil || len(lines) != 1 {
+	if len(lines) != 1 {
 		return client, false
 	}
 	addr, rest, _ := strings.Cut(string(lines[0]), " ")
@@ -113,8 +59,7 @@ func (k *Key) Client(r *fasthttp.Request, nowNs int64) (client netip.Addr, ok bo
 		return client, false
 	}
 	age := nowNs/int64(time.Millisecond) - sent
-	mac, err := hex.DecodeString(proof)
-	if err != nil || max(age, -age) > maxAge.Milliseconds() || !hmac.Equal(mac, k.proof(addr, ms, r)) {
+	if max(age, -age) > maxAge.Milliseconds() || !key.Proves(proof, clientParts(addr, ms, r)...) {
 		return client, false
 	}
 	client, err = netip.ParseAddr(addr)
@@ -140,7 +85,7 @@ type Writer struct {
 	Term    uint64
 	Address string // HOST:PORT of its public listener; empty: it has not told one
 	TLS     bool
-	KeyID   string // of its cluster key; empty: it has none
+	KeyID   string // of the first key of its ring; empty: it has none
 }
 
 // url returns the address with its scheme.
@@ -153,9 +98,9 @@ func (w *Writer) url() string {
 
 // Options configures a Forwarder.
 type Options struct {
-	Key   *Key           // nil: nothing is forwarded
-	Roots *x509.CertPool // by which a writer's certificate is verified; nil: those of the machine
-	NowNs func() int64   // the machine's clock
+	Key   *clusterkey.Ring // nil: nothing is forwarded
+	Roots *x509.CertPool   // by which a writer's certificate is verified; nil: those of the machine
+	NowNs func() int64     // the machine's clock
 	// Within bounds the time until the writer's answer; 0: 15 s.
 	Within time.Duration
 }
@@ -171,6 +116,7 @@ type Forwarder struct {
 // target is a writer and the connections to it.
 type target struct {
 	Writer
+	key    *clusterkey.Ring     // with the writer's key in front; nil: nothing is forwarded
 	client *fasthttp.HostClient // nil: nothing is forwarded
 }
 
@@ -186,8 +132,8 @@ func New(o Options) *Forwarder {
 
 // Lead makes w the writer. Connections to the one before are used no more.
 func (f *Forwarder) Lead(w Writer) {
-	t := &target{Writer: w}
-	if w.Address != "" && f.opt.Key.ID() != "" && f.opt.Key.ID() == w.KeyID {
+	t := &target{Writer: w, key: f.opt.Key.First(w.KeyID)}
+	if w.Address != "" && t.key != nil {
 		t.client = f.connect(&t.Writer)
 	}
 	if old := f.to.Swap(t); old.client != nil {
@@ -261,6 +207,7 @@ func (f *Forwarder) Do(ctx *fasthttp.RequestCtx, client netip.Addr, requestID []
 	req.Header.Set("X-Request-Id", string(requestID))
 	req.SetBodyRaw(ctx.Request.Body())
 	req.UseHostHeader = true
+	req.Header.SetNoDefaultContentType(true)
 	req.URI().DisablePathNormalizing = true
 	if to.TLS {
 		req.URI().SetScheme("https")
@@ -268,7 +215,7 @@ func (f *Forwarder) Do(ctx *fasthttp.RequestCtx, client netip.Addr, requestID []
 	if string(req.URI().RequestURI()) != string(ctx.Request.Header.RequestURI()) {
 		return to.notWriter() // a signature covers the target as the client has spelled it
 	}
-	f.opt.Key.Name(req, client, f.opt.NowNs())
+	Name(to.key, req, client, f.opt.NowNs())
 	req.SetTimeout(f.opt.Within)
 	if err := to.client.Do(req, &ctx.Response); err != nil {
 		ctx.Response.Reset()

@@ -79,10 +79,10 @@ func TestARequestAndItsAnswerPassUnchanged(t *testing.T) {
 	h := &got.Header
 	if string(h.RequestURI()) != target || string(h.Host()) != "client.example" || string(got.Body()) != `{"a":1}` ||
 		string(h.Peek("Api-Nonce")) != "n" || string(h.Peek("X-Request-Id")) != "id-1" ||
-		len(h.Peek("X-Forwarded-For")) != 0 || len(h.UserAgent()) != 0 {
+		len(h.Peek("X-Forwarded-For")) != 0 || len(h.UserAgent()) != 0 || len(h.ContentType()) != 0 {
 		t.Errorf("request: %s%s", h.String(), got.Body())
 	}
-	if addr, ok := key(t, "a").Client(&got, machineNs()); !ok || addr.String() != "192.0.2.7" {
+	if addr, ok := Client(key(t, "a"), &got, machineNs()); !ok || addr.String() != "192.0.2.7" {
 		t.Errorf("client %s, %t", addr, ok)
 	}
 	if answered, unreached, unknown := f.Counts(); answered != 1 || unreached != 0 || unknown != 0 {

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/clusterkey"
 )
 
-func key(t *testing.T, letter string) *Key {
+func key(t *testing.T, letter string) *clusterkey.Ring {
 	t.Helper()
-	k, err := NewKey(strings.Repeat(letter, MinKeyBytes))
+	k, err := clusterkey.Parse(strings.Repeat(letter, clusterkey.MinKeyBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,24 +36,24 @@ func TestTheHeaderNamesTheClientOfOneRequest(t *testing.T) {
 	client := netip.MustParseAddr("2001:db8::7")
 	set := func() *fasthttp.Request {
 		r := request("POST", "/api/orders?a=b", "K", `{"a":1}`)
-		key(t, "a").Name(r, client, now)
+		Name(key(t, "a"), r, client, now)
 		return r
 	}
 	for _, ns := range []int64{now, now + int64(maxAge), now - int64(maxAge)} {
-		if got, ok := key(t, "a").Client(set(), ns); !ok || got != client {
+		if got, ok := Client(key(t, "a"), set(), ns); !ok || got != client {
 			t.Errorf("at %d: %s, %t", ns-now, got, ok)
 		}
 	}
 	header := string(set().Header.Peek(ClientHeader))
 	own, soon := key(t, "a"), int64(maxAge+time.Millisecond)
-	changed := func(change func(r *fasthttp.Request)) func(r *fasthttp.Request) (*Key, int64) {
-		return func(r *fasthttp.Request) (*Key, int64) { change(r); return own, now }
+	changed := func(change func(r *fasthttp.Request)) func(r *fasthttp.Request) (*clusterkey.Ring, int64) {
+		return func(r *fasthttp.Request) (*clusterkey.Ring, int64) { change(r); return own, now }
 	}
-	for name, change := range map[string]func(r *fasthttp.Request) (*Key, int64){
-		"no key":        func(*fasthttp.Request) (*Key, int64) { return nil, now },
-		"another key":   func(*fasthttp.Request) (*Key, int64) { return key(t, "b"), now },
-		"late":          func(*fasthttp.Request) (*Key, int64) { return own, now + soon },
-		"early":         func(*fasthttp.Request) (*Key, int64) { return own, now - soon },
+	for name, change := range map[string]func(r *fasthttp.Request) (*clusterkey.Ring, int64){
+		"no key":        func(*fasthttp.Request) (*clusterkey.Ring, int64) { return nil, now },
+		"another key":   func(*fasthttp.Request) (*clusterkey.Ring, int64) { return key(t, "b"), now },
+		"late":          func(*fasthttp.Request) (*clusterkey.Ring, int64) { return own, now + soon },
+		"early":         func(*fasthttp.Request) (*clusterkey.Ring, int64) { return own, now - soon },
 		"no header":     changed(func(r *fasthttp.Request) { r.Header.Del(ClientHeader) }),
 		"two headers":   changed(func(r *fasthttp.Request) { r.Header.Add(ClientHeader, header) }),
 		"other method":  changed(func(r *fasthttp.Request) { r.Header.SetMethod("PUT") }),
@@ -67,52 +69,20 @@ func TestTheHeaderNamesTheClientOfOneRequest(t *testing.T) {
 	} {
 		r := set()
 		k, ns := change(r)
-		if got, ok := k.Client(r, ns); ok {
+		if got, ok := Client(k, r, ns); ok {
 			t.Errorf("%s: taken for %s", name, got)
 		}
 	}
 }
 
-func replaced(t *testing.T, header, from, to string, ns int64) func(r *fasthttp.Request) (*Key, int64) {
+func replaced(t *testing.T, header, from, to string, ns int64) func(r *fasthttp.Request) (*clusterkey.Ring, int64) {
 	t.Helper()
 	i := strings.LastIndex(header, from)
 	if i < 0 {
 		t.Fatalf("%q has no %q", header, from)
 	}
-	return func(r *fasthttp.Request) (*Key, int64) {
+	return func(r *fasthttp.Request) (*clusterkey.Ring, int64) {
 		r.Header.Set(ClientHeader, header[:i]+to+header[i+len(from):])
 		return key(t, "a"), ns
-	}
-}
-
-// A key that could be guessed from its public ID is refused, and no text of a key shows it.
-func TestKeys(t *testing.T) {
-	if _, err := NewKey(strings.Repeat("a", MinKeyBytes-1)); err == nil {
-		t.Error("a short key is accepted")
-	}
-	a := key(t, "a")
-	if a.ID() == key(t, "b").ID() || a.ID() != key(t, "a").ID() || len(a.ID()) != 16 || (*Key)(nil).ID() != "" {
-		t.Errorf("ids %s and %s", a.ID(), key(t, "b").ID())
-	}
-	if strings.Contains(a.String()+a.GoString(), "aaa") || !strings.Contains(a.String(), a.ID()) {
-		t.Errorf("%s %#v", a, a)
-	}
-}
-
-// A proof between nodes holds for its parts, each at its place, and for the key.
-func TestAProofHoldsForItsParts(t *testing.T) {
-	a, b := key(t, "a"), key(t, "b")
-	proof := a.Prove("one", "two")
-	if !a.Proves(proof, "one", "two") {
-		t.Error("the key does not know its own proof")
-	}
-	for _, parts := range [][]string{{"one"}, {"two", "one"}, {"onetwo"}, {"one", "two", ""}, {"on", "etwo"}, {}} {
-		if a.Proves(proof, parts...) {
-			t.Errorf("it holds for %q", parts)
-		}
-	}
-	if b.Proves(proof, "one", "two") || a.Proves("", "one", "two") || a.Proves(proof+"x", "one", "two") ||
-		a.Proves(proof[2:], "one", "two") {
-		t.Error("another proof holds")
 	}
 }

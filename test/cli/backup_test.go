@@ -99,9 +99,12 @@ func backUpUnderLoad(t *testing.T, policy string) {
 			b.before.Unknown[c] = sum + a.Unknown[c] - b.before.Deposited[c]
 		}
 		to := filepath.Join(files, filepath.Base(b.file)+".dir")
+		var record uint64
 		if code, out, errs := harness.Run(t, "restore", b.file, to); code != 0 ||
 			!strings.Contains(out, "--data-dir "+to) {
 			t.Fatalf("restore: exit code %d, %s %s", code, out, errs)
+		} else if _, err := fmt.Sscanf(out[strings.Index(out, "record "):], "record %d", &record); err != nil {
+			t.Fatalf("restore says %s: %v", out, err)
 		}
 		re := harness.Start(t, append(append(args, to), small...)...)
 		live := harness.Object(t, re.Do(http.MethodGet, re.Internal+"/state-hash", "").Body)
@@ -118,7 +121,7 @@ func backUpUnderLoad(t *testing.T, policy string) {
 			"restored from a backup: record ") {
 			t.Errorf("no incident: %s", status)
 		}
-		verify(b.before, t, re, to, true)
+		verify(b.before, t, re, to, record+1, true)
 		t.Logf("%s: restored %d acknowledged orders, %d trades, %d users, %d tokens", policy, len(b.before.Orders),
 			len(b.before.Trades), len(b.before.Users), len(b.before.Tokens))
 		re.Signal(syscall.SIGTERM)
@@ -148,7 +151,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 	in.Call(200, "POST", "/clock", `{"advance":"36h"}`)
 	dir := t.TempDir()
-	file := filepath.Join(dir, "b.tar")
+	file := filepath.Join(dir, "b.snap")
 	internal := strings.TrimPrefix(in.Root, "http://")
 	if code, out, errs := harness.Run(t, "backup", "--internal", internal, "--quiet", file); code != 0 {
 		t.Fatalf("%d %s %s", code, out, errs)
@@ -168,14 +171,14 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if found, _ := os.ReadDir(dir); len(found) != 1 {
 		t.Errorf("backup leaves %v behind", found)
 	}
-	bad, to := filepath.Join(dir, "bad.tar"), filepath.Join(dir, "to")
+	bad, to := filepath.Join(dir, "bad.snap"), filepath.Join(dir, "to")
 	refused := func(what string, content []byte) {
 		t.Helper()
 		if err := os.WriteFile(bad, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		code, out, errs := harness.Run(t, "restore", bad, to)
-		if code != 3 || out != "" || !strings.Contains(errs, "is not a whole backup: ") {
+		if code != 3 || out != "" || !strings.Contains(errs, "Use another backup") {
 			t.Errorf("%s: exit code %d, %s %s", what, code, out, errs)
 		}
 		if _, err := os.Stat(to); err == nil {
@@ -200,7 +203,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, _, errs := harness.Run(t, "restore", file, to); code != 2 || !strings.Contains(errs,
-		"is not empty: name a new directory") {
+		"is not empty: name another directory") {
 		t.Errorf("a used directory: exit code %d, %s", code, errs)
 	}
 	if err := os.Remove(mine); err != nil {
@@ -222,13 +225,13 @@ func TestABackupNeedsDirectoryAndToken(t *testing.T) {
 	const token = "secret-of-a-test-with-32-characters"
 	in := harness.Start(t, "--set", "data.dir=", "--pairs", "none", "--sim", "off", "--internal-token", token)
 	internal := strings.TrimPrefix(in.Root, "http://")
-	file := filepath.Join(t.TempDir(), "b.tar")
+	file := filepath.Join(t.TempDir(), "b.snap")
 	if code, _, errs := harness.Run(t, "backup", "--internal", internal, file); code != 1 ||
 		!strings.Contains(errs, "401") {
 		t.Errorf("without the token: exit code %d, %s", code, errs)
 	}
 	in.Token = token
-	in.Refuse(409, "CONFLICT", "", "GET", "/backup", "")
+	in.Refuse(409, "CONFLICT", "", "GET", "/snapshot", "")
 	if found, _ := os.ReadDir(filepath.Dir(file)); len(found) != 0 {
 		t.Errorf("a refused backup leaves %v behind", found)
 	}

@@ -80,10 +80,9 @@ func startFailing(t *testing.T, seed uint64) *failing {
 		standbys: seed%2 == 0,
 	}
 	c.startServers()
-	key := filepath.Join(t.TempDir(), "cluster.key")
 	common := []string{
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet", "--set", "log.level=warn",
-		"--set", "rate.allow=127.0.0.1", "--set", "cluster.key_file=" + key,
+		"--set", "rate.allow=127.0.0.1", "--set", "cluster.key_file=" + harness.StreamSeed.Key,
 	}
 	for n := range c.nodes {
 		from := ""
@@ -104,8 +103,7 @@ func startFailing(t *testing.T, seed uint64) *failing {
 				"--set", "launchpad.fee=1", "--set", "launchpad.cooldown=0",
 			}, common...)
 			if c.standbys {
-				c.args[n] = append(c.args[n], "--promote", "--set", "cluster.archive_every=2s", "--set",
-					"replica.max_lag=1h")
+				c.args[n] = append(c.args[n], "--promote", "--set", "replica.max_lag=1h")
 			}
 			c.startNode(n)
 			c.acked.Begin(c.nodes[n].Load())
@@ -117,8 +115,7 @@ func startFailing(t *testing.T, seed uint64) *failing {
 			}, common...)
 		}
 		if c.standbys {
-			c.args[n] = append(c.args[n], "--promote", "--data-dir", dir, "--set", "sim.enabled=false",
-				"--set", "cluster.archive_every=2s") // a node that starts again begins with a snapshot
+			c.args[n] = append(c.args[n], "--promote", "--data-dir", dir, "--set", "sim.enabled=false")
 		}
 		if n != theWriter {
 			c.startNode(n)

@@ -8,52 +8,61 @@ import (
 	"syscall"
 	"testing"
 
+	"tickhive/internal/node"
+
 	"tickhive/test/harness"
 )
 
 // The only server of a stream loses its files, or the end of its messages. The replica ends and says so, the writer
 // acknowledges nothing more, and its next start sends again what its journal has: nothing acknowledged is lost. A
-// replica with a copy starts too: the stream, whose messages are fewer now, ends before the last one of the copy, or
-// has another one there, so the copy is put aside.
+// replica and a standby with copies start too, and go on with them: up to where they were, the stream has the same
+// records, however its messages are numbered now. With snapshots it begins behind the older one of the writer.
 func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 	t.Parallel()
-	for name, damage := range map[string]func(dir string) error{
-		"all of them": os.RemoveAll,
-		"the end of the messages": func(dir string) error {
-			blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "TICKHIVE_*", "msgs", "*.blk"))
-			if err != nil || len(blocks) == 0 {
-				return fmt.Errorf("no messages in %s: %v", dir, err)
-			}
-			info, err := os.Stat(blocks[0])
-			if err != nil {
-				return err
-			}
-			return os.Truncate(blocks[0], info.Size()/2)
-		},
+	theEnd := func(dir string) error {
+		blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "TICKHIVE_*", "msgs", "*.blk"))
+		if err != nil || len(blocks) == 0 {
+			return fmt.Errorf("no messages in %s: %v", dir, err)
+		}
+		info, err := os.Stat(blocks[0])
+		if err != nil {
+			return err
+		}
+		return os.Truncate(blocks[0], info.Size()/2)
+	}
+	for name, c := range map[string]struct {
+		damage func(dir string) error
+		more   []string
+	}{
+		"all of them":                 {os.RemoveAll, nil},
+		"all of them, with snapshots": {os.RemoveAll, oftenSnapshots},
+		"the end of the messages":     {theEnd, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFailover(t)
-			serve := f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000")
-			f.start(0, serve)
-			a := harness.NewAcked()
-			a.Begin(f.nodes[0])
+			a := f.startWriter(c.more...)
 			replica := harness.StartReplica(t, f.at)
 			dir := filepath.Join(t.TempDir(), "copy")
-			copied := harness.StartReplica(t, f.at, "--data-dir", dir, "--set", "sim.enabled=false")
-			stop, done := make(chan struct{}), make(chan struct{})
-			go func() { a.LoadBy(clusterLoad, f.nodes[0], 1, stop); close(done) }()
-			harness.WaitFor(t, func() bool { return count(a) >= 300 })
-			close(stop)
-			<-done
+			off := append([]string{"--set", "sim.enabled=false"}, c.more...)
+			withCopy := append(off, "--data-dir", dir)
+			copied := harness.StartReplica(t, f.at, withCopy...)
+			f.start(1, f.standby(1, off...))
+			end := f.loaded(a, 300)
+			harness.WaitFor(t, func() bool { return c.more == nil || len(snapshotFiles(t, f.dirs[0])) == 2 })
+			end()
 			f.sameState(f.nodes[0], copied)
-			copied.Signal(syscall.SIGTERM)
-			if code := copied.Wait(); code != 0 {
-				t.Errorf("the replica with a copy: exit code %d", code)
+			f.sameState(f.nodes[0], f.nodes[1])
+			for _, in := range []*harness.Instance{copied, f.nodes[1]} {
+				in.Signal(syscall.SIGTERM)
+				if code := in.Wait(); code != 0 {
+					t.Errorf("a node with a copy: exit code %d: %s", code, in.Stderr.String())
+				}
 			}
+			began := []node.CopyState{copyState(t, dir), copyState(t, f.dirs[1])}
 			f.server.Signal(syscall.SIGKILL)
 			f.server.Wait()
-			if err := damage(f.folder); err != nil {
+			if err := c.damage(f.folder); err != nil {
 				t.Fatal(err)
 			}
 			f.startServer()
@@ -67,25 +76,23 @@ func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 			})
 			f.nodes[0].Signal(syscall.SIGKILL)
 			f.nodes[0].Wait()
-			f.start(0, serve)
-			copied = harness.StartReplica(t, f.at, "--data-dir", dir, "--set", "sim.enabled=false")
-			if found := aside(t, dir); len(found) != 1 || copyState(t, found[0]).At.Seq == 0 {
-				t.Errorf("put aside: %v: %s", found, copied.Stderr.String())
-			}
-			for _, replica := range []*harness.Instance{harness.StartReplica(t, f.at), copied} {
+			f.start(0, f.writer(c.more...))
+			copied = harness.StartReplica(t, f.at, withCopy...)
+			f.start(1, f.standby(1, off...))
+			f.loaded(a, 100)()
+			for _, replica := range []*harness.Instance{harness.StartReplica(t, f.at), copied, f.nodes[1]} {
 				f.follows(replica, f.nodes[0])
 				w, r := f.nodes[0].Call(200, "GET", "/state-hash", ""), replica.Call(200, "GET", "/state-hash", "")
 				if w["hash"] == nil || fmt.Sprint(w) != fmt.Sprint(r) {
 					t.Errorf("state hashes %v and %v", w, r)
 				}
 			}
-			for id, o := range a.Orders {
-				got := f.nodes[0].Do("GET", fmt.Sprintf("%s/orders/%d", f.nodes[0].Internal, id), "")
-				if got.Status != 200 || a.Canceled[id] && !strings.Contains(got.Body, "Canceled") {
-					t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, got.Status, got.Body)
+			for i, dir := range []string{dir, f.dirs[1]} {
+				if found := aside(t, dir); len(found) > 0 || copyState(t, dir).Identity != began[i].Identity {
+					t.Errorf("%s does not go on; %v were put aside", dir, found)
 				}
 			}
-			a.VerifyStores(t, f.nodes[0])
+			f.secondTakesOver(a)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -192,8 +193,8 @@ func TestADeposedWriterFollowsAsAReplica(t *testing.T) {
 	if role, _ := position(t, f.nodes[0]); role != "replica" {
 		t.Errorf("the old writer is a %s", role)
 	}
-	if _, err := os.Stat(filepath.Join(f.dirs[0]+".before", "meta.json")); err != nil {
-		t.Error(err)
+	if _, err := os.Stat(filepath.Join(f.dirs[0], "meta.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory of the old writer is no copy: %v", err)
 	}
 }
 

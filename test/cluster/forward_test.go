@@ -227,8 +227,6 @@ func TestReplicaForwardsByTLS(t *testing.T) {
 	}{
 		{"cluster.ca=" + cert, 401, "UNAUTHORIZED"},
 		{"cluster.ca=", 503, "UNAVAILABLE"}, // the certificate has no signature that the machine trusts
-		{"cluster.key_file=", 421, "NOT_WRITER"},
-		{"cluster.key_file=" + otherKey(t), 421, "NOT_WRITER"},
 	} {
 		replica := harness.StartReplica(t, at, "--set", "cluster.key_file="+secret, "--set", c.set)
 		a := replica.Do("POST", replica.Public+"/api/orders", "{}", "Content-Type", "application/json")
@@ -239,11 +237,19 @@ func TestReplicaForwardsByTLS(t *testing.T) {
 		replica.Signal(syscall.SIGTERM)
 		replica.Wait()
 	}
-	none := harness.Launch(t, nil, "replica", "--from", "nats://"+at, "--quiet", "--listen", "127.0.0.1:0",
-		"--internal-listen",
-		"127.0.0.1:0", "--set", "cluster.key_file="+filepath.Join(dir, "missing.key"))
-	if code := none.Wait(); code != 2 || !strings.Contains(none.Stderr.String(), "copy the writer's") {
-		t.Errorf("without the key: exit code %d, %s", code, none.Stderr.String())
+	for file, want := range map[string]struct {
+		code int
+		says string
+	}{
+		filepath.Join(dir, "missing.key"): {2, "copy the writer's"},
+		otherKey(t):                       {1, "cluster.key_file of this node must have the key of the writer"},
+	} {
+		none := harness.Launch(t, nil, "replica", "--from", "nats://"+at, "--quiet", "--listen", "127.0.0.1:0",
+			"--internal-listen", "127.0.0.1:0",
+			"--set", "cluster.key_file="+file)
+		if code := none.Wait(); code != want.code || !strings.Contains(none.Stderr.String(), want.says) {
+			t.Errorf("with the key %s: exit code %d, %s", file, code, none.Stderr.String())
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,7 +135,7 @@ func TestReplicaShowsWhatTheWriterShows(t *testing.T) {
 		t.Errorf("epochs %q and %q", w, r)
 	}
 	a.VerifyStores(t, writer)
-	refusesToWrite(t, replica)
+	refusesToWrite(t, writer, replica)
 	replica.Signal(syscall.SIGTERM)
 	if code := replica.Wait(); code != 0 {
 		t.Errorf("replica: exit code %d", code)
@@ -151,8 +150,9 @@ func shownEpoch(t *testing.T, in *harness.Instance) string {
 	return epoch
 }
 
-// refusesToWrite checks that a replica refuses what is signed and what changes something, and executes none of it.
-func refusesToWrite(t *testing.T, replica *harness.Instance) {
+// refusesToWrite checks that a replica executes nothing of what is signed and what changes something: it is the writer
+// that refuses it, and the internal listener has no other node.
+func refusesToWrite(t *testing.T, writer, replica *harness.Instance) {
 	t.Helper()
 	for _, r := range []struct{ method, path, key string }{
 		{"GET", "/api/user/orders", ""},
@@ -165,8 +165,12 @@ func refusesToWrite(t *testing.T, replica *harness.Instance) {
 			header = []string{"API-PublicKey", r.key}
 		}
 		got := replica.Do(r.method, replica.Public+r.path, "{}", header...)
-		if got.Status != http.StatusMisdirectedRequest || !strings.Contains(got.Body, `"code":"NOT_WRITER"`) {
-			t.Errorf("%s %s: %d %s", r.method, r.path, got.Status, got.Body)
+		at := writer.Do(r.method, writer.Public+r.path, "{}", header...)
+		code := fmt.Sprint(harness.Object(t, at.Body)["code"])
+		if got.Status != at.Status || got.Status < 400 || !strings.Contains(got.Body, `"code":"`+code+`"`) ||
+			"http://"+got.Header.Get("X-Served-By") != writer.Public {
+			t.Errorf("%s %s: %d %v %s, the writer %d %s", r.method, r.path, got.Status, got.Header, got.Body, at.Status,
+				at.Body)
 		}
 	}
 	replica.Refuse(503, "UNAVAILABLE", "", "POST", "/users", `{"nativeBalance":1}`)
@@ -342,12 +346,12 @@ func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
 func impostor(ctx context.Context, t *testing.T, log jet.Log) {
 	t.Helper()
 	for number := uint64(1000); ; number++ {
-		state, _, err := node.ReadStream(ctx, log)
+		state, err := node.End(ctx, log, streamKeys(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		w, err := stream.Campaign(&stream.Candidate{
-			At: state, Node: number, Rules: node.Rules,
+			At: state, Node: number, Rules: node.Rules, Keys: streamKeys(t),
 			Limits: stream.Limits{InFlight: 1, Queue: stream.MaxMessage},
 		}, state.SentNs)
 		if err != nil {
@@ -356,7 +360,7 @@ func impostor(ctx context.Context, t *testing.T, log jet.Log) {
 		a := jet.NewAppender(log, w, jet.Timing{
 			NowNs: func() int64 { return state.SentNs }, BeatAfter: 10 * time.Millisecond, AckTimeout: time.Second,
 		})
-		a.SetDigest(state.Pos, 4711)
+		a.NoteDigest(state.End.Seq, [4]uint64{4711})
 		run, stop := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() { done <- a.Run(run) }()
@@ -397,10 +401,10 @@ func TestStreamSettings(t *testing.T) {
 	}
 }
 
-// Without a stream nothing of it runs: no goroutine of a server, a connection or a mirror. With one, they do.
+// Without a stream nothing of it runs: no goroutine of a server, a connection or a sender. With one, they do.
 func TestNothingOfAStreamRunsWithoutOne(t *testing.T) {
 	t.Parallel()
-	parts := []string{"github.com/nats-io/", "tickhive/internal/stream", "tickhive/internal/mirror"}
+	parts := []string{"github.com/nats-io/", "tickhive/internal/stream", "tickhive/internal/node.(*Sender)"}
 	stacks := func(args ...string) string {
 		in := harness.Start(t, append(args, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet")...)
 		return in.Do("GET", in.Root+"/debug/pprof/goroutine?debug=2", "").Body

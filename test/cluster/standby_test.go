@@ -29,7 +29,7 @@ func newFailover(t *testing.T) *failover {
 	f.startServer()
 	f.common = []string{
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet", "--set", "rate.allow=127.0.0.1",
-		"--set", "cluster.key_file=" + filepath.Join(t.TempDir(), "cluster.key"),
+		"--set", "cluster.key_file=" + harness.StreamSeed.Key,
 	}
 	for n := range f.dirs {
 		f.dirs[n] = filepath.Join(t.TempDir(), "node")
@@ -38,11 +38,9 @@ func newFailover(t *testing.T) *failover {
 }
 
 // startWriter starts the first node as the writer of the pairs and users of an acked.
-func (f *failover) startWriter() *harness.Acked {
+func (f *failover) startWriter(args ...string) *harness.Acked {
 	f.t.Helper()
-	// Every acknowledged order is asked for at the end, so none may be forgotten.
-	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000", "--set",
-		"orders.closed_kept=100000000"))
+	f.start(0, f.writer(args...))
 	a := harness.NewAcked()
 	a.Begin(f.nodes[0])
 	return a
@@ -65,6 +63,15 @@ func (f *failover) startServer() {
 	f.t.Helper()
 	f.server = harness.LaunchStream(f.t, f.folder, f.at)
 	f.server.WaitLine("stream ready")
+}
+
+// writer returns the arguments of startWriter.
+func (f *failover) writer(args ...string) []string {
+	// Every acknowledged order is asked for at the end, so none may be forgotten.
+	return f.serve(append([]string{
+		"--pairs", "none", "--sim", "off", "--set", "engine.account_orders=1000000", "--set",
+		"orders.closed_kept=100000000",
+	}, args...)...)
 }
 
 // serve starts the node 0 as an ordinary writer.

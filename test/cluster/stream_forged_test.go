@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -36,7 +39,7 @@ func inject(t *testing.T, in *harness.Instance, at string, data func(end stream.
 	}
 	defer log.Close()
 	harness.WaitFor(t, func() bool {
-		end, _, err := node.ReadStream(ctx, log)
+		end, err := node.End(ctx, log, streamKeys(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,24 +54,29 @@ func inject(t *testing.T, in *harness.Instance, at string, data func(end stream.
 	})
 }
 
-// forgedRecord returns a message in the name of the writer with one more record. Whoever reads
-// the stream and may publish can make it.
-func forgedRecord(end stream.State, last []byte) []byte {
-	le := binary.LittleEndian
-	b := append([]byte(nil), last[:64]...)
-	b[4] = byte(stream.Records)
-	le.PutUint64(b[8:], end.Term)
-	le.PutUint64(b[16:], end.Node)
-	le.PutUint64(b[24:], uint64(end.SentNs))
-	le.PutUint64(b[32:], xxhash.Sum64(last))
-	clear(b[40:56])
-	le.PutUint32(b[56:], 1)
-	b = le.AppendUint64(b, end.Pos+1)
-	b = append(b, 6)
-	b = append(b, "forged"...)
-	table := crc32.MakeTable(crc32.Castagnoli)
-	le.PutUint32(b[60:], crc32.Update(crc32.Checksum(b[:60], table), table, b[64:]))
-	return b
+// forgedRecord returns a function that makes a message in the name of the writer with one more record, signed by a
+// secret. Whoever reads the stream and may publish can make it, but for the secret.
+func forgedRecord(secret []byte) func(end stream.State, last []byte) []byte {
+	return func(end stream.State, last []byte) []byte {
+		le := binary.LittleEndian
+		b := append([]byte(nil), last[:120]...)
+		b[4] = byte(stream.Records)
+		le.PutUint64(b[8:], end.Term)
+		le.PutUint64(b[16:], end.Node)
+		le.PutUint64(b[24:], uint64(end.SentNs))
+		le.PutUint64(b[32:], xxhash.Sum64(last))
+		le.PutUint64(b[40:], end.End.Seq)
+		le.PutUint64(b[48:], end.End.Chain)
+		clear(b[56:96])
+		le.PutUint32(b[100:], 1)
+		b = append(b, 6)
+		b = append(b, "forged"...)
+		mac := hmac.New(sha256.New, secret)
+		mac.Write(b[:104])
+		mac.Write(b[120:])
+		copy(b[104:120], mac.Sum(nil))
+		return b
+	}
 }
 
 // lockedWriter starts a writer with an embedded stream that waits for it.
@@ -83,16 +91,21 @@ func hasUser(in *harness.Instance, user any) bool {
 	return in.Do("GET", fmt.Sprintf("%s/users/%v", in.Internal, user), "").Status == 200
 }
 
-// A message that is none stops nobody: the writer is in doubt for a moment and goes on, its next start and a replica
-// pass over the message, and the commands count it.
+// A message that is none, and one in the writer's name that was made without the cluster's key, stop nobody and change
+// nothing: the writer is in doubt for a moment and goes on, its next start and a replica pass over the message, and the
+// commands count it.
 func TestAMessageOfNobodyStopsNobody(t *testing.T) {
 	t.Parallel()
 	at, dir := harness.StreamAddress(t), t.TempDir()
 	writer := lockedWriter(t, dir, at)
 	replica := harness.StartReplica(t, at)
 	var user any
-	for range 3 {
-		inject(t, writer, at, func(stream.State, []byte) []byte { return []byte("no message of this format") })
+	for _, data := range []func(stream.State, []byte) []byte{
+		func(stream.State, []byte) []byte { return []byte("no message of this format") },
+		forgedRecord(make([]byte, 32)),
+		func(_ stream.State, last []byte) []byte { return last },
+	} {
+		inject(t, writer, at, data)
 		user = writer.Call(200, "POST", "/users", "{}")["id"]
 	}
 	if body := writer.Do("GET", writer.Public+"/api/status", "").Body; strings.Contains(body, `"failed":true`) {
@@ -114,15 +127,15 @@ func TestAMessageOfNobodyStopsNobody(t *testing.T) {
 	follows(replica)
 }
 
-// A message that counts, in the writer's own name and not of it, does not end the writer: it serves reads, says what it
-// has met, and confirms nothing more. Its next start is refused with the two ways out, and the one of this directory
-// gives everything, with a new stream.
+// A message that counts, in the writer's own name and not of it, was made with the cluster's key. It does not end the
+// writer: it serves reads, says what it has met, and confirms nothing more. Its next start cannot execute the message
+// and is refused with the way out, which gives everything, with a new stream.
 func TestAForgedMessageDoesNotEndTheWriter(t *testing.T) {
 	t.Parallel()
 	at, dir := harness.StreamAddress(t), t.TempDir()
 	writer := lockedWriter(t, dir, at)
 	user := writer.Call(200, "POST", "/users", "{}")["id"]
-	inject(t, writer, at, forgedRecord)
+	inject(t, writer, at, forgedRecord(clusterRing(t).Derive("stream")[0]))
 	harness.WaitFor(t, func() bool {
 		body := writer.Do("GET", writer.Public+"/api/status", "").Body
 		return strings.Contains(body, `"failed":true`) && strings.Contains(
@@ -142,8 +155,7 @@ func TestAForgedMessageDoesNotEndTheWriter(t *testing.T) {
 		"--set", "stream.listen=" + at,
 	}, free...)...)
 	if code, text := again.Wait(), again.Stderr.String(); code != 1 ||
-		!strings.Contains(text, "restore NEW --from-dir DIR") ||
-		!strings.Contains(text, "restore NEW --from nats://") {
+		!strings.Contains(text, "restore NEW --from-dir DIR") {
 		t.Errorf("another start: exit code %d: %s", code, text)
 	}
 	fresh := filepath.Join(t.TempDir(), "new")
@@ -160,4 +172,24 @@ func TestAForgedMessageDoesNotEndTheWriter(t *testing.T) {
 	user = writer.Call(200, "POST", "/users", "{}")["id"]
 	replica := harness.StartReplica(t, at)
 	harness.WaitFor(t, func() bool { return hasUser(replica, user) })
+}
+
+// clusterRing returns the keys of the cluster of these tests.
+func clusterRing(t *testing.T) *clusterkey.Ring {
+	t.Helper()
+	text, err := os.ReadFile(harness.StreamSeed.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := clusterkey.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// streamKeys returns the keys by which the messages of these tests are believed.
+func streamKeys(t *testing.T) *stream.Keys {
+	t.Helper()
+	return stream.NewKeys(clusterRing(t).Derive("stream")...)
 }

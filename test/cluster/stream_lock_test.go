@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,8 +34,8 @@ func embeddedWriter(t *testing.T, dir string) (in *harness.Instance, at string) 
 }
 
 // Every process of the machine reaches the embedded stream. Its lock is a file of the data directory
-// that only the owner reads, made once. Without that file the refusal of a replica and of the commands
-// of a stream names it; with it they follow.
+// that only the owner reads, made once, as the key of the cluster. Without one of these files the refusal of a replica
+// and of the commands of a stream names it; with both they follow.
 func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,8 +45,15 @@ func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
-		t.Errorf("the credentials have the mode %v, %v", info.Mode(), err)
+	key := filepath.Join(dir, "cluster.key")
+	for _, name := range []string{file, key} {
+		if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s has the mode %v, %v", name, info.Mode(), err)
+		}
+	}
+	away := filepath.Join(t.TempDir(), "seed") // the credentials without the key beside them
+	if err := os.WriteFile(away, made, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	from := []string{"--from", "nats://" + at}
 	commands := map[string][]string{
@@ -54,10 +62,16 @@ func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 		"standby": append([]string{"replica", "--promote", "--data-dir", filepath.Join(t.TempDir(), "node")}, free...),
 	}
 	for name, command := range commands {
-		in := harness.Launch(t, []string{noCredentials}, append(command, from...)...)
+		command = slices.Concat(command, from)
+		in := harness.Launch(t, []string{noCredentials}, append(command, "--cluster-key", key)...)
 		if code, text := in.Wait(), in.Stderr.String(); code != 1 || !strings.Contains(text, "--credentials FILE") ||
 			!strings.Contains(text, "stream.nk in its data directory") {
 			t.Errorf("%s without credentials: exit code %d, %s", name, code, text)
+		}
+		in = harness.Launch(t, []string{noCredentials}, append(command, "--credentials", away)...)
+		if code, text := in.Wait(), in.Stderr.String(); code != 2 || !strings.Contains(text, "--cluster-key") ||
+			!strings.Contains(text, "cluster.key of its data directory") {
+			t.Errorf("%s without the key: exit code %d, %s", name, code, text)
 		}
 	}
 	from = append(from, "--credentials", file)

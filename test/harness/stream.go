@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"os"
@@ -27,8 +28,9 @@ const asStream = "TEST_AS_STREAM"
 // LazyServer as the last word makes the server acknowledge before it syncs.
 const LazyServer = "lazy"
 
-// testSeed is the file with the seed of the servers of a stream, which the programs of these tests have too.
-type testSeed struct{ File, env string }
+// testSeed is the file with the seed of the servers of a stream, which the programs of these tests have too. The key of
+// their cluster is beside it.
+type testSeed struct{ File, Key, env string }
 
 // StreamSeed is made and removed by Main.
 var StreamSeed testSeed
@@ -40,6 +42,10 @@ func (s *testSeed) make() error {
 	}
 	s.File = filepath.Join(dir, "stream.nk")
 	s.env = "TICKHIVE_STREAM_CREDENTIALS=" + s.File
+	s.Key = filepath.Join(dir, "cluster.key")
+	if err := os.WriteFile(s.Key, []byte(rand.Text()+rand.Text()), 0o600); err != nil {
+		return err
+	}
 	_, err = jet.WriteSeed(s.File)
 	return err
 }

@@ -120,16 +120,15 @@ var optional = map[string][]string{
 // Processes names the routes whose answers are of the process, not of the exchange, with the reason. Reads leaves
 // them out.
 var Processes = map[string]string{
-	"/metrics":                      "counters since the start, memory",
-	"/debug/pprof":                  "profiles of the process",
-	"/debug/pprof/cmdline":          "profiles of the process",
-	"/debug/pprof/profile":          "profiles of the process",
-	"/debug/pprof/symbol":           "profiles of the process",
-	"/debug/pprof/trace":            "profiles of the process",
-	"/debug/pprof/{name}":           "profiles of the process",
-	"/internal/v1/backup":           "a tar of the directory with the time of the backup",
-	"/internal/v1/snapshots/latest": "made for the request, and refused without a stream",
-	"/internal/v1/incidents":        "a kill is one, as in /api/status",
+	"/metrics":               "counters since the start, memory",
+	"/debug/pprof":           "profiles of the process",
+	"/debug/pprof/cmdline":   "profiles of the process",
+	"/debug/pprof/profile":   "profiles of the process",
+	"/debug/pprof/symbol":    "profiles of the process",
+	"/debug/pprof/trace":     "profiles of the process",
+	"/debug/pprof/{name}":    "profiles of the process",
+	"/internal/v1/snapshot":  "a file of the directory, refused without one",
+	"/internal/v1/incidents": "a kill is one, as in /api/status",
 }
 
 // processMembers are the members of answers that are of the process, by path (docs/contract/market-data.md

@@ -3,7 +3,6 @@ package keeper
 import (
 	"fmt"
 	"runtime"
-	"slices"
 
 	"tickhive/internal/machine"
 	"tickhive/internal/wal"
@@ -69,15 +68,15 @@ func (f *follower) advance() (arrived bool, err error) {
 	return err == nil, err
 }
 
-// compare returns an error if the follower differs from the live core at its position. Its snapshot would then
-// hold another market than clients have seen.
-func (f *follower) compare(live []machine.PairState) error {
-	mine := machine.PairStates(f.market.Core)
-	if slices.Equal(mine, live) {
+// compare returns an error if the follower differs from the live state at its position. Its snapshot would then
+// hold another state than clients have seen.
+func (f *follower) compare(live machine.Digest) error {
+	parts := f.market.Digest().Diff(live)
+	if parts == "" {
 		return nil
 	}
-	return fmt.Errorf("keeper: at record %d the follower differs from the market, so no snapshot is taken: "+
-		"seq, last order, last trade, price and open orders by pair are %d and %d", f.to, mine, live)
+	return fmt.Errorf("keeper: at record %d the follower differs from the running exchange, so no snapshot is taken: "+
+		"%s", f.to, parts)
 }
 
 // yield gives up the processor regularly (yield.go).

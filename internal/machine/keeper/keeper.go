@@ -1,13 +1,13 @@
 package keeper
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/machine"
 	"tickhive/internal/step"
@@ -54,9 +54,14 @@ type Options struct {
 	Dir    LogDir
 	Loop   Loop
 	Extras []machine.Extra // the live extras; read on the loop's goroutine
-	// Core is the live core; read on the loop's goroutine. A snapshot is written only if the follower has the
-	// same pairs, orders and seqs. nil: not compared.
-	Core *engine.Core
+	// Digest returns the digest of the live state at the loop's position; the loop's goroutine calls it. A snapshot is
+	// written only if the follower has the same. nil: not compared.
+	Digest func() machine.Digest
+	// Reached returns the last position that a snapshot may have, from any goroutine: a snapshot of a later one waits.
+	// nil: none waits.
+	Reached func() uint64
+	// Head returns the head of the snapshot of a position; called when the snapshot is written. nil: an empty one.
+	Head func(pos uint64) ([]byte, error)
 	// KeepAll retains every segment (journal.keep = all).
 	KeepAll bool
 	// SnapshotBytes is the log growth that makes the next snapshot due; 0: DefaultSnapshotBytes.
@@ -135,11 +140,12 @@ func (k *Keeper) Due() bool {
 // pendingSnapshot is a snapshot that has begun and is not written yet.
 type pendingSnapshot struct {
 	follower
-	live   []machine.PairState // of the live core at the position
-	extras map[string][]byte   // states of the live extras at the snapshot's position
-	ns     int64               // time at which it began
-	bytes  int64               // log bytes written at that time
-	events uint64              // events of the loop at that time
+	live   machine.Digest    // of the live state at the position
+	extras map[string][]byte // states of the live extras at the snapshot's position
+	ns     int64             // time at which it began
+	bytes  int64             // log bytes written at that time
+	events uint64            // events of the loop at that time
+	asked  bool              // by Snapshot
 }
 
 // Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into the
@@ -158,6 +164,8 @@ func (k *Keeper) step() (p step.Progress, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
+	case k.pending != nil && k.waits(k.pending):
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, nil
 	case k.pending != nil:
 		_, err = k.continueSnapshot(k.pending)
 	case k.Due():
@@ -173,9 +181,9 @@ func (k *Keeper) step() (p step.Progress, err error) {
 	return step.Worked(), nil
 }
 
-// lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it.
+// lock locks mu when no snapshot is pending that has a follower. While one is, it calls Step to finish it.
 func (k *Keeper) lock() {
-	for k.mu.Lock(); k.pending != nil; k.mu.Lock() {
+	for k.mu.Lock(); k.pending != nil && !k.waits(k.pending); k.mu.Lock() {
 		k.mu.Unlock()
 		k.Step()
 	}
@@ -189,13 +197,33 @@ func (k *Keeper) nextNs() int64 {
 	return step.Never
 }
 
+// ErrNotReached is the error of a Snapshot whose position Reached does not have yet.
+var ErrNotReached = errors.New("keeper: the snapshot waits until the stream has acknowledged its records")
+
 // Snapshot writes a snapshot of the current state and removes the log segments that both retained snapshots
 // cover. It does nothing when no command was journaled since the last snapshot. It first finishes a snapshot
 // that Step has begun. After an ErrStopped the log accepts no further commands.
+//
+// After ErrNotReached the snapshot stays pending: Step takes it later, and so does the next Snapshot, which takes no
+// other one then.
 func (k *Keeper) Snapshot() error {
+	k.mu.Lock()
+	asked, before := k.pending != nil && k.pending.asked, k.covered.Load()
+	k.mu.Unlock()
 	k.lock()
 	defer k.mu.Unlock()
+	if k.pending != nil {
+		k.pending.asked = true
+		return ErrNotReached
+	}
+	if asked && k.covered.Load() != before {
+		return nil
+	}
 	m, err := k.startSnapshot()
+	if m != nil && err == nil && k.waits(m) {
+		m.asked, k.pending = true, m
+		return ErrNotReached
+	}
 	for taken := false; m != nil && err == nil && !taken; {
 		taken, err = k.continueSnapshot(m)
 	}
@@ -207,35 +235,47 @@ func (k *Keeper) Snapshot() error {
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read the counters before the position: bytes written in between then count twice rather than never.
 	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Events()}
-	pos, extras, live, err := k.capture(nil)
+	pos, extras, live, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
 	}
 	if err := k.o.Log.Sync(); err != nil { // a snapshot is never ahead of the durable log
 		return nil, err
 	}
-	m.extras, m.live = extras, live
-	if m.follower, err = k.follow(pos); err != nil {
-		return nil, err
-	}
+	m.to, m.extras, m.live = pos, extras, live
 	return m, nil
 }
 
-// continueSnapshot replays the next records, or writes the snapshot when all were replayed before. taken reports
-// that the snapshot is written.
+// waits reports whether a snapshot waits for Reached. It has no follower then, so it costs no memory.
+func (k *Keeper) waits(m *pendingSnapshot) bool {
+	return m.market == nil && k.o.Reached != nil && k.o.Reached() < m.to
+}
+
+// continueSnapshot makes the follower, replays the next records, or writes the snapshot when all were replayed before.
+// taken reports that the snapshot is written. After an error the snapshot is not pending any more.
 func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
+	if m.market == nil {
+		if m.follower, err = k.follow(m.to); err != nil {
+			k.pending = nil
+		}
+		return false, err
+	}
 	replaying := m.rd != nil
 	if _, err = m.advance(); err == nil && replaying {
 		return false, nil
 	}
 	k.pending = nil
-	if err == nil && k.o.Core != nil {
+	if err == nil && k.o.Digest != nil {
 		err = m.compare(m.live)
+	}
+	meta := wal.SnapshotMeta{Seq: m.to, Chain: m.chain}
+	if err == nil && k.o.Head != nil {
+		meta.Head, err = k.o.Head(m.to)
 	}
 	if err != nil {
 		return false, err
 	}
-	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: m.to, Chain: m.chain}, func(w io.Writer) error {
+	err = k.o.Log.WriteSnapshot(meta, func(w io.Writer) error {
 		return m.market.Write(wire.Pausing(w, runtime.Gosched), m.extras)
 	})
 	if err != nil {
@@ -255,7 +295,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 func (k *Keeper) Hash() (machine.StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
-	pos, _, _, err := k.capture(nil)
+	pos, _, _, err := k.capture()
 	if err != nil {
 		return machine.StateHash{}, err
 	}
@@ -269,22 +309,16 @@ func (k *Keeper) Hash() (machine.StateHash, error) {
 	return f.market.Hash(), nil
 }
 
-// capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls
-// then at it, unless that is nil.
-func (k *Keeper) capture(then func(pos uint64)) (
-	pos uint64, extras map[string][]byte, live []machine.PairState, err error,
-) {
+// capture returns the current position, the states of the live extras and the digest of the live state at it.
+func (k *Keeper) capture() (pos uint64, extras map[string][]byte, live machine.Digest, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()
 		for _, x := range k.o.Extras {
 			extras[x.Name()] = x.AppendState(nil)
 		}
-		if k.o.Core != nil {
-			live = machine.PairStates(k.o.Core)
-		}
-		if then != nil {
-			then(pos)
+		if k.o.Digest != nil {
+			live = k.o.Digest()
 		}
 	})
 	return pos, extras, live, err

@@ -84,10 +84,11 @@ func TestAFollowerThatDiffersLeavesNoSnapshot(t *testing.T) {
 	defer other.stop()
 	other.trade(300)
 	k := keeper.New(keeper.Options{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Core: other.core, Extras: []machine.Extra{x.trader}, Covered: covered,
+		Log: x.log, Dir: x.dir, Loop: x.loop, Digest: other.state.Digest, Extras: []machine.Extra{x.trader},
+		Covered: covered,
 	})
 	x.trade(300)
-	if err := k.Snapshot(); err == nil || !strings.Contains(err.Error(), "differs from the market") ||
+	if err := k.Snapshot(); err == nil || !strings.Contains(err.Error(), "differs from the running exchange") ||
 		k.Covered() != covered {
 		t.Errorf("%v, covered %d", err, k.Covered())
 	}

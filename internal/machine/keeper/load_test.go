@@ -51,6 +51,7 @@ type run struct {
 	feed   *marketdata.Feed
 	trader *trader
 	keeper *keeper.Keeper
+	state  *machine.State
 	dir    keeper.LogDir
 	r      *rand.Rand
 	clk    *clock.Manual
@@ -77,7 +78,7 @@ func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 		t.Fatal(err)
 	}
 	_ = rd.Close()
-	x.core, x.feed = rep.Core, rep.Feed
+	x.core, x.feed, x.state = rep.Core, rep.Feed, rep
 	x.j = sequencer.NewWALJournal(x.log, sequencer.SyncAlways)
 	x.clk = clock.NewManual(max(rep.LastNs, 1_767_225_600_000_000_000))
 	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
@@ -86,7 +87,7 @@ func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 	})
 	go x.loop.Run()
 	x.keeper = keeper.New(keeper.Options{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Core: x.core, Extras: []machine.Extra{x.trader},
+		Log: x.log, Dir: x.dir, Loop: x.loop, Digest: rep.Digest, Extras: []machine.Extra{x.trader},
 		Covered: found.Meta.Seq,
 	})
 	return x

@@ -20,7 +20,7 @@ import (
 func appender(t *testing.T, l jet.Log, at stream.State, node uint64) (*jet.Appender, func() error) {
 	t.Helper()
 	w, err := stream.Campaign(&stream.Candidate{
-		At: at, Node: node, Rules: 1, Found: stream.Founding{History: [16]byte{7}},
+		At: at, Node: node, Rules: 1, Keys: testKeys, Found: stream.Founding{History: [16]byte{7}},
 		Limits: stream.Limits{InFlight: 4, Queue: 4 << 20},
 	}, clock.MachineNs())
 	if err != nil {
@@ -65,7 +65,7 @@ func campaigned(s stream.Status, _ stream.State) bool { return s != stream.Campa
 // executed follows the log and returns the records that count up to a number of the log.
 func executed(t *testing.T, l jet.Log, to uint64) (records []string, at stream.State) {
 	t.Helper()
-	r := stream.NewReader(stream.State{}, 1)
+	r := stream.NewReader(stream.State{}, 1, testKeys)
 	err := l.Follow(within(t), 1, func(seq uint64, data []byte) error {
 		m, ok, err := r.Next(seq, data)
 		if err != nil {
@@ -103,7 +103,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 				a, stop = appender(t, r.connect(), lastState(t, l), node)
 				first = await(t, a, campaigned)
 			}
-			begin := first.Pos
+			begin := first.End.Seq
 			var added []string
 			for i := range 200 {
 				text := fmt.Sprintf("%d.%d", node, i)
@@ -116,7 +116,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 					r.start()
 				}
 			}
-			await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos == begin+200 })
+			await(t, a, func(_ stream.Status, s stream.State) bool { return s.End.Seq == begin+200 })
 			confirmed = append(confirmed, added...)
 			if node == 3 {
 				break
@@ -144,7 +144,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 			at = lastState(t, l)
 		}
 		got, s := executed(t, l, end(t, l))
-		if len(got) != len(confirmed) || s.Pos != uint64(len(confirmed)) {
+		if len(got) != len(confirmed) || s.End.Seq != uint64(len(confirmed)) {
 			t.Fatalf("%d records count, %d were confirmed", len(got), len(confirmed))
 		}
 		for i := range got {
@@ -244,7 +244,7 @@ func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
 	if _, err := a.Add([]byte("r")); err != nil {
 		t.Fatal(err)
 	}
-	await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos == 1 })
+	await(t, a, func(_ stream.Status, s stream.State) bool { return s.End.Seq == 1 })
 	if err := stop(); !errors.Is(err, errEnough) {
 		t.Errorf("ended with %v", err)
 	}

@@ -110,7 +110,7 @@ func throughAppender(b *testing.B, c *jet.Conn, epoch string) {
 	}
 	defer l.Close()
 	w, err := stream.Campaign(&stream.Candidate{
-		Node: 1, Rules: 1, Found: stream.Founding{History: [16]byte{1}},
+		Node: 1, Rules: 1, Keys: testKeys, Found: stream.Founding{History: [16]byte{1}},
 		Limits: stream.Limits{InFlight: benchFlight, Queue: 8 << 20},
 	}, 0)
 	if err != nil {
@@ -132,7 +132,7 @@ func throughAppender(b *testing.B, c *jet.Conn, epoch string) {
 	wait := func(open uint64) {
 		for {
 			_, s := a.Status()
-			if added-s.Pos <= open {
+			if added-s.End.Seq <= open {
 				return
 			}
 			<-a.Wake()

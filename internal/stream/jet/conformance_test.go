@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/stream/jet/jettest"
 )
@@ -29,6 +28,9 @@ func within(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// testKeys are the keys of the cluster in tests.
+var testKeys = stream.NewKeys(make([]byte, 32))
 
 // testSeed is the seed of the servers of tests.
 var testSeed = func() string {
@@ -302,6 +304,34 @@ func TestARestartOfTheServerLosesNothing(t *testing.T) {
 	})
 }
 
+// A log that was lost and begun again may have grown beyond a follower, which must not go on behind other messages.
+func TestAFollowerOfALogThatWasBegunAgain(t *testing.T) {
+	t.Parallel()
+	c := conn(t, jet.Remote{Embedded: serve(t, t.TempDir(), "")})
+	c.SetStaleFor(100 * time.Millisecond)
+	l := open(t, c)
+	for i := range uint64(3) {
+		publish(t, l, i, i, fmt.Sprintf("m%d", i+1))
+	}
+	err := l.Follow(within(t), 1, func(seq uint64, data []byte) error {
+		if string(data) != fmt.Sprintf("m%d", seq) {
+			return fmt.Errorf("message %d is %q", seq, data)
+		}
+		if seq == 3 {
+			if err := c.JetStream().DeleteStream(within(t), "TICKHIVE_e1"); err != nil {
+				return err
+			}
+			for again, i := open(t, c), uint64(0); i < 9; i++ {
+				publish(t, again, i, i, fmt.Sprintf("another %d", i+1))
+			}
+		}
+		return nil
+	})
+	if !errors.Is(err, jet.ErrMissing) || !errors.Is(err, stream.ErrReplaced) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // shortly bounds a request that no server answers.
 func shortly(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -334,45 +364,4 @@ func TestALogThatIsGoneIsReported(t *testing.T) {
 	if err := follow(t, again, 2, 2); !errors.Is(err, jet.ErrMissing) {
 		t.Errorf("a follower of the new one: %v", err)
 	}
-}
-
-// An archive has the newest snapshots, and says so when it has none.
-func TestAnArchiveKeepsTheNewestSnapshots(t *testing.T) {
-	t.Parallel()
-	onEveryRig(t, func(t *testing.T, r *rig) {
-		a, ctx := r.connect().Archive(), within(t)
-		if all, err := a.List(ctx); len(all) != 0 || err != nil {
-			t.Fatalf("an archive without snapshots lists %v, %v", all, err)
-		}
-		if _, err := a.Open(ctx, 5); !errors.Is(err, jet.ErrTrimmed) {
-			t.Errorf("a snapshot of an empty archive: %v", err)
-		}
-		large := strings.Repeat("snapshot ", 100_000) // several messages
-		for _, seq := range []uint64{5, 100, 20, 300} {
-			if err := a.Put(ctx, seq, strings.NewReader(fmt.Sprint(large, seq)), 2); err != nil {
-				t.Fatal(err)
-			}
-		}
-		all, err := r.connect().Archive().List(ctx)
-		if err != nil || len(all) != 2 || all[0].Seq != 300 || all[1].Seq != 100 ||
-			all[0].Bytes != uint64(len(large)+3) {
-			t.Fatalf("after 5, 100, 20 and 300 of which two are kept: %+v, %v", all, err)
-		}
-		for _, want := range all {
-			body, err := a.Open(ctx, want.Seq)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := io.ReadAll(body)
-			if err != nil || string(data) != fmt.Sprint(large, want.Seq) {
-				t.Errorf("snapshot %d has %d bytes, %v", want.Seq, len(data), err)
-			}
-			if err := body.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		if _, err := a.Open(ctx, 5); !errors.Is(err, jet.ErrTrimmed) {
-			t.Errorf("a snapshot that was removed: %v", err)
-		}
-	})
 }

@@ -3,10 +3,8 @@ package jet
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/stream"
 )
 
@@ -51,45 +49,14 @@ type Log interface {
 	// it is lost, or the server is behind.
 	Read(ctx context.Context, seq uint64) ([]byte, error)
 	// Follow calls deliver with the messages from the number from on, as they come, until ctx ends, deliver returns
-	// an error or messages were removed (ErrTrimmed) or are lost (ErrMissing, ErrLost). It outlasts failures of the
-	// server, and a server that answers from an older state. It returns the error, never nil.
+	// an error or messages were removed (ErrTrimmed) or are lost (ErrMissing, ErrLost): also when the log has another
+	// message in the place of one that was delivered. It outlasts failures of the server, and a server that answers
+	// from an older state. It returns the error, never nil.
 	Follow(ctx context.Context, from uint64, deliver func(seq uint64, data []byte) error) error
 	// Trim removes the messages up to a number. A reader that has not read them needs a snapshot.
 	Trim(ctx context.Context, seq uint64) error
-	// Archive opens the snapshots that nodes have archived for readers of this log.
-	Archive() Archive
-	// Respond calls answer with each question of another node, one after the other, until stop is called. nil is no
-	// answer.
-	//
-	// Errors: ErrUnavailable.
-	Respond(answer func(question []byte) []byte) (stop func(), err error)
-	// Ask asks all nodes that respond, and returns at most the given number of answers. It waits for the time within,
-	// but after an answer only for a tenth of within. Any client of the servers may have sent the answers.
-	//
-	// Errors: ErrUnavailable.
-	Ask(ctx context.Context, question []byte, within time.Duration, most int) (answers [][]byte, err error)
 	// Close ends the use of the log by this node.
 	Close()
-}
-
-// Archived describes a snapshot in an Archive.
-type Archived struct {
-	Seq   uint64 // number of the last message that it reflects
-	Bytes uint64
-	AtMs  int64 // when it was archived, Unix ms
-}
-
-// Archive holds snapshots of nodes, by the number of the last message that each reflects. Any goroutine may call it.
-type Archive interface {
-	// List returns the snapshots that are complete, the newest one first.
-	List(ctx context.Context) ([]Archived, error)
-	// Put adds a snapshot and removes all but the newest keep ones.
-	Put(ctx context.Context, seq uint64, body io.Reader, keep int) error
-	// Open returns the body of a snapshot. Its last Read fails if the body is not the one that was put. The caller
-	// closes it.
-	//
-	// Errors: ErrTrimmed when there is none.
-	Open(ctx context.Context, seq uint64) (io.ReadCloser, error)
 }
 
 // staleFor is the time for which a log may look shorter than it was, or lack a message, before messages count as lost.
@@ -100,20 +67,20 @@ const staleFor = 30 * time.Second
 // lasting tells what lasts from what passes: a log that lacks messages may be one of a server that is behind.
 type lasting struct {
 	within  time.Duration
-	sinceNs int64 // by the machine's clock; 0: the last error was another one
+	sinceNs int64 // 0: the last error was another one
 }
 
-// proves notes an error, and reports whether it has been ErrMissing or ErrShrunk for long enough to be believed.
-func (l *lasting) proves(err error) bool {
-	if !errors.Is(err, ErrMissing) && !errors.Is(err, stream.ErrShrunk) {
+// proves notes an error, and reports whether the log has lacked messages for long enough to be believed. nowNs is the
+// machine's clock.
+func (l *lasting) proves(err error, nowNs int64) bool {
+	if !errors.Is(err, ErrMissing) && !errors.Is(err, stream.ErrShrunk) && !errors.Is(err, stream.ErrReplaced) {
 		l.sinceNs = 0
 		return false
 	}
-	now := clock.MachineNs()
 	if l.sinceNs == 0 {
-		l.sinceNs = now
+		l.sinceNs = nowNs
 	}
-	return now-l.sinceNs >= int64(l.within)
+	return nowNs-l.sinceNs >= int64(l.within)
 }
 
 // openAnswers is the number of answers that may wait in the channel.

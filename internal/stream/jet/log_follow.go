@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/stream"
 )
 
 const (
@@ -23,10 +27,16 @@ const (
 // delivered wraps an error of the caller's function, so that it ends Follow.
 type delivered struct{ error }
 
+// follower is the place of a Follow in the log.
+type follower struct {
+	next uint64 // number of the next message
+	last []byte // the message before, nil before the first delivery
+}
+
 func (l *jetLog) Follow(ctx context.Context, from uint64, deliver func(uint64, []byte) error) error {
 	lost := lasting{within: l.conn.staleFor}
-	for next := max(from, 1); ; {
-		err := l.consume(ctx, &next, deliver)
+	for f := (follower{next: max(from, 1)}); ; {
+		err := l.consume(ctx, &f, deliver)
 		var d delivered
 		switch {
 		case errors.As(err, &d):
@@ -34,7 +44,7 @@ func (l *jetLog) Follow(ctx context.Context, from uint64, deliver func(uint64, [
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, ErrTrimmed), errors.Is(err, ErrLost), errors.Is(err, nats.ErrConnectionClosed),
-			lost.proves(err):
+			lost.proves(err, clock.MachineNs()):
 			return err
 		}
 		select {
@@ -44,23 +54,36 @@ func (l *jetLog) Follow(ctx context.Context, from uint64, deliver func(uint64, [
 	}
 }
 
-// consume delivers the messages from next on until something fails, or until the consumer is silent although the log
-// goes on. It never returns nil.
-func (l *jetLog) consume(ctx context.Context, next *uint64, deliver func(uint64, []byte) error) error {
+// continues returns an error unless the log goes on behind the last message that was delivered.
+func (l *jetLog) continues(ctx context.Context, f *follower) error {
 	first, last, err := l.ends(ctx)
-	if err != nil {
-		return err
-	}
 	switch {
-	case *next < first && first <= last:
-		return fmt.Errorf("%w: %d, and the log has %d to %d", ErrTrimmed, *next, first, last)
-	case last < *next-1:
-		return fmt.Errorf("%w: it ends at %d, and had %d", ErrMissing, last, *next-1)
+	case err != nil:
+		return err
+	case f.next < first && first <= last:
+		return fmt.Errorf("%w: %d, and the log has %d to %d", ErrTrimmed, f.next, first, last)
+	case last < f.next-1:
+		return fmt.Errorf("%w: it ends at %d, and had %d", ErrMissing, last, f.next-1)
+	case f.last == nil || f.next-1 < first:
+		return nil
+	}
+	data, err := l.Read(ctx, f.next-1)
+	if err == nil && !bytes.Equal(data, f.last) {
+		err = fmt.Errorf("%w: message %d: %w", ErrMissing, f.next-1, stream.ErrReplaced)
+	}
+	return err
+}
+
+// consume delivers messages until something fails, or until the consumer is silent although the log goes on, or the
+// client library has begun another one. It never returns nil.
+func (l *jetLog) consume(ctx context.Context, f *follower, deliver func(uint64, []byte) error) error {
+	if err := l.continues(ctx, f); err != nil {
+		return err
 	}
 	request, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
 	c, err := l.stream.OrderedConsumer(request, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *next, MaxResetAttempts: 1,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.next, MaxResetAttempts: 1,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -71,29 +94,32 @@ func (l *jetLog) consume(ctx context.Context, next *uint64, deliver func(uint64,
 	}
 	defer messages.Stop()
 	defer context.AfterFunc(ctx, messages.Stop)() // Next waits for the next message otherwise
-	for {
+	for n := uint64(1); ; n++ {
 		m, err := messages.Next(jetstream.NextMaxWait(silence))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, nats.ErrTimeout):
-			if _, last, err := l.ends(ctx); err != nil || last != *next-1 {
-				return fmt.Errorf("%w: silent before message %d", ErrUnavailable, *next)
+			if _, last, err := l.ends(ctx); err != nil || last != f.next-1 {
+				return fmt.Errorf("%w: silent before message %d", ErrUnavailable, f.next)
 			}
+			n--
 			continue
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		meta, err := m.Metadata()
 		switch {
-		case err == nil && meta.Sequence.Stream > *next:
-			return fmt.Errorf("%w: %d to %d", ErrMissing, *next, meta.Sequence.Stream-1)
-		case err != nil || meta.Sequence.Stream != *next:
-			return fmt.Errorf("%w: not message %d", ErrUnavailable, *next)
+		case err != nil || meta.Sequence.Consumer != n: // of another consumer, perhaps of another stream
+			return fmt.Errorf("%w: not message %d", ErrUnavailable, f.next)
+		case meta.Sequence.Stream > f.next:
+			return fmt.Errorf("%w: %d to %d", ErrMissing, f.next, meta.Sequence.Stream-1)
+		case meta.Sequence.Stream != f.next:
+			return fmt.Errorf("%w: not message %d", ErrUnavailable, f.next)
 		}
-		if err := deliver(*next, m.Data()); err != nil {
+		if err := deliver(f.next, m.Data()); err != nil {
 			return delivered{err}
 		}
-		*next++
+		f.next, f.last = f.next+1, m.Data()
 	}
 }

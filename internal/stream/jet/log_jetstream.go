@@ -224,5 +224,14 @@ func (l *jetLog) Read(ctx context.Context, seq uint64) ([]byte, error) {
 	return m.Data, nil
 }
 
+func (l *jetLog) Trim(ctx context.Context, seq uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(seq+1)); err != nil {
+		return fmt.Errorf("%w: remove the messages up to %d: %w", ErrUnavailable, seq, err)
+	}
+	return nil
+}
+
 // Close ends the answers. The connection stays.
 func (l *jetLog) Close() { l.close.Do(func() { _ = l.sub.Unsubscribe() }) } // fails on a closed connection only

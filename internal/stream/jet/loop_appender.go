@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/internal/stream"
 )
 
@@ -19,18 +21,29 @@ var ErrForged = errors.New("jet: the stream has a message in the name of this wr
 
 // Timing is the behaviour of an appender in time.
 type Timing struct {
-	NowNs      func() int64
-	BeatAfter  time.Duration // without a message
+	NowNs      func() int64  // the time that messages carry
+	Clock      clock.Clock   // of the machine, for the durations below; nil: clock.Real
+	BeatAfter  time.Duration // between two beats
 	AckTimeout time.Duration // after which an answer counts as missing
 	StaleFor   time.Duration // how long the log may lack what it has confirmed; 0: staleFor
 }
 
-// Appender drives a stream.Writer over a Log.
+// Appender drives a stream.Writer over a Log. Either one goroutine calls Run, or a driver calls Step; any goroutine may
+// call the other methods.
 type Appender struct {
 	log    Log
 	timing Timing
+	ctx    context.Context // ends with Stop
+	stop   context.CancelCauseFunc
 	kick   chan struct{} // there is something to send
 	wake   chan struct{} // something was confirmed, or the appender has ended
+
+	// of Step
+	beatNs  int64  // of the next beat
+	lateNs  int64  // of the next look for missing answers
+	retryNs int64  // of the next attempt to end a doubt; 0: at once
+	waiting uint64 // what the log had at the last look, plus 1, if anything was open
+	lost    lasting
 
 	mu    sync.Mutex
 	w     *stream.Writer
@@ -39,11 +52,19 @@ type Appender struct {
 	last  uint64 // number of the last publication
 }
 
-// NewAppender returns an appender that begins with the campaign of w. Run does the work.
+// NewAppender returns an appender that begins with the campaign of w. Run or Step does the work.
 func NewAppender(log Log, w *stream.Writer, t Timing) *Appender {
-	return &Appender{
-		log: log, w: w, timing: t, state: w.State(), kick: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+	if t.Clock == nil {
+		t.Clock = clock.Real{}
 	}
+	now := t.Clock.NowNs()
+	a := &Appender{
+		log: log, w: w, timing: t, state: w.State(), kick: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		beatNs: now + int64(t.BeatAfter), lateNs: now + int64(t.AckTimeout),
+		lost: lasting{within: cmp.Or(t.StaleFor, staleFor)},
+	}
+	a.ctx, a.stop = context.WithCancelCause(context.Background())
+	return a
 }
 
 // Add adds records, all or none, and returns the position of the last one. They are sent at once.
@@ -76,11 +97,11 @@ func (a *Appender) Collect(records ...[]byte) (pos uint64, err error) {
 // Send lets the appender send what was collected.
 func (a *Appender) Send() { signal(a.kick) }
 
-// SetDigest sets the digest that the next messages carry.
-func (a *Appender) SetDigest(pos, digest uint64) {
+// NoteDigest notes the digest of the state after the record pos, as stream.Writer.NoteDigest.
+func (a *Appender) NoteDigest(pos uint64, digest [4]uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.w.SetDigest(pos, digest)
+	a.w.NoteDigest(pos, digest)
 }
 
 // Unconfirmed returns the number of messages that are not confirmed.
@@ -107,58 +128,112 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Run works until ctx ends, another node is the writer (ErrFenced), somebody sends in its name (ErrForged), or the log
-// cannot be read any more. It returns the
-// reason. Which records count is open until the next writer's term record, unless it is ErrFenced: then exactly the
-// confirmed ones count.
-func (a *Appender) Run(ctx context.Context) error {
-	err := a.run(ctx)
+// Stop ends the appender with a reason. Which of the unconfirmed records count is open until the next writer's term
+// record.
+func (a *Appender) Stop(reason error) { a.stop(reason) }
+
+// Ended returns the reason why the appender has ended, nil while it works. After ErrFenced, exactly the confirmed
+// records count.
+func (a *Appender) Ended() error {
 	a.mu.Lock()
-	a.ended = err
-	a.mu.Unlock()
-	signal(a.wake)
-	return err
+	defer a.mu.Unlock()
+	return a.ended
 }
 
-func (a *Appender) run(ctx context.Context) error {
-	beat := time.NewTicker(a.timing.BeatAfter)
-	defer beat.Stop()
-	timeout := time.NewTicker(a.timing.AckTimeout)
-	defer timeout.Stop()
-	waiting := uint64(0) // what the log had at the last timeout, plus 1, if anything was open
+// Run works until ctx ends, another node is the writer (ErrFenced), somebody sends in its name (ErrForged), or the log
+// cannot be read any more. It returns the reason, as Ended does.
+func (a *Appender) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { a.stop(context.Cause(ctx)) })()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
-		doubt := a.publish()
-		if doubt {
-			if err := a.resolve(ctx); err != nil {
-				return err
-			}
+		p := a.Step()
+		switch {
+		case p.Stopped:
+			return a.Ended()
+		case p.Worked:
+			continue
 		}
+		timer.Reset(p.Wait(a.timing.Clock.NowNs()))
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-a.ctx.Done():
 		case answer := <-a.log.Answers():
 			a.take(answer)
 		case <-a.kick:
-		case <-beat.C:
-			a.mu.Lock()
-			a.w.Beat(a.timing.NowNs())
-			a.mu.Unlock()
-		case <-timeout.C:
-			a.mu.Lock()
-			open, at := a.w.Unconfirmed(), a.w.State().Seq+1
-			if open > 0 && at == waiting {
-				a.w.Failed(a.last)
-			}
-			if waiting = at; open == 0 {
-				waiting = 0
-			}
-			a.mu.Unlock()
+		case <-timer.C:
 		}
 	}
 }
 
-// publish sends what the writer may send, and reports whether the writer is in doubt.
-func (a *Appender) publish() (doubt bool) {
+// Step implements step.Stepper: it takes the answers that have arrived, sends what may be sent, and reads the log in a
+// doubt.
+func (a *Appender) Step() step.Progress {
+	worked, err := a.work()
+	if err == nil && a.ctx.Err() != nil {
+		err = context.Cause(a.ctx)
+	}
+	switch {
+	case err != nil:
+		a.stop(err)
+		a.mu.Lock()
+		a.ended = err
+		a.mu.Unlock()
+		signal(a.wake)
+		return step.Progress{Stopped: true}
+	case worked:
+		return step.Worked()
+	}
+	next := min(a.beatNs, a.lateNs)
+	if a.retryNs != 0 {
+		next = min(next, a.retryNs)
+	}
+	return step.Progress{NextNs: next}
+}
+
+// work does what has to be done now. An error ends the appender.
+func (a *Appender) work() (worked bool, err error) {
+	if a.ctx.Err() != nil {
+		return false, nil
+	}
+	select {
+	case answer := <-a.log.Answers():
+		a.take(answer)
+		worked = true
+	default:
+	}
+	now := a.timing.Clock.NowNs()
+	if now >= a.beatNs {
+		a.beatNs = now + int64(a.timing.BeatAfter)
+		a.mu.Lock()
+		a.w.Beat(a.timing.NowNs())
+		a.mu.Unlock()
+	}
+	if now >= a.lateNs {
+		a.lateNs = now + int64(a.timing.AckTimeout)
+		a.doubtLate()
+	}
+	sent, doubt := a.publish()
+	if doubt && now >= a.retryNs {
+		return true, a.resolve()
+	}
+	return worked || sent, nil
+}
+
+// doubtLate puts the writer in doubt when the log has confirmed nothing since the last look although something is open.
+func (a *Appender) doubtLate() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	open, at := a.w.Unconfirmed(), a.w.State().Seq+1
+	if open > 0 && at == a.waiting {
+		a.w.Failed(a.last)
+	}
+	if a.waiting = at; open == 0 {
+		a.waiting = 0
+	}
+}
+
+// publish sends what the writer may send, and reports whether there was anything, and whether the writer is in doubt.
+func (a *Appender) publish() (sent, doubt bool) {
 	now := a.timing.NowNs()
 	for {
 		a.mu.Lock()
@@ -169,8 +244,9 @@ func (a *Appender) publish() (doubt bool) {
 		_, doubt = a.w.Wants()
 		a.mu.Unlock()
 		if !ok {
-			return doubt
+			return sent, doubt
 		}
+		sent = true
 		if err := a.log.Publish(p.Number, p.Expect, p.Data); err != nil {
 			a.take(Answer{Number: p.Number, Err: err})
 		}
@@ -204,34 +280,31 @@ func (a *Appender) changed() {
 	}
 }
 
-// resolve reads the log until the doubt ends. While the log does not answer, or a server answers from an older state,
-// it tries again.
-func (a *Appender) resolve(ctx context.Context) error {
-	lost := lasting{within: cmp.Or(a.timing.StaleFor, staleFor)}
-	for {
-		err := a.readToEnd(ctx)
-		a.mu.Lock()
-		_, doubt := a.w.Wants()
-		status := a.w.Status()
-		a.changed()
-		a.mu.Unlock()
-		switch {
-		case status == stream.Fenced:
-			return ErrFenced
-		case status == stream.Forged:
-			return ErrForged
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case lost.proves(err), err != nil && lost.sinceNs == 0 && !errors.Is(err, ErrUnavailable):
-			return err
-		case !doubt:
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryAfter):
-		}
+// resolve reads the log to its end, which ends the doubt. While the log does not answer, or a server answers from an
+// older state, a later step tries again.
+func (a *Appender) resolve() error {
+	err := a.readToEnd(a.ctx)
+	a.mu.Lock()
+	_, doubt := a.w.Wants()
+	status := a.w.Status()
+	a.changed()
+	a.mu.Unlock()
+	now := a.timing.Clock.NowNs()
+	proven := a.lost.proves(err, now)
+	switch {
+	case status == stream.Fenced:
+		return ErrFenced
+	case status == stream.Forged:
+		return ErrForged
+	case a.ctx.Err() != nil:
+		return nil // the step returns its cause
+	case proven, err != nil && a.lost.sinceNs == 0 && !errors.Is(err, ErrUnavailable):
+		return err
 	}
+	if a.retryNs = 0; doubt {
+		a.retryNs = now + int64(retryAfter)
+	}
+	return nil
 }
 
 func (a *Appender) readToEnd(ctx context.Context) error {

@@ -5,6 +5,7 @@ type Composed struct {
 	Services map[string]struct {
 		Build          struct{ Context, Dockerfile string }
 		Image          string
+		Entrypoint     []string
 		Command        []string
 		Ports, Volumes []string
 		GroupAdd       []string `json:"group_add"`

@@ -1,14 +1,9 @@
 package jettest
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"sync"
-	"time"
 
 	"tickhive/internal/stream/jet"
 )
@@ -21,16 +16,11 @@ type Mem struct {
 	trimmed  uint64
 	down     bool
 	changed  chan struct{} // closed at the next change
-	archived map[uint64][]byte
-	nodes    map[int]func([]byte) []byte // that respond
-	asked    int
 }
 
 // NewMem returns an empty log.
 func NewMem() *Mem {
-	return &Mem{
-		changed: make(chan struct{}), archived: map[uint64][]byte{}, nodes: map[int]func([]byte) []byte{},
-	}
+	return &Mem{changed: make(chan struct{})}
 }
 
 // Connect returns the log for one node.
@@ -158,81 +148,6 @@ func (l *memLog) Trim(_ context.Context, seq uint64) error {
 	}
 	m.change()
 	return nil
-}
-
-func (l *memLog) Archive() jet.Archive { return l.m }
-
-// List implements Archive.
-func (m *Mem) List(context.Context) (all []jet.Archived, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.down {
-		return nil, jet.ErrUnavailable
-	}
-	for seq, body := range m.archived {
-		all = append(all, jet.Archived{Seq: seq, Bytes: uint64(len(body))})
-	}
-	slices.SortFunc(all, func(a, b jet.Archived) int { return cmp.Compare(b.Seq, a.Seq) })
-	return all, nil
-}
-
-// Put implements Archive.
-func (m *Mem) Put(ctx context.Context, seq uint64, body io.Reader, keep int) error {
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	m.archived[seq] = data
-	m.mu.Unlock()
-	all, err := m.List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, old := range all[min(keep, len(all)):] {
-		m.mu.Lock()
-		delete(m.archived, old.Seq)
-		m.mu.Unlock()
-	}
-	return nil
-}
-
-// Open implements Archive.
-func (m *Mem) Open(_ context.Context, seq uint64) (io.ReadCloser, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	body, ok := m.archived[seq]
-	if !ok {
-		return nil, fmt.Errorf("%w: there is no snapshot %d", jet.ErrTrimmed, seq)
-	}
-	return io.NopCloser(bytes.NewReader(body)), nil
-}
-
-func (l *memLog) Respond(answer func(question []byte) []byte) (stop func(), err error) {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
-	l.m.asked++
-	n := l.m.asked
-	l.m.nodes[n] = answer
-	return func() {
-		l.m.mu.Lock()
-		defer l.m.mu.Unlock()
-		delete(l.m.nodes, n)
-	}, nil
-}
-
-func (l *memLog) Ask(_ context.Context, question []byte, _ time.Duration, most int) (answers [][]byte, err error) {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
-	if l.m.down {
-		return nil, jet.ErrUnavailable
-	}
-	for _, answer := range l.m.nodes {
-		if text := answer(question); text != nil && len(answers) < most {
-			answers = append(answers, text)
-		}
-	}
-	return answers, nil
 }
 
 func (l *memLog) Close() {}

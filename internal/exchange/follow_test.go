@@ -1,0 +1,239 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/fixed"
+	"tickhive/internal/machine"
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
+	"tickhive/internal/wal"
+)
+
+// writes starts a writer of a stream with users, money and orders.
+func writes(t *testing.T) (x *exchangetest.Rig, dir string, mem *jettest.Mem) {
+	t.Helper()
+	dir, mem = t.TempDir(), jettest.NewMem()
+	o := realTime(dir)
+	streams(t, &o, mem.Connect())
+	x = exchangetest.Start(t, o)
+	t.Cleanup(x.Stop)
+	x.Pair("BTC_USDT")
+	fill(t, x)
+	deposit := accounts.Command{Kind: accounts.Deposit, User: 1, Currency: "USDT", Amount: units(5)}
+	if _, err := x.DoAccounts(deposit); err != nil {
+		t.Fatal(err)
+	}
+	return x, dir, mem
+}
+
+// begins starts a node that follows a log with further options.
+func begins(t *testing.T, log jet.Log, change func(o *exchange.Options)) *exchange.Following {
+	t.Helper()
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := realTime("")
+	o.Log, o.Stream = slog.New(slog.DiscardHandler), exchange.StreamOptions{Sim: exchange.SimOff}
+	o.Cluster.Key = clusterRing()
+	o.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
+	change(&o)
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovered, err := opened.Recover(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := recovered.Follow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Admit()
+	return y
+}
+
+// copyIn opens a copy in a directory.
+func copyIn(t *testing.T, log jet.Log, dir string) *node.Copy {
+	t.Helper()
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := node.OpenCopy(dir, node.CopyOptions{
+		Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(), Genesis: genesis,
+		Aside: func(to string, why error) { t.Errorf("put aside to %s: %v", to, why) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A replica that pays one unit (10^-8) more than its writer ends at the next beat, whatever else it does, and gives no
+// snapshot any more.
+func TestAReplicaThatPaysOneUnitMoreEnds(t *testing.T) {
+	_, _, mem := writes(t)
+	log := mem.Connect()
+	pays := false
+	c := copyIn(t, log, t.TempDir())
+	defer c.Close()
+	y := begins(t, log, func(o *exchange.Options) {
+		o.Follow.Copy = c
+		o.Hooks.Follow = func(s *machine.State, _ *stream.Message) {
+			if !pays {
+				return
+			}
+			pays = false
+			more := accounts.Command{Kind: accounts.Deposit, User: 1, Currency: "USDT", Amount: fixed.FromI64(1e10)}
+			cmd := engine.Command{Kind: engine.Other, TimeNs: s.LastNs, Other: machine.OfAccounts(&more, nil)}
+			if res, err := s.ApplyOther(&cmd); err != nil || res.Refused != nil {
+				t.Error(res, err)
+			}
+		}
+	})
+	defer y.Stop(t.Context())
+	if err := y.Query(func() { pays = true }); err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	err := y.Wait(late.Done())
+	var damage cmdline.DamageError
+	if !errors.Is(err, node.ErrDiverged) || !errors.As(err, &damage) || !strings.Contains(err.Error(), "accounts") ||
+		strings.Contains(err.Error(), "market") {
+		t.Errorf("it ends with: %v", err)
+	}
+	resp, err := http.Get("http://" + y.InternalAddr() + "/internal/v1/snapshot?fresh=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusConflict || !strings.Contains(string(text), "ask another node") {
+		t.Errorf("its snapshot: %d %s", resp.StatusCode, text)
+	}
+}
+
+// The file of the snapshot route starts a replica without a directory, a replica with a copy, and a writer, with the
+// state of the writer that gave it.
+func TestASnapshotFileStartsANode(t *testing.T) {
+	x, _, mem := writes(t)
+	fetch := node.Fetch{
+		Machine: node.OwnMachine(), From: node.Peer{URL: "http://" + x.InternalAddr(), Client: http.DefaultClient},
+		Fresh: true, To: filepath.Join(t.TempDir(), "snapshot"), Options: exchange.EngineLogOptions(),
+	}
+	file, err := fetch.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, x) // records behind the snapshot
+	want, err := x.OwnHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := mem.Connect()
+	for name, dir := range map[string]string{"without a directory": "", "with a copy": filepath.Join(t.TempDir(),
+		"copy")} {
+		var c *node.Copy
+		if dir != "" {
+			c = copyIn(t, log, dir)
+		}
+		executed := uint64(0)
+		y := begins(t, log, func(o *exchange.Options) {
+			o.Follow.Copy = c
+			o.Follow.Snapshot = func(context.Context) (*wal.SnapshotFile, error) {
+				return node.OpenSnapshot(fetch.Machine.FS, fetch.To, fetch.Options)
+			}
+			o.Hooks.Follow = func(s *machine.State, _ *stream.Message) {
+				if executed == 0 {
+					executed = s.Pos
+				}
+			}
+		})
+		if executed != file.Meta.Seq {
+			t.Errorf("%s: it begins behind record %d, and the snapshot is of %d", name, executed, file.Meta.Seq)
+		}
+		got, err := y.StateHash()
+		if err != nil || got.Hash != want.Hash {
+			t.Errorf("%s: %v, %v, the writer has %v", name, got, err, want)
+		}
+		y.Stop(t.Context())
+		if c == nil {
+			continue
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c = copyIn(t, log, dir) // goes on by its own snapshot and log
+		y = begins(t, log, func(o *exchange.Options) { o.Follow.Copy = c })
+		if got, err := y.StateHash(); err != nil || got.Hash != want.Hash {
+			t.Errorf("%s, again: %v, %v, the writer has %v", name, got, err, want)
+		}
+		y.Stop(t.Context())
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A stream that was lost and sent again in other messages is read from its first message: a copy of which it has the
+// records goes on, without executing one twice, and one of another exchange does not.
+func TestACopyGoesOnWithAStreamThatWasSentAgain(t *testing.T) {
+	x, writer, mem := writes(t)
+	dir := filepath.Join(t.TempDir(), "copy")
+	c := copyIn(t, mem.Connect(), dir)
+	y := begins(t, mem.Connect(), func(o *exchange.Options) { o.Follow.Copy = c })
+	y.Stop(t.Context())
+	known := c.At()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x.Stop()
+	o := realTime(writer)
+	again := jettest.NewMem()
+	streams(t, &o, again.Connect())
+	x = exchangetest.Start(t, o)
+	defer x.Stop()
+	log := again.Connect()
+	for last := uint64(0); last <= known.Seq; { // otherwise the server may be behind, for 30 s
+		x.Limit("BTC_USDT", "buy", "1", "1")
+		var err error
+		if last, err = log.Last(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := x.OwnHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = copyIn(t, log, dir)
+	y = begins(t, log, func(o *exchange.Options) { o.Follow.Copy = c })
+	defer c.Close()
+	defer y.Stop(t.Context())
+	if got, err := y.StateHash(); err != nil || got.Hash != want.Hash {
+		t.Errorf("%v, %v, the writer has %v", got, err, want)
+	}
+}

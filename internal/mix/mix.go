@@ -1,0 +1,30 @@
+package mix
+
+import (
+	"math/bits"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Constants of wyhash: odd, and half of their bits are set.
+const (
+	k0 = 0xa0761d6478bd642f
+	k1 = 0xe7037ed1a0b428db
+	k2 = 0x8ebc6af09c88c6e3
+	k3 = 0x589965cc75374cc3
+)
+
+// Of mixes two words. It costs one multiplication.
+func Of(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^k0, b^k1)
+	return hi ^ lo
+}
+
+// Of4 mixes four words. It costs three multiplications, two of them at once.
+func Of4(a, b, c, d uint64) uint64 {
+	hi, lo := bits.Mul64(c^k2, d^k3)
+	return Of(Of(a, b), hi^lo)
+}
+
+// Bytes mixes bytes, which are of a kind: equal bytes of two kinds differ.
+func Bytes(kind uint64, b []byte) uint64 { return Of(xxhash.Sum64(b), kind) }

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/step"
+	"tickhive/internal/vfs"
+)
+
+// Machine is the machine that a node runs on. A simulation replaces all of it.
+type Machine struct {
+	FS    vfs.FS
+	Clock clock.Clock // measures what a node waits for
+	// Driver steps every component; nil: each one has a goroutine.
+	Driver step.Driver
+}
+
+// OwnMachine returns the real machine.
+func OwnMachine() Machine { return Machine{FS: vfs.OS{}, Clock: clock.Real{}} }
+
+// errLate reports that the time of a wait is over.
+var errLate = errors.New("node: too late")
+
+// await waits until c is closed.
+//
+// Errors: errLate at the time lateNs of the machine's clock; ctx's cause.
+func (m *Machine) await(ctx context.Context, c <-chan struct{}, lateNs int64) error {
+	if m.Driver != nil {
+		w := &wait{ctx: ctx, c: c, lateNs: lateNs, clock: m.Clock, done: make(chan struct{})}
+		m.Driver.Drive("wait", w)
+		m.Driver.Wait(w.done)
+		return w.err
+	}
+	late := time.NewTimer(step.Progress{NextNs: lateNs}.Wait(m.Clock.NowNs()))
+	defer late.Stop()
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-late.C:
+		return errLate
+	}
+}
+
+// within returns a context that ends with a cause after a time of the machine's clock.
+func (m *Machine) within(ctx context.Context, d time.Duration, late error) (context.Context, context.CancelFunc) {
+	if m.Driver == nil {
+		return context.WithTimeoutCause(ctx, d, late)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	m.Driver.Drive("timeout", &timeout{ctx: ctx, cancel: cancel, clock: m.Clock, lateNs: m.Clock.NowNs() + int64(d),
+		late: late})
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// timeout is a within that a driver steps.
+type timeout struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	clock  clock.Clock
+	lateNs int64
+	late   error
+}
+
+// Step ends the context when it is time.
+func (t *timeout) Step() step.Progress {
+	if t.ctx.Err() == nil && t.clock.NowNs() < t.lateNs {
+		return step.Progress{NextNs: t.lateNs}
+	}
+	t.cancel(t.late)
+	return step.Progress{Stopped: true}
+}
+
+// wait is an await that a driver steps.
+type wait struct {
+	ctx    context.Context
+	c      <-chan struct{}
+	lateNs int64
+	clock  clock.Clock
+	done   chan struct{} // closed at the end
+	err    error         // valid then
+}
+
+// Step ends the wait when it is over.
+func (w *wait) Step() step.Progress {
+	select {
+	case <-w.c:
+	case <-w.ctx.Done():
+		w.err = context.Cause(w.ctx)
+	default:
+		if w.clock.NowNs() < w.lateNs {
+			return step.Progress{NextNs: w.lateNs}
+		}
+		w.err = errLate
+	}
+	close(w.done)
+	return step.Progress{Stopped: true}
+}
