@@ -10,8 +10,10 @@ import (
 // A change of any member of an event changes its digest.
 func TestTheDigestOfAnEventHasEveryMember(t *testing.T) {
 	full := Event{
-		Seq: 1, TimeNs: 2, Pair: 3, Kind: EventTrade, Quote: fixed.U128{Lo: 4}, Client: &ClientID{Hash: [2]uint64{1,
-			2}},
+		Seq: 1, TimeNs: 2, Pair: 3, Kind: EventTrade, Quote: fixed.U128{Lo: 4}, Client: &ClientID{Hash: [2]uint64{
+			1,
+			2,
+		}},
 		Instrument: &Instrument{Code: "A_B"}, Asset: &Asset{Symbol: "A"},
 	}
 	was := full.digest()

@@ -68,7 +68,8 @@ func exists(path string) bool {
 // readKeys reads the cluster's keys for a process that follows or reads a stream. Its directory may be empty.
 func (c *Config) readKeys(dir string) (err error) {
 	path := cmp.Or(c.Cluster.KeyFile, c.foundKeys(dir))
-	const remedy = "copy the writer's, by default the file " + clusterKeyFile + " of its data directory, to a file of " +
+	const remedy = "copy the writer's, by default the file " + clusterKeyFile + " of its data directory, to a file " +
+		"of " +
 		"mode 0600, and name it by --cluster-key (cluster.key_file)"
 	if path == "" {
 		return usage("--cluster-key: the messages of a stream are verified by the key of its cluster: %s", remedy)

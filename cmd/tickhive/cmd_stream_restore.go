@@ -38,7 +38,8 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	}
 	if c.FromDir != "" {
 		if c.snapshotFlags != (snapshotFlags{}) {
-			return usage("--snapshot, --snapshot-from, --from-dir: the directory of a node has its own snapshots: leave " +
+			return usage("--snapshot, --snapshot-from, --from-dir: the directory of a node has its own snapshots: " +
+				"leave " +
 				"the others out")
 		}
 		if c.From != "" {

@@ -44,7 +44,8 @@ func (c *internalFlags) api(p *program) (*internalAPI, error) {
 	}
 	a := &internalAPI{base: base.String() + "/internal/v1", http: http.Client{
 		Transport: transport, CheckRedirect: func(*http.Request,
-			[]*http.Request) error {
+			[]*http.Request,
+		) error {
 			return http.ErrUseLastResponse
 		},
 	}}

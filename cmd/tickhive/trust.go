@@ -53,7 +53,8 @@ func (f *trustFlags) transport(key *keyFlag) (*http.Transport, error) {
 func remedied(err error) error {
 	unknown, other := x509.UnknownAuthorityError{}, x509.HostnameError{}
 	if errors.As(err, &unknown) || errors.As(err, &other) {
-		return fmt.Errorf("%w: --ca FILE names certificates to trust, and for an internal listener --cluster-key FILE the "+
+		return fmt.Errorf("%w: --ca FILE names certificates to trust, and for an internal listener --cluster-key "+
+			"FILE the "+
 			"key file of the exchange", err)
 	}
 	return err

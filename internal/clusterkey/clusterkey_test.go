@@ -257,8 +257,10 @@ func TestAProofCountsOnce(t *testing.T) {
 		},
 		"late":  {proof, "GET", "/x?y", host, now + 30_001, "set the clocks"},
 		"early": {proof, "GET", "/x?y", host, now - 30_001, "set the clocks"},
-		"other time": {strings.Replace(proof, " 1700000000000 ", " 1700000000001 ", 1), "GET", "/x?y", host, now,
-			"for this"},
+		"other time": {
+			strings.Replace(proof, " 1700000000000 ", " 1700000000001 ", 1), "GET", "/x?y", host, now,
+			"for this",
+		},
 		"no time": {strings.Replace(proof, " 1700000000000 ", " now ", 1), "GET", "/x?y", host, now, "for this"},
 		"a token": {"Bearer " + line("a"), "GET", "/x?y", host, now, "has the form"},
 		"nothing": {"", "GET", "/x?y", host, now, "has the form"},

@@ -50,7 +50,8 @@ func (g *Gate) Admits(authorization, method, target, host string, nowMs int64) e
 		return errors.New("this node has no cluster.key_file, so no proof of a node counts here")
 	}
 	if g.ring.First(id) == nil {
-		return fmt.Errorf("the proof is by the key %.16q, and cluster.key_file of this node has the %v: copy this file "+
+		return fmt.Errorf("the proof is by the key %.16q, and cluster.key_file of this node has the %v: copy this "+
+			"file "+
 			"to all nodes", id, g.ring)
 	}
 	sent, err := strconv.ParseInt(ms, 10, 64)

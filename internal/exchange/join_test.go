@@ -198,8 +198,10 @@ func TestAStartWithAnotherChainIsRefused(t *testing.T) {
 		if !errors.Is(err, node.ErrOtherChain) {
 			t.Fatalf("own %d, other %d: %v", c.own, c.other, err)
 		}
-		for _, part := range []string{fmt.Sprintf("the stream at record %d", at.End.Seq),
-			"data directory ends at record"} {
+		for _, part := range []string{
+			fmt.Sprintf("the stream at record %d", at.End.Seq),
+			"data directory ends at record",
+		} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("refused without %q: %v", part, err)
 			}

@@ -200,8 +200,10 @@ func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	c, err := node.OpenCopy(dir, node.CopyOptions{Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(),
-		Genesis: genesis})
+	c, err := node.OpenCopy(dir, node.CopyOptions{
+		Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(),
+		Genesis: genesis,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

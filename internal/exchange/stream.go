@@ -148,7 +148,8 @@ func (r *restored) beginStream(ctx context.Context, ledger *launchpad.View) erro
 // campaignBehind makes this node the writer behind at. The directory knows the numbers of the node's terms, so that a
 // later start notices when another node has had the term since.
 func (r *restored) campaignBehind(ctx context.Context, log jet.Log, at stream.State, ledger *launchpad.View) (*leading,
-	error) {
+	error,
+) {
 	term, err := r.termRecord()
 	if err != nil {
 		return nil, fmt.Errorf("term record: %w", err)

@@ -178,7 +178,8 @@ func (s *State) readDigest(data []byte) error {
 		then[p] = binary.LittleEndian.Uint64(data[8*p:])
 	}
 	if parts := d.Diff(then); parts != "" {
-		return fmt.Errorf("machine: the snapshot at record %d holds another state than the one it was taken of: the sums "+
+		return fmt.Errorf("machine: the snapshot at record %d holds another state than the one it was taken of: the "+
+			"sums "+
 			"of %s differ", s.Pos, parts)
 	}
 	s.summed = true

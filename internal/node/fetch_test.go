@@ -274,7 +274,8 @@ func TestARangeThatIsNotThereBeginsAgain(t *testing.T) {
 	}
 	same := a.small("mArket")
 	g = &giver{now: data, tag: `"1-a"`, cuts: []int64{int64(len(data)) - 20}, then: func(g *giver,
-		n int) {
+		n int,
+	) {
 		g.now = same
 	}}
 	if market, err := a.fetch(g); err != nil || market != "mArket" || len(g.asked) != 3 {

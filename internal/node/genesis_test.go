@@ -17,8 +17,10 @@ import (
 func TestAStreamOfAnotherKeyIsNamedAtOnce(t *testing.T) {
 	w, err := stream.Campaign(&stream.Candidate{
 		Node: 1, Rules: node.Rules, Keys: testKeys(),
-		Found: stream.Founding{History: history(), End: wal.Begins(history(), "engine"),
-			Info: []byte(`{"epoch":"e"}`)},
+		Found: stream.Founding{
+			History: history(), End: wal.Begins(history(), "engine"),
+			Info: []byte(`{"epoch":"e"}`),
+		},
 		Limits: stream.Limits{InFlight: 4, Queue: 1 << 20},
 	}, 1)
 	if err != nil {

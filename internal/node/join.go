@@ -205,7 +205,8 @@ func positionOf(log *wal.Log, seq uint64) (at wal.Position, err error) {
 func (j *Joining) otherChain(at stream.State) error {
 	own := j.Log.Position()
 	return fmt.Errorf("%w: the data directory ends at record %d (chain %016x), the stream at record %d (chain %016x). "+
-		"If the directory was restored from a copy, or is another machine's: start it with another --data-dir, or as a "+
+		"If the directory was restored from a copy, or is another machine's: start it with another --data-dir, or "+
+		"as a "+
 		"standby (--promote). To keep what the directory has: `tickhive stream restore NEW --from-dir DIR` makes a "+
 		"directory that begins a new stream; change the credentials of the servers if somebody else has written to "+
 		"theirs", ErrOtherChain, own.Seq, own.Chain, at.End.Seq, at.End.Chain)
@@ -219,8 +220,10 @@ func (j *Joining) take(ctx context.Context, last uint64) error {
 	r := stream.NewReader(j.behind, Rules, j.Keys)
 	err := follow(ctx, j.Stream, r, last, func(_ stream.State, m *stream.Message) error {
 		if _, err := Execute(j.State, m); err != nil { // before it is in the log
-			return fmt.Errorf("a message of it cannot be executed: %w. `tickhive stream restore NEW --from-dir DIR` makes a "+
-				"directory of what this one has, which begins a new stream; if somebody else has written the message, change "+
+			return fmt.Errorf("a message of it cannot be executed: %w. `tickhive stream restore NEW --from-dir DIR` "+
+				"makes a "+
+				"directory of what this one has, which begins a new stream; if somebody else has written the "+
+				"message, change "+
 				"the cluster's key and the credentials of the servers", err)
 		}
 		var batch [][]byte

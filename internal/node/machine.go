@@ -52,8 +52,10 @@ func (m *Machine) within(ctx context.Context, d time.Duration, late error) (cont
 		return context.WithTimeoutCause(ctx, d, late)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	m.Driver.Drive("timeout", &timeout{ctx: ctx, cancel: cancel, clock: m.Clock, lateNs: m.Clock.NowNs() + int64(d),
-		late: late})
+	m.Driver.Drive("timeout", &timeout{
+		ctx: ctx, cancel: cancel, clock: m.Clock, lateNs: m.Clock.NowNs() + int64(d),
+		late: late,
+	})
 	return ctx, func() { cancel(context.Canceled) }
 }
 

@@ -47,7 +47,8 @@ var (
 	ErrVersion = errors.New("stream: a program with another format has written this; use the writer's version, or " +
 		"begin a new stream")
 	// ErrKey reports a message that was signed with a key that this node does not have.
-	ErrKey = errors.New("stream: this was signed with another cluster key; cluster.key_file of this node must have the " +
+	ErrKey = errors.New("stream: this was signed with another cluster key; cluster.key_file of this node must have " +
+		"the " +
 		"key of the writer, and of what is still in the stream, one a line")
 )
 

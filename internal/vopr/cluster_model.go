@@ -141,7 +141,8 @@ func (c *cluster) request() {
 		if c.rnd.IntN(2) == 0 {
 			side = "buy"
 		}
-		o.body = fmt.Sprintf(`{"currencyPairCode":"AA_USDT","type":"limit","side":%q,"amount":1,"price":%d.%02d,"clientOrderId":%q}`,
+		o.body = fmt.Sprintf(`{"currencyPairCode":"AA_USDT","type":"limit","side":%q,"amount":1,"price":%d.%02d,`+
+			`"clientOrderId":%q}`,
 			side, 95+c.rnd.IntN(10), c.rnd.IntN(100), o.client)
 		m.orders[o.client] = o
 		m.sent = append(m.sent, o.client)

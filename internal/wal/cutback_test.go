@@ -151,8 +151,11 @@ func TestCutBackRefuses(t *testing.T) {
 			return errors.Is(err,
 				ErrTruncated)
 		}},
-		"without a segment": {all[2], []string{"000001.wal", "000002.wal", "000003.wal", "000004.wal"},
-			func(err error) bool { return errors.Is(err, ErrTruncated) }},
+		"without a segment": {
+			all[2],
+			[]string{"000001.wal", "000002.wal", "000003.wal", "000004.wal"},
+			func(err error) bool { return errors.Is(err, ErrTruncated) },
+		},
 		"without the middle": {last, []string{"000004.wal"}, func(err error) bool { return errors.As(err, &damaged) }},
 	} {
 		disk := whole.Kill()

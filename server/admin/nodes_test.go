@@ -77,8 +77,10 @@ func TestAProofOpensTheSnapshotAlone(t *testing.T) {
 			{"no proof", "GET", path, "TickHive-Node", false},
 			{"no scheme", "GET", path, strings.TrimPrefix(proof, "TickHive-Node "), token == ""},
 			{"other route", "GET", path + "s", r.Sign("GET", path+"s", "localhost", now), token == ""},
-			{"totals", "GET", "/internal/v1/totals", r.Sign("GET", "/internal/v1/totals", "localhost", now),
-				token == ""},
+			{
+				"totals", "GET", "/internal/v1/totals", r.Sign("GET", "/internal/v1/totals", "localhost", now),
+				token == "",
+			},
 			{"the token", "GET", path, "Bearer open sesame", true},
 			{"another token", "GET", path, "Bearer open", token == ""},
 		} {
