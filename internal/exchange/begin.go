@@ -264,7 +264,7 @@ func (y *Following) keepSnapshots() {
 		return
 	}
 	log := c.Log()
-	s := &snapshots{background: newBackground(&y.o.Machine)}
+	s := &snapshots{Background: y.o.Machine.background()}
 	s.keeper = keeper.New(keeper.Options{
 		Market: machine.Options{Engine: y.o.Engine, Market: y.o.Market, Secrets: y.secrets},
 		Loop:   copySnapshots{y}, Digest: y.state.Digest, Extras: y.extras(), Head: y.head,
@@ -278,7 +278,7 @@ func (y *Following) keepSnapshots() {
 		Damaged: func(reason string) { y.incident("damage", "a damaged snapshot is passed over", reason) },
 	})
 	y.keeps = s
-	s.run("snapshots", s)
+	s.Run("snapshots", s)
 }
 
 // head returns the head of a snapshot of the copy.

@@ -16,7 +16,7 @@ const cancelEvery = 100 * time.Millisecond
 
 // canceler carries out the cancels that no request asks for, on a goroutine or by a driver.
 type canceler struct {
-	background
+	step.Background
 	x      *Running
 	orders *entry.Canceler
 	mu     sync.Mutex // held for a step; a driver never steps a virtual clock, so it never waits for mu
@@ -24,14 +24,14 @@ type canceler struct {
 
 // keepCanceling cancels what fell due while no process ran, and starts the canceler.
 func (x *Running) keepCanceling() {
-	c := &canceler{background: newBackground(&x.o.Machine), x: x, orders: x.front.account.Canceler()}
+	c := &canceler{Background: x.o.Machine.background(), x: x, orders: x.front.account.Canceler()}
 	c.orders.Done = func(account engine.AccountID, why entry.Cause, canceled int) {
 		x.log.Info("security", "event", "orders canceled", "by", "exchange", "cause", why.String(),
 			"user", accounts.UserID(uint32(account)).String(), "canceled", canceled)
 	}
 	x.canceler = c
 	c.runDue()
-	c.run("canceler", c)
+	c.Run("canceler", c)
 }
 
 // runDue carries out what is due now.
@@ -42,13 +42,13 @@ func (c *canceler) runDue() {
 	}
 }
 
-// Step carries out what is due. It returns Stopped after end was called.
+// Step carries out what is due. It returns Stopped after End was called.
 func (c *canceler) Step() step.Progress {
-	if c.ended() {
+	if c.Ended() {
 		return step.Progress{Stopped: true}
 	}
 	c.runDue()
-	p := c.idle(cancelEvery)
+	p := c.Idle(cancelEvery)
 	if !c.x.clock.Virtual() {
 		p.NextNs = min(p.NextNs, c.orders.NextNs(c.x.clock.NowNs()))
 	}

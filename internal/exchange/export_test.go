@@ -12,7 +12,7 @@ import (
 )
 
 // Stopping returns a channel that is closed when a stop waits for the snapshot under way.
-func (x *Running) Stopping() <-chan struct{} { return x.snapshots.stop }
+func (x *Running) Stopping() <-chan struct{} { return x.snapshots.Ending() }
 
 // Covered returns the position of the market's newest snapshot.
 func (x *Running) Covered() uint64 { return x.snapshots.keeper.Covered() }

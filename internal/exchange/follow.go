@@ -468,12 +468,12 @@ func (y *Following) status() *public.Replication {
 
 // Stop ends the replica.
 func (y *Following) Stop(ctx context.Context) {
-	y.age.end()
+	y.age.End()
 	if y.trims != nil {
-		y.trims.end()
+		y.trims.End()
 	}
 	if y.keeps != nil {
-		y.keeps.end() // after a pending snapshot
+		y.keeps.End() // after a pending snapshot
 	}
 	y.front.hub.Shutdown()
 	y.cancel(errFollowEnds)

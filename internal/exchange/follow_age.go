@@ -5,20 +5,20 @@ import "tickhive/internal/step"
 // ageWatch reports when a replica begins to refuse reads because it is too far behind its writer, and when it serves
 // them again. A goroutine or a driver runs it.
 type ageWatch struct {
-	background
+	step.Background
 	y     *Following
 	stale bool
 }
 
 // keepAge starts the watch of the replica.
 func (y *Following) keepAge() {
-	y.age = &ageWatch{background: newBackground(&y.o.Machine), y: y}
-	y.age.run("age", y.age)
+	y.age = &ageWatch{Background: y.o.Machine.background(), y: y}
+	y.age.Run("age", y.age)
 }
 
-// Step compares the age of the views with the bound. It returns Stopped after end was called.
+// Step compares the age of the views with the bound. It returns Stopped after End was called.
 func (w *ageWatch) Step() step.Progress {
-	if w.ended() {
+	if w.Ended() {
 		return step.Progress{Stopped: true}
 	}
 	was := w.stale
@@ -28,5 +28,5 @@ func (w *ageWatch) Step() step.Progress {
 	case was && !w.stale:
 		w.y.incident("stream", "this replica has caught up with its writer: it serves reads again", "")
 	}
-	return w.idle(watchEvery)
+	return w.Idle(watchEvery)
 }

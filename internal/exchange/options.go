@@ -89,6 +89,9 @@ func (o *Options) node() node.Machine {
 	return node.Machine{FS: o.Machine.FS, Clock: o.Machine.Clock, Driver: o.Machine.Driver}
 }
 
+// background returns what runs a component of a running exchange.
+func (m *Machine) background() step.Background { return step.NewBackground(m.Driver, m.Clock.NowNs) }
+
 // Progress reports one long piece of work to a person. One goroutine calls it.
 type Progress interface {
 	Set(done, total int64)

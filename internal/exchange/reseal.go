@@ -36,7 +36,7 @@ func (f *formerKeys) is(u formerUse) bool { return formerUse(f.use.Load()) == u 
 // reseal seals again with the first key, field by field, what a former key has sealed, and says when no former key is
 // needed any more. A goroutine or a driver runs it.
 type reseal struct {
-	background
+	step.Background
 	x     *Running
 	use   *formerKeys
 	walk  *accounts.Former
@@ -53,23 +53,23 @@ func (x *Running) keepResealing() {
 		return
 	}
 	x.reseal = &reseal{
-		background: newBackground(&x.o.Machine), x: x, use: &x.front.former, walk: x.accounts.view.Former(x.secrets),
+		Background: x.o.Machine.background(), x: x, use: &x.front.former, walk: x.accounts.view.Former(x.secrets),
 	}
-	x.reseal.run("reseal", x.reseal)
+	x.reseal.Run("reseal", x.reseal)
 }
 
 // Step seals the next fields again, or looks whether the files still have former ones. It returns Stopped after end was
 // called.
 func (r *reseal) Step() step.Progress {
 	switch {
-	case r.ended():
+	case r.Ended():
 		return step.Progress{Stopped: true}
 	case r.use.is(formerInState):
 		return r.seal()
 	case r.use.is(formerInFiles):
 		return r.look()
 	}
-	return r.idle(time.Hour)
+	return r.Idle(time.Hour)
 }
 
 // seal goes on with the walk over the users. A walk that has found nothing is the last one: what this process records
@@ -92,18 +92,18 @@ func (r *reseal) seal() step.Progress {
 		}
 		if r.count += res.Resealed; res.Resealed == 0 {
 			r.restart()
-			return r.idle(retireEvery)
+			return r.Idle(retireEvery)
 		}
 	}
 	switch {
 	case !done:
-		return r.idle(resealEvery)
+		return r.Idle(resealEvery)
 	case r.again:
 		r.restart()
 		if r.wrong != "" {
-			return r.idle(retireEvery)
+			return r.Idle(retireEvery)
 		}
-		return r.idle(resealEvery)
+		return r.Idle(resealEvery)
 	}
 	return r.stateEnds()
 }
@@ -124,7 +124,7 @@ func (r *reseal) stateEnds() step.Progress {
 		if err != nil {
 			r.warn(err)
 			r.restart()
-			return r.idle(retireEvery)
+			return r.Idle(retireEvery)
 		}
 	}
 	r.from, r.wrong = from, ""
@@ -141,16 +141,16 @@ func (r *reseal) stateEnds() step.Progress {
 func (r *reseal) look() step.Progress {
 	log := r.x.journal.log
 	if r.x.snapshots.keeper.Covered() < r.from || log.Segments()[0].FirstSeq <= r.from {
-		return r.idle(retireEvery)
+		return r.Idle(retireEvery)
 	}
 	metas, err := log.Snapshots()
 	if err != nil {
 		r.warn(err)
-		return r.idle(retireEvery)
+		return r.Idle(retireEvery)
 	}
 	for i := range metas {
 		if metas[i].Seq < r.from {
-			return r.idle(retireEvery)
+			return r.Idle(retireEvery)
 		}
 	}
 	r.x.log.Info("secrets: no snapshot and no record of this directory needs a former key any more", r.keys()...)

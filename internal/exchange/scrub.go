@@ -26,7 +26,7 @@ var errScrubEnds = errors.New("the exchange stops")
 // scrub reads every segment and every snapshot of a running exchange's log again, slowly, and reports damage
 // that a start would find too late. It has a goroutine or a driver; the latter reads the whole log in a step.
 type scrub struct {
-	background
+	step.Background
 	x       *Running
 	log     *wal.Log
 	dueNs   int64           // time of the next scrub
@@ -48,16 +48,16 @@ func (x *Running) keepScrub() {
 		return
 	}
 	s := &scrub{
-		background: newBackground(&x.o.Machine), x: x, log: x.journal.log,
+		Background: x.o.Machine.background(), x: x, log: x.journal.log,
 		dueNs: x.o.Machine.Clock.NowNs() + every, found: map[string]bool{}, slow: x.o.Machine.Driver == nil,
 	}
 	x.scrub = s
-	s.run("scrub", s)
+	s.Run("scrub", s)
 }
 
-// Step reads the log when a scrub is due. It stops after end was called.
+// Step reads the log when a scrub is due. It stops after End was called.
 func (s *scrub) Step() step.Progress {
-	if s.ended() {
+	if s.Ended() {
 		return step.Progress{Stopped: true}
 	}
 	now := s.x.o.Machine.Clock.NowNs()
@@ -107,7 +107,7 @@ func (s *scrub) report(file string, err error) {
 // files returns the file system that the scrub reads through.
 func (s *scrub) files() vfs.FS {
 	if s.slow {
-		return slowFS{s.x.o.Journal.FS, s.stop}
+		return slowFS{s.x.o.Journal.FS, s.Ending()}
 	}
 	return s.x.o.Journal.FS
 }

@@ -15,7 +15,7 @@ const snapshotCheckEvery = 200 * time.Millisecond
 
 // snapshots takes snapshots by log size and by time, on a goroutine or by a driver.
 type snapshots struct {
-	background
+	step.Background
 	keeper *keeper.Keeper
 	failed atomic.Uint64
 }
@@ -26,11 +26,11 @@ func (x *Running) keepSnapshots() {
 		return
 	}
 	x.snapshots = x.newSnapshots()
-	x.snapshots.run("snapshots", x.snapshots)
+	x.snapshots.Run("snapshots", x.snapshots)
 }
 
 func (x *Running) newSnapshots() *snapshots {
-	s := &snapshots{background: newBackground(&x.o.Machine)}
+	s := &snapshots{Background: x.o.Machine.background()}
 	s.keeper = keeper.New(keeper.Options{
 		Market: machine.Options{
 			Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips, Secrets: x.secrets,
@@ -96,8 +96,8 @@ func (s *snapshots) Step() step.Progress {
 	if s.keeper.Step().Worked {
 		return step.Worked()
 	}
-	if s.ended() {
+	if s.Ended() {
 		return step.Progress{Stopped: true}
 	}
-	return s.idle(snapshotCheckEvery)
+	return s.Idle(snapshotCheckEvery)
 }

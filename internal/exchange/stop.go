@@ -15,12 +15,12 @@ import (
 
 // halt ends the watch, the scrubs and the snapshots, which need the loop, and then the loop.
 func (x *Running) halt() {
-	x.watch.end()
+	x.watch.End()
 	if x.scrub != nil {
-		x.scrub.end() // cuts a scrub under way short
+		x.scrub.End() // cuts a scrub under way short
 	}
 	if x.snapshots != nil {
-		x.snapshots.end() // after a pending snapshot
+		x.snapshots.End() // after a pending snapshot
 	}
 	x.loop.Stop()
 }
@@ -28,9 +28,9 @@ func (x *Running) halt() {
 // Stop ends everything from the outside in and returns when every goroutine has ended. ctx limits
 // the wait for requests.
 func (x *Running) Stop(ctx context.Context) {
-	x.canceler.end() // first: a stop is no disconnect of its clients
+	x.canceler.End() // first: a stop is no disconnect of its clients
 	if x.reseal != nil {
-		x.reseal.end()
+		x.reseal.End()
 	}
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
 	x.front.binance.Shutdown()

@@ -18,7 +18,7 @@ const (
 // trimming removes the messages of the stream that two nodes do not need any more: this one and the writer have a
 // snapshot behind them. A goroutine or a driver runs it.
 type trimming struct {
-	background
+	step.Background
 	y       *Following
 	trimmed uint64 // message up to which the stream was trimmed
 	failing bool
@@ -30,13 +30,13 @@ func (y *Following) keepTrim() {
 	if !f.Trim || f.Copy == nil || f.Client == nil || y.keeps == nil {
 		return
 	}
-	y.trims = &trimming{background: newBackground(&y.o.Machine), y: y}
-	y.trims.run("trim", y.trims)
+	y.trims = &trimming{Background: y.o.Machine.background(), y: y}
+	y.trims.Run("trim", y.trims)
 }
 
-// Step looks whether there is something to trim. It returns Stopped after end was called.
+// Step looks whether there is something to trim. It returns Stopped after End was called.
 func (t *trimming) Step() step.Progress {
-	if t.ended() {
+	if t.Ended() {
 		return step.Progress{Stopped: true}
 	}
 	upTo, err := t.trim()
@@ -47,7 +47,7 @@ func (t *trimming) Step() step.Progress {
 		t.y.incident("stream", "the stream cannot be trimmed", err.Error())
 	}
 	t.failing = err != nil
-	return t.idle(trimEvery)
+	return t.Idle(trimEvery)
 }
 
 // trim removes the messages before the one that the older one of the two snapshots names, which proves that the stream

@@ -16,7 +16,7 @@ const watchEvery = 200 * time.Millisecond
 // watch reports incidents of a running exchange: a store that accepts no changes, or a machine clock that was
 // set. A goroutine or a driver runs it.
 type watch struct {
-	background
+	step.Background
 	x       *Running
 	failing bool   // a store accepts no changes
 	clock   string // how the clock deviates from the machine's: holdsClock, slowsClock, or "" when it follows
@@ -29,18 +29,18 @@ const (
 
 // keepWatch starts the watch of the running exchange.
 func (x *Running) keepWatch() {
-	x.watch = &watch{background: newBackground(&x.o.Machine), x: x}
-	x.watch.run("watch", x.watch)
+	x.watch = &watch{Background: x.o.Machine.background(), x: x}
+	x.watch.Run("watch", x.watch)
 }
 
-// Step checks the stores and the clock. It returns Stopped after end was called.
+// Step checks the stores and the clock. It returns Stopped after End was called.
 func (w *watch) Step() step.Progress {
-	if w.ended() {
+	if w.Ended() {
 		return step.Progress{Stopped: true}
 	}
 	w.checkStores()
 	w.checkClock()
-	return w.idle(watchEvery)
+	return w.Idle(watchEvery)
 }
 
 // checkStores reports an incident when a store stops accepting changes, and another one when all

@@ -13,6 +13,9 @@ import (
 	"tickhive/internal/wal"
 )
 
+// logName is the log's folder in a copy, as in a data directory, and the name with which its checksum chain begins.
+const logName = "engine"
+
 // saveEvery is the time between two syncs of a copy.
 const saveEvery = time.Second
 
@@ -176,7 +179,7 @@ func copyLogOptions(o wal.Options, identity wal.Identity) wal.Options {
 
 // saver makes a copy durable from time to time: first the log, then the file COPY, which says how far it is.
 type saver struct {
-	worker
+	step.Background
 	c   *Copy
 	log *wal.Log
 
@@ -194,7 +197,7 @@ func (c *Copy) note() error {
 	}
 	first := c.saver == nil
 	if first {
-		c.saver = &saver{worker: newWorker(&c.o.Machine), c: c, log: c.log}
+		c.saver = &saver{Background: step.NewBackground(c.o.Machine.Driver, c.o.Machine.Clock.NowNs), c: c, log: c.log}
 	}
 	s := c.saver
 	s.mu.Lock()
@@ -203,24 +206,24 @@ func (c *Copy) note() error {
 	s.mu.Unlock()
 	if first {
 		if err = s.save(); err == nil {
-			s.run("copy", s)
+			s.Run("copy", s)
 		}
 	}
 	return err
 }
 
-// Step saves the copy. It returns Stopped after end was called, with everything saved.
+// Step saves the copy. It returns Stopped after End was called, with everything saved.
 func (s *saver) Step() step.Progress {
-	ends := s.ended()
+	ends := s.Ended()
 	if err := s.save(); err != nil {
 		s.mu.Lock()
 		s.err = err
 		s.mu.Unlock()
 	}
 	if ends {
-		return s.leave()
+		return step.Progress{Stopped: true}
 	}
-	return s.idle(saveEvery)
+	return s.Idle(saveEvery)
 }
 
 // save syncs the log and stores the state that it reflects then.
@@ -267,7 +270,7 @@ func (c *Copy) endSaver() error {
 	}
 	s := c.saver
 	c.saver = nil
-	s.end()
+	s.End()
 	return s.err
 }
 

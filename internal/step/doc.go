@@ -9,5 +9,6 @@
 //  1. A Step never waits for another goroutine or for time to pass.
 //  2. A Step after Stopped does nothing and returns Stopped again.
 //
-// The package has no scheduler, starts no goroutine and reads no clock.
+// The package has no scheduler, starts no goroutine but that of Background, and reads no clock but the one that it is
+// given.
 package step
