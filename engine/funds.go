@@ -32,6 +32,7 @@ func (c *Core) SetFunds(f Funds) { c.ledger.funds = f }
 // ledger is the core's side of Funds. All books share it.
 type ledger struct {
 	funds  Funds
+	sums   bool   // the digest is kept
 	folded int    // events of the slice of the Apply under way that are folded
 	sum    uint64 // over all events that were folded (digest.go)
 }
@@ -41,7 +42,7 @@ func (l *ledger) begin(n int) { l.folded = n }
 
 // fold folds the events that are not folded yet and returns them all.
 func (l *ledger) fold(events []Event) []Event {
-	if l.folded != len(events) {
+	if l.folded != len(events) && (l.sums || l.funds != nil) {
 		l.foldFrom(events)
 	}
 	return events
@@ -51,13 +52,15 @@ func (l *ledger) fold(events []Event) []Event {
 //
 //go:noinline
 func (l *ledger) foldFrom(events []Event) {
-	next, sum := events[l.folded:], l.sum
-	for i := range next {
-		if next[i].Kind != EventLevel {
-			sum = mix.Of(sum, next[i].digest())
+	next := events[l.folded:]
+	l.folded = len(events)
+	if l.sums {
+		for i := range next {
+			if next[i].Kind != EventLevel {
+				l.sum = mix.Of(l.sum, next[i].digest())
+			}
 		}
 	}
-	l.sum, l.folded = sum, len(events)
 	if l.funds != nil {
 		l.funds.Fold(next)
 	}

@@ -109,6 +109,7 @@ func New(o Options) *State {
 	if s.Core == nil {
 		s.Core = engine.NewCore(o.Engine)
 	}
+	s.Core.KeepDigest()
 	if s.Feed == nil {
 		s.Feed = marketdata.NewFeed(o.Market)
 	}

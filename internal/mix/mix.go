@@ -14,16 +14,18 @@ const (
 	k3 = 0x589965cc75374cc3
 )
 
-// Of mixes two words. It costs one multiplication.
-func Of(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^k0, b^k1)
+// Mul returns both halves of a product as one word: it is 0 where one of the words is.
+func Mul(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
+// Of mixes two words. It costs one multiplication.
+func Of(a, b uint64) uint64 { return Mul(a^k0, b^k1) }
+
 // Of4 mixes four words. It costs three multiplications, two of them at once.
 func Of4(a, b, c, d uint64) uint64 {
-	hi, lo := bits.Mul64(c^k2, d^k3)
-	return Of(Of(a, b), hi^lo)
+	return Of(Of(a, b), Mul(c^k2, d^k3))
 }
 
 // Bytes mixes bytes, which are of a kind: equal bytes of two kinds differ.
