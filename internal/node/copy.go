@@ -205,9 +205,11 @@ func (c *Copy) note() error {
 	err := s.err
 	s.mu.Unlock()
 	if first {
-		if err = s.save(); err == nil {
-			s.Run("copy", s)
+		if err = s.save(); err != nil {
+			c.saver = nil // it does not run, so nothing would end it
+			return err
 		}
+		s.Run("copy", s)
 	}
 	return err
 }

@@ -391,3 +391,40 @@ func TestCopiesThatArePutAsideAreBounded(t *testing.T) {
 	}
 	c.must(copy.Close())
 }
+
+// noRename is a file system without room for another name, once full is set.
+type noRename struct {
+	vfs.OS
+	full *bool
+}
+
+// Rename implements vfs.FS.
+func (fs noRename) Rename(from, to string) error {
+	if *fs.full {
+		return errors.New("no room")
+	}
+	return fs.OS.Rename(from, to)
+}
+
+// A copy whose first state cannot be stored says so, and can be closed.
+func TestACopyThatCannotBeginEnds(t *testing.T) {
+	c, full := newCopied(t, 1), false
+	m := node.OwnMachine()
+	m.FS = noRename{full: &full}
+	copy, err := node.OpenCopy(c.dir, node.CopyOptions{
+		Machine: m, Log: wal.Options{PreallocBytes: -1}, Genesis: c.genesis, Aside: func(string, error) {},
+	})
+	c.must(err)
+	full = true
+	if err := c.take(copy, 0, 2); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("take: %v", err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- copy.Close() }()
+	select {
+	case err := <-closed:
+		c.must(err)
+	case <-time.After(3 * time.Minute):
+		t.Fatal("Close waits for a goroutine that was never started")
+	}
+}
