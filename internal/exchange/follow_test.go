@@ -42,18 +42,9 @@ func writes(t *testing.T) (x *exchangetest.Rig, dir string, mem *jettest.Mem) {
 	return x, dir, mem
 }
 
-// begins starts a node that follows a log with further options.
-func begins(t *testing.T, log jet.Log, change func(o *exchange.Options)) *exchange.Following {
+// followed starts a node that follows, and admits no client yet.
+func followed(t *testing.T, o exchange.Options) *exchange.Following {
 	t.Helper()
-	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := realTime("")
-	o.Log, o.Stream = slog.New(slog.DiscardHandler), exchange.StreamOptions{Sim: exchange.SimOff}
-	o.Cluster.Key = clusterRing()
-	o.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
-	change(&o)
 	opened, err := exchange.Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +57,22 @@ func begins(t *testing.T, log jet.Log, change func(o *exchange.Options)) *exchan
 	if err != nil {
 		t.Fatal(err)
 	}
+	return y
+}
+
+// begins starts a node that follows a log with further options.
+func begins(t *testing.T, log jet.Log, change func(o *exchange.Options)) *exchange.Following {
+	t.Helper()
+	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := realTime("")
+	o.Log, o.Stream = slog.New(slog.DiscardHandler), exchange.StreamOptions{Sim: exchange.SimOff}
+	o.Cluster.Key = clusterRing()
+	o.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
+	change(&o)
+	y := followed(t, o)
 	y.Admit()
 	return y
 }

@@ -86,18 +86,7 @@ func TestAHubPublishesBehindTheViews(t *testing.T) {
 func follows(t *testing.T, o exchange.Options, use func(internal string)) {
 	t.Helper()
 	o.Log = exchangetest.Options("").Log
-	opened, err := exchange.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recovered, err := opened.Recover(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := recovered.Follow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	y := followed(t, o)
 	y.Admit()
 	defer y.Stop(t.Context())
 	use("http://" + y.InternalAddr() + "/internal/v1")

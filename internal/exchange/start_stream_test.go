@@ -316,17 +316,5 @@ func follower(t *testing.T, log jet.Log, c *node.Copy) *exchange.Following {
 		Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour, Copy: c, Stands: c != nil,
 	}
 	o.Cluster.Key = clusterRing()
-	opened, err := exchange.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recovered, err := opened.Recover(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := recovered.Follow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return y
+	return followed(t, o)
 }
