@@ -264,21 +264,11 @@ func (y *Following) keepSnapshots() {
 		return
 	}
 	log := c.Log()
-	s := &snapshots{Background: y.o.Machine.background()}
-	s.keeper = keeper.New(keeper.Options{
-		Market: machine.Options{Engine: y.o.Engine, Market: y.o.Market, Secrets: y.secrets},
-		Loop:   copySnapshots{y}, Digest: y.state.Digest, Extras: y.extras(), Head: y.head,
-		KeepAll: y.o.Journal.KeepAll, Log: log, Dir: y.copyDir(), Clock: y.o.Machine.Clock,
+	y.keeps = y.snapshotsOf("copy", keeper.Options{
+		Loop: copySnapshots{y}, Digest: y.state.Digest, Head: y.head, Log: log, Dir: y.copyDir(),
 		Covered: y.covered, CoveredBytes: log.BytesWritten() - log.BytesSince(y.covered),
-		SnapshotBytes: y.o.Journal.SnapshotBytes, SnapshotEvery: y.o.Journal.SnapshotEvery,
-		Failed: func(err error) {
-			s.failed.Add(1)
-			y.incident("snapshot", "a snapshot failed; a start reads more of the copy until one succeeds", err.Error())
-		},
-		Damaged: func(reason string) { y.incident("damage", "a damaged snapshot is passed over", reason) },
 	})
-	y.keeps = s
-	s.Run("snapshots", s)
+	y.keeps.Run("snapshots", y.keeps)
 }
 
 // head returns the head of a snapshot of the copy.

@@ -30,15 +30,10 @@ func (x *Running) keepSnapshots() {
 }
 
 func (x *Running) newSnapshots() *snapshots {
-	s := &snapshots{Background: x.o.Machine.background()}
-	s.keeper = keeper.New(keeper.Options{
-		Market: machine.Options{
-			Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips, Secrets: x.secrets,
-		},
-		Loop: x.loop, Digest: x.agents.state.Digest, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
-		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock,
+	return x.snapshotsOf("journal", keeper.Options{
+		Market: machine.Options{Skips: x.journal.skips},
+		Loop:   x.loop, Digest: x.agents.state.Digest, Log: x.journal.log, Dir: x.journal.dir,
 		Covered: x.journal.covered, CoveredBytes: x.journal.coveredBytes,
-		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Events:  func() uint64 { return x.loop.Stats().Events.Load() },
 		Reached: x.snapshotsTo(),
 		Head: func(pos uint64) ([]byte, error) {
@@ -50,14 +45,22 @@ func (x *Running) newSnapshots() *snapshots {
 			}
 			return x.head(ledger, at, writer)
 		},
-		Failed: func(err error) {
-			s.failed.Add(1)
-			x.log.Error("snapshot failed", "error", err)
-			x.incident("snapshot", "a snapshot failed; a start reads more of the journal until one "+
-				"succeeds", err.Error())
-		},
-		Damaged: func(reason string) { x.incident("damage", "a damaged snapshot is passed over", reason) },
 	})
+}
+
+// snapshotsOf completes the options of a keeper by what a writer and a copy have in common. name is what a start reads.
+func (b *base) snapshotsOf(name string, o keeper.Options) *snapshots {
+	s := &snapshots{Background: b.o.Machine.background()}
+	o.Market.Engine, o.Market.Market, o.Market.Secrets = b.o.Engine, b.o.Market, b.secrets
+	o.Extras, o.KeepAll, o.Clock = b.extras(), b.o.Journal.KeepAll, b.o.Machine.Clock
+	o.SnapshotBytes, o.SnapshotEvery = b.o.Journal.SnapshotBytes, b.o.Journal.SnapshotEvery
+	o.Failed = func(err error) {
+		s.failed.Add(1)
+		b.log.Error("snapshot failed", "error", err)
+		b.incident("snapshot", "a snapshot failed; a start reads more of the "+name+" until one succeeds", err.Error())
+	}
+	o.Damaged = func(reason string) { b.incident("damage", "a damaged snapshot is passed over", reason) }
+	s.keeper = keeper.New(o)
 	return s
 }
 
