@@ -8,8 +8,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/datadir"
 	"tickhive/internal/machine"
 	"tickhive/internal/machine/keeper"
 	"tickhive/internal/node"
@@ -274,10 +272,7 @@ func (y *Following) keepSnapshots() {
 // head returns the head of a snapshot of the copy.
 func (y *Following) head(pos uint64) ([]byte, error) {
 	g := y.o.Follow.Genesis
-	h := node.Head{
-		Version: cmdline.Version, TakenMs: y.o.Machine.Clock.NowNs() / 1e6, Rules: node.Rules, Genesis: g,
-		CreatedNs: g.LedgerNs, Clock: datadir.ClockReal, Stream: y.states.Before(pos),
-	}
+	h := y.headOf(g, g.LedgerNs, y.states.Before(pos))
 	y.mu.Lock()
 	if h.Stream.Term == y.infoTerm {
 		h.Writer = y.infoText

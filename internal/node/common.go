@@ -30,7 +30,7 @@ func FindCommon(ctx context.Context, log jet.Log, keys *stream.Keys, history [16
 	if err != nil {
 		return c, err
 	}
-	if c.At, err = begins(ctx, log, known, last); err != nil {
+	if c.At, err = begins(ctx, log, known); err != nil {
 		return c, err
 	}
 	own, err := open(c.At.End.Seq)

@@ -47,7 +47,7 @@ func (j *Joining) Read(ctx context.Context) (at stream.State, err error) {
 		return at, err
 	}
 	if j.r == nil {
-		if at, err = begins(ctx, j.Stream, j.Known, last); err != nil {
+		if at, err = begins(ctx, j.Stream, j.Known); err != nil {
 			return at, err
 		}
 		j.r = stream.NewReader(at, Rules, j.Keys)
@@ -83,20 +83,10 @@ func (j *Joining) Read(ctx context.Context) (at stream.State, err error) {
 	return at, j.take(ctx, last)
 }
 
-// begins returns the state behind which a stream is read: the known one, if the stream has its message.
-func begins(ctx context.Context, log jet.Log, known stream.State, last uint64) (at stream.State, err error) {
-	if known.Valid == 0 || known.Valid > last {
-		return at, nil
-	}
-	data, err := log.Read(ctx, known.Valid)
-	switch {
-	case errors.Is(err, jet.ErrMissing), errors.Is(err, jet.ErrTrimmed), err == nil && !known.EndsWith(data):
-		return at, nil
-	case err != nil:
-		return at, err
-	}
-	known.Seq = known.Valid // what came behind it does not count, and may be gone
-	return known, nil
+// begins is Begins for a caller that has just asked the stream for its end: no message is waited for.
+func begins(ctx context.Context, log jet.Log, known stream.State) (at stream.State, err error) {
+	at, _, err = oneOf([]stream.State{known}, func(seq uint64) ([]byte, error) { return log.Read(ctx, seq) })
+	return at, err
 }
 
 // survey reads the messages and compares the chain at the end of the log.
@@ -206,10 +196,9 @@ func (j *Joining) otherChain(at stream.State) error {
 	own := j.Log.Position()
 	return fmt.Errorf("%w: the data directory ends at record %d (chain %016x), the stream at record %d (chain %016x). "+
 		"If the directory was restored from a copy, or is another machine's: start it with another --data-dir, or "+
-		"as a "+
-		"standby (--promote). To keep what the directory has: `tickhive stream restore NEW --from-dir DIR` makes a "+
-		"directory that begins a new stream; change the credentials of the servers if somebody else has written to "+
-		"theirs", ErrOtherChain, own.Seq, own.Chain, at.End.Seq, at.End.Chain)
+		"as a standby (--promote). To keep what the directory has: `tickhive stream restore NEW --from-dir DIR` "+
+		"makes a directory that begins a new stream; change the credentials of the servers if somebody else has "+
+		"written to theirs", ErrOtherChain, own.Seq, own.Chain, at.End.Seq, at.End.Chain)
 }
 
 // take executes and appends what the stream has beyond the log.
@@ -221,10 +210,8 @@ func (j *Joining) take(ctx context.Context, last uint64) error {
 	err := follow(ctx, j.Stream, r, last, func(_ stream.State, m *stream.Message) error {
 		if _, err := Execute(j.State, m); err != nil { // before it is in the log
 			return fmt.Errorf("a message of it cannot be executed: %w. `tickhive stream restore NEW --from-dir DIR` "+
-				"makes a "+
-				"directory of what this one has, which begins a new stream; if somebody else has written the "+
-				"message, change "+
-				"the cluster's key and the credentials of the servers", err)
+				"makes a directory of what this one has, which begins a new stream; if somebody else has written "+
+				"the message, change the cluster's key and the credentials of the servers", err)
 		}
 		var batch [][]byte
 		for pos, record := range m.All() {

@@ -20,13 +20,10 @@ import (
 const (
 	senderEvery = 5 * time.Millisecond  // between two looks at the log for which nothing waits, or at the loop
 	senderIdle  = 50 * time.Millisecond // between two looks at the loop while nothing happens
-	stateEvery  = 100 * time.Millisecond
 )
 
-const (
-	sendBytes  = 256 << 10 // of records that are handed over at a time
-	keptStates = 1024      // of the stream, one each stateEvery
-)
+// sendBytes is the number of bytes of records that are handed over at a time.
+const sendBytes = 256 << 10
 
 // errSenderEnds ends a sender in order.
 var errSenderEnds = errors.New("node: the sender stops")
@@ -77,13 +74,13 @@ type Sender struct {
 	stop   chan struct{}
 	ended  sync.WaitGroup
 	once   chan struct{} // closed by the step that has seen stop, with a driver
+	states States        // that the stream has confirmed
 
 	acks clock.Histogram // from the handover of records to their confirmation
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when the stream has confirmed something, or the sender has failed
 	at      stream.State
-	states  []stream.State // confirmed ones, oldest first
 	err     error
 	timed   uint64 // the record whose confirmation is timed
 	timedNs int64  // since when, by the machine's clock; 0: none is
@@ -95,10 +92,11 @@ type Sender struct {
 func NewSender(o SenderOptions) (*Sender, error) {
 	_, at := o.Term.Status()
 	s := &Sender{
-		o: o, sent: o.Sent, to: o.Log.LastSeq(), noted: true, at: at, states: []stream.State{at},
+		o: o, sent: o.Sent, to: o.Log.LastSeq(), noted: true, at: at,
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), once: make(chan struct{}),
 		changed: make(chan struct{}),
 	}
+	s.states.Note(at)
 	var err error
 	if s.reader, err = o.Log.Reader(s.sent + 1); err != nil {
 		return nil, Lacks(err)
@@ -305,14 +303,10 @@ func (s *Sender) note() {
 	}
 	s.o.Log.KeepFrom(at.End.Seq)
 	s.o.Confirmed(at)
+	s.states.Note(at)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at = at
-	if last := &s.states[len(s.states)-1]; len(s.states) > 1 && at.SentNs-last.SentNs < int64(stateEvery) {
-		*last = at
-	} else {
-		s.states = append(s.states[max(0, len(s.states)-keptStates+1):], at)
-	}
 	s.timeAck()
 	s.tell()
 }
@@ -431,16 +425,7 @@ func (s *Sender) At() stream.State {
 
 // Before returns the newest state of the stream that has no record behind a position; the zero State when the sender
 // does not know one.
-func (s *Sender) Before(pos uint64) (at stream.State) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.states {
-		if one.End.Seq <= pos {
-			at = one
-		}
-	}
-	return at
-}
+func (s *Sender) Before(pos uint64) stream.State { return s.states.Before(pos) }
 
 // Drain sends what is left, within a second, and ends the sender and its term. The loop still runs. The error says why
 // the stream lacks the last records.

@@ -162,11 +162,16 @@ const (
 //
 // Errors: those of log.
 func Begins(ctx context.Context, m *Machine, log jet.Log, known ...stream.State) (at stream.State, why, err error) {
+	return oneOf(known, func(seq uint64) ([]byte, error) { return readPatiently(ctx, m, log, seq) })
+}
+
+// oneOf is Begins with a function that reads a message of the stream.
+func oneOf(known []stream.State, read func(seq uint64) ([]byte, error)) (at stream.State, why, err error) {
 	for _, k := range known {
 		if k.Valid == 0 {
 			continue
 		}
-		data, err := readPatiently(ctx, m, log, k.Valid)
+		data, err := read(k.Valid)
 		switch {
 		case errors.Is(err, jet.ErrMissing), errors.Is(err, jet.ErrTrimmed):
 			why = errors.Join(why, fmt.Errorf("message %d: %w", k.Valid, err))

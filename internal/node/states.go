@@ -2,15 +2,19 @@ package node
 
 import (
 	"sync"
+	"time"
 
 	"tickhive/internal/stream"
 )
 
-// maxStates is the number of states that States keeps.
-const maxStates = 256
+const (
+	// stateEvery is the time between two states that States keeps, by the time of their messages.
+	stateEvery = 100 * time.Millisecond
+	maxStates  = 1024
+)
 
-// States keeps some of the states that a stream had, so that a snapshot can name one whose records it has all. Any
-// goroutine may use it.
+// States keeps some of the states that a stream had, so that a snapshot can name one whose records it has all: the
+// first one, the newest one, and between them one each stateEvery, the older the fewer. Any goroutine may use it.
 type States struct {
 	mu   sync.Mutex
 	kept []stream.State // oldest first
@@ -20,14 +24,19 @@ type States struct {
 func (s *States) Note(at stream.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.kept) == maxStates { // every other one goes: the newest and the oldest ones matter
-		half := s.kept[:0]
+	n := len(s.kept)
+	if n > 1 && at.SentNs-s.kept[n-2].SentNs < int64(stateEvery) {
+		s.kept[n-1] = at
+		return
+	}
+	if n == maxStates { // every other one of the older half goes
+		thin := s.kept[:0]
 		for i := range s.kept {
-			if i%2 == 0 || i >= maxStates-8 {
-				half = append(half, s.kept[i])
+			if i%2 == 0 || i >= maxStates/2 {
+				thin = append(thin, s.kept[i])
 			}
 		}
-		s.kept = half
+		s.kept = thin
 	}
 	s.kept = append(s.kept, at)
 }
