@@ -39,8 +39,8 @@ func (r *Roster) Add(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	return k
 }
 
-// Reseal replaces the record of a key by one with the same contents, sealed again. It returns a Key with the number, the
-// nonces and the time of use of the former one, so that requests that have the former one in hand count as before.
+// Reseal replaces the record of a key by one with the same contents, sealed again. It returns a Key with the number,
+// the nonces and the time of use of the former one, so that requests that have the former one in hand count as before.
 func (r *Roster) Reseal(k *Key, rec KeyRecord) *Key {
 	next := &Key{rec: rec, user: k.user, id: k.id, number: k.number, nonces: k.nonces, lastUsed: k.lastUsed}
 	r.keys[rec.PublicKey] = next

@@ -69,8 +69,7 @@ func exists(path string) bool {
 func (c *Config) readKeys(dir string) (err error) {
 	path := cmp.Or(c.Cluster.KeyFile, c.foundKeys(dir))
 	const remedy = "copy the writer's, by default the file " + clusterKeyFile + " of its data directory, to a file " +
-		"of " +
-		"mode 0600, and name it by --cluster-key (cluster.key_file)"
+		"of mode 0600, and name it by --cluster-key (cluster.key_file)"
 	if path == "" {
 		return usage("--cluster-key: the messages of a stream are verified by the key of its cluster: %s", remedy)
 	}

@@ -39,8 +39,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	if c.FromDir != "" {
 		if c.snapshotFlags != (snapshotFlags{}) {
 			return usage("--snapshot, --snapshot-from, --from-dir: the directory of a node has its own snapshots: " +
-				"leave " +
-				"the others out")
+				"leave the others out")
 		}
 		if c.From != "" {
 			return usage("--from, --from-dir: a directory is made from a stream or from a node's directory: leave " +

@@ -122,9 +122,8 @@ func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed
 func largest(key string, d Decimal, digits int) (int64, error) {
 	v, exact, fits := fixed.Units(d.value(), digits)
 	if d.given() && (!exact || !fits || v == 0) {
-		return 0,
-			fmt.Errorf("%s %q must be above 0 and at most %s, with at most %d fractional digits; leave it out for "+
-				"the default", key, string(d), fixed.AppendI64(nil, math.MaxInt64, digits), digits)
+		return 0, fmt.Errorf("%s %q must be above 0 and at most %s, with at most %d fractional digits; leave it out "+
+			"for the default", key, string(d), fixed.AppendI64(nil, math.MaxInt64, digits), digits)
 	}
 	return v, nil
 }

@@ -262,8 +262,7 @@ func (c *Config) validateInternal() error {
 			"or --internal-token", c.Internal.Listen)
 	case c.Internal.Cert == "" && c.keyFile() == "" && c.Replica.From == "": // a follower has keys
 		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires TLS: set cluster.key_file, "+
-			"or "+
-			"internal.cert and internal.key", c.Internal.Listen)
+			"or internal.cert and internal.key", c.Internal.Listen)
 	}
 	return nil
 }

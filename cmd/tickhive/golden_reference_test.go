@@ -56,8 +56,7 @@ var keyNotes = map[string]string{
 	"replica.events":    "`--events`: 1 GiB; [events](events.md)",
 	"cluster.advertise": "`--advertise`; [forwarding](cluster.md#forwarding)",
 	"cluster.key_file": "`--cluster-key`; empty: `cluster.key` beside `stream.credentials`, else in the data " +
-		"directory; " +
-		"[cluster key](cluster.md#cluster-key)",
+		"directory; [cluster key](cluster.md#cluster-key)",
 	"cluster.takeover_after": "at most 1h; [standbys](cluster.md#standbys)",
 	"sim.scenario":           "[scenarios](configuration.md#scenarios)",
 	"launchpad.fee":          "[spawn](launchpad.md#spawn)",

@@ -33,8 +33,8 @@ func (f *trustFlags) transport(key *keyFlag) (*http.Transport, error) {
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
 	if key != nil && key.ClusterKey != "" {
 		if f.CA != "" {
-			return nil,
-				usage("--ca and --cluster-key are both given; keep the one by which the address is to be trusted")
+			return nil, usage("--ca and --cluster-key are both given; keep the one by which the address is to be " +
+				"trusted")
 		}
 		r, err := key.ring()
 		if err != nil {
@@ -54,8 +54,7 @@ func remedied(err error) error {
 	unknown, other := x509.UnknownAuthorityError{}, x509.HostnameError{}
 	if errors.As(err, &unknown) || errors.As(err, &other) {
 		return fmt.Errorf("%w: --ca FILE names certificates to trust, and for an internal listener --cluster-key "+
-			"FILE the "+
-			"key file of the exchange", err)
+			"FILE the key file of the exchange", err)
 	}
 	return err
 }

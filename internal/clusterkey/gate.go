@@ -51,8 +51,7 @@ func (g *Gate) Admits(authorization, method, target, host string, nowMs int64) e
 	}
 	if g.ring.First(id) == nil {
 		return fmt.Errorf("the proof is by the key %.16q, and cluster.key_file of this node has the %v: copy this "+
-			"file "+
-			"to all nodes", id, g.ring)
+			"file to all nodes", id, g.ring)
 	}
 	sent, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil || !g.ring.Proves(part[4], proveRequest, method, target, host, ms, nonce) {

@@ -39,9 +39,8 @@ func Parse(text string) (*Ring, error) {
 		}
 		odd := func(c rune) bool { return c <= ' ' || c > '~' }
 		if len(line) < MinKeyBytes || len(line) > maxKeyBytes || strings.ContainsFunc(line, odd) {
-			return nil,
-				fmt.Errorf("line %d: a key of %d characters; it has %d to %d printable ASCII characters without "+
-					"spaces, as `openssl rand -hex 32` writes them", number, len(line), MinKeyBytes, maxKeyBytes)
+			return nil, fmt.Errorf("line %d: a key of %d characters; it has %d to %d printable ASCII characters "+
+				"without spaces, as `openssl rand -hex 32` writes them", number, len(line), MinKeyBytes, maxKeyBytes)
 		}
 		k := key{secret: []byte(line)}
 		k.id = hex.EncodeToString(k.sum("id"))[:16]

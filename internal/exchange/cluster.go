@@ -59,9 +59,8 @@ func (b *base) internalTLS(at net.Addr) (*tls.Config, error) {
 	case own == nil && admin.Loopback(at), at.Network() == "unix":
 		return nil, nil
 	case own == nil && b.clusterKey == nil:
-		return nil,
-			cmdline.UsageError{Err: fmt.Errorf("internal.listen: %s is not a loopback address, so it needs TLS: "+
-				"set cluster.key_file, or internal.cert and internal.key", at)}
+		return nil, cmdline.UsageError{Err: fmt.Errorf("internal.listen: %s is not a loopback address, so it needs "+
+			"TLS: set cluster.key_file, or internal.cert and internal.key", at)}
 	case b.clusterKey == nil:
 		return own.Config(nil), nil
 	}

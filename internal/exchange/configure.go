@@ -36,8 +36,7 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 	}
 	if len(differ) > 0 {
 		r.log.Info("the data directory's settings of these pairs and assets differ from the configuration and take "+
-			"precedence; "+
-			"change them with PATCH /internal/v1/pairs/CODE and /internal/v1/assets/CODE",
+			"precedence; change them with PATCH /internal/v1/pairs/CODE and /internal/v1/assets/CODE",
 			"of", strings.Join(differ, " "))
 	}
 	refused := engine.NotRejected

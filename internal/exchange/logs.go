@@ -38,8 +38,7 @@ func (r *restored) acceptLoss(l wal.Loss) error {
 	switch {
 	case covered:
 		text = fmt.Sprintf("power cut or failed sync: the journal ends at record %d, and %d more were written that "+
-			"had "+
-			"not been synced: the start reads those that clients have seen in the stream", l.Seq, l.To-l.Seq)
+			"had not been synced: the start reads those that clients have seen in the stream", l.Seq, l.To-l.Seq)
 	case l.Damage != nil:
 		text = fmt.Sprintf("--accept-data-loss: the journal goes on from record %d, it had reached at least %d; "+
 			"new epoch", l.Seq, l.To)

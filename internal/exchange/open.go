@@ -109,8 +109,7 @@ func (b *base) secretKey() (*seal.Key, error) {
 	key, err := datadir.FollowerKey(dir, b.o.SecretKeyFile, f.Genesis.SealedWith, f.Stands)
 	if sealed := f.Genesis.SealedWith; err == nil && sealed != "" && !key.Has(sealed) {
 		b.log.Warn("auth.secret_key_file lacks the key of the secrets in the stream: this node shows no names, and "+
-			"verifies "+
-			"no signed request whose key is sealed by it", "key", sealed)
+			"verifies no signed request whose key is sealed by it", "key", sealed)
 	}
 	return key, err
 }

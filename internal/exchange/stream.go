@@ -137,9 +137,8 @@ func (r *restored) beginStream(ctx context.Context, ledger *launchpad.View) erro
 			return nil, err
 		}
 		if at.End.Seq != 0 {
-			return nil,
-				fmt.Errorf("it has %d records, and the data directory is a new one: start this machine as a standby",
-					at.End.Seq)
+			return nil, fmt.Errorf("it has %d records, and the data directory is a new one: start this machine as a "+
+				"standby", at.End.Seq)
 		}
 		return r.campaignBehind(ctx, log, at, ledger)
 	})
@@ -147,9 +146,9 @@ func (r *restored) beginStream(ctx context.Context, ledger *launchpad.View) erro
 
 // campaignBehind makes this node the writer behind at. The directory knows the numbers of the node's terms, so that a
 // later start notices when another node has had the term since.
-func (r *restored) campaignBehind(ctx context.Context, log jet.Log, at stream.State, ledger *launchpad.View) (*leading,
-	error,
-) {
+func (r *restored) campaignBehind(
+	ctx context.Context, log jet.Log, at stream.State, ledger *launchpad.View,
+) (*leading, error) {
 	term, err := r.termRecord()
 	if err != nil {
 		return nil, fmt.Errorf("term record: %w", err)

@@ -179,8 +179,7 @@ func (s *State) readDigest(data []byte) error {
 	}
 	if parts := d.Diff(then); parts != "" {
 		return fmt.Errorf("machine: the snapshot at record %d holds another state than the one it was taken of: the "+
-			"sums "+
-			"of %s differ", s.Pos, parts)
+			"sums of %s differ", s.Pos, parts)
 	}
 	s.summed = true
 	return nil

@@ -48,8 +48,7 @@ var (
 		"begin a new stream")
 	// ErrKey reports a message that was signed with a key that this node does not have.
 	ErrKey = errors.New("stream: this was signed with another cluster key; cluster.key_file of this node must have " +
-		"the " +
-		"key of the writer, and of what is still in the stream, one a line")
+		"the key of the writer, and of what is still in the stream, one a line")
 )
 
 var le = binary.LittleEndian
