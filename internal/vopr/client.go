@@ -70,20 +70,12 @@ func (w *world) callStamped(k *key, stampMs int64, nonce, method, target, body s
 	if x == nil || p.dead {
 		return answer{}
 	}
-	var ctx fasthttp.RequestCtx
-	ctx.Init(&fasthttp.Request{}, clientAddr, nil)
 	facing := strings.HasPrefix(target, facade)
 	if facing {
 		target = k.signQuery(target, stampMs, w.nonce)
 	}
-	r := &ctx.Request
-	r.Header.SetMethod(method)
-	r.SetRequestURI(target)
-	r.Header.SetHost("localhost")
-	if body != "" {
-		r.Header.SetContentType("application/json")
-		r.SetBodyString(body)
-	}
+	var ctx fasthttp.RequestCtx
+	r := fill(&ctx, method, target, body)
 	handler := x.Internal().Handler()
 	if facing {
 		r.Header.Set("X-MBX-APIKEY", k.PublicKey)
@@ -108,6 +100,20 @@ func (w *world) callStamped(k *key, stampMs int64, nonce, method, target, body s
 		text = append(text, '}')
 	}
 	return answer{ctx.Response.StatusCode(), text, string(ctx.Response.Header.Peek("X-Seq"))}
+}
+
+// fill makes ctx a request of a client.
+func fill(ctx *fasthttp.RequestCtx, method, target, body string) *fasthttp.Request {
+	ctx.Init(&fasthttp.Request{}, clientAddr, nil)
+	r := &ctx.Request
+	r.Header.SetMethod(method)
+	r.SetRequestURI(target)
+	r.Header.SetHost("localhost")
+	if body != "" {
+		r.Header.SetContentType("application/json")
+		r.SetBodyString(body)
+	}
+	return r
 }
 
 func (k *key) sign(r *fasthttp.Request, stampMs int64, nonce, method, target, body string) {

@@ -2,7 +2,6 @@ package vopr
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -61,15 +60,7 @@ func (n *clusterNode) call(method, target, body string) answer {
 		return answer{status: 503}
 	}
 	var ctx fasthttp.RequestCtx
-	ctx.Init(&fasthttp.Request{}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 40_000}, nil)
-	r := &ctx.Request
-	r.Header.SetMethod(method)
-	r.SetRequestURI(target)
-	r.Header.SetHost("localhost")
-	if body != "" {
-		r.Header.SetContentType("application/json")
-		r.SetBodyString(body)
-	}
+	fill(&ctx, method, target, body)
 	handler(&ctx)
 	if p.dead {
 		return answer{}
