@@ -2,6 +2,7 @@
 //
 //	edge        listeners, route table, checks of a request, limits, errors, probes
 //	body        strict readers of request bodies        encode   JSON of market data and decimals
+//	json        the writer of JSON                      objects  the market's objects, which several audiences send
 //	public      market data, listing and datafeed routes, status
 //	stream      WebSocket: hub, connections, resume, the feed of private channels
 //	account     users, keys, referral, signed trading   agents   launchpad and hive

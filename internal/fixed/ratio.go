@@ -6,6 +6,15 @@ import "math/big"
 // (docs/contract/market-data.md#decimals).
 const QuotientDigits = 8
 
+// FloorDiv returns a / b rounded down.
+func FloorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
 // DivHalfEven64 returns a / d rounded half to even. It panics when d is 0.
 func (a U128) DivHalfEven64(d uint64) U128 {
 	q, r := a.DivMod64(d)
