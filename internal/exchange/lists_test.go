@@ -1,7 +1,7 @@
 package exchange_test
 
 import (
-	"encoding/json"
+	stdjson "encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +13,7 @@ import (
 
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 )
 
 // pagedBy returns the parameter by which a route counts pages; empty: it has none.
@@ -32,7 +33,7 @@ func TestEveryListWithPagesHasACursor(t *testing.T) {
 	for _, route := range r.Running.Public().Routes() {
 		if page := pagedBy(route); page != "" {
 			paged = append(paged, route.Path)
-			cursor := func(f edge.Field) bool { return f.Name == "cursor" && f.Pattern != "" }
+			cursor := func(f json.Field) bool { return f.Name == "cursor" && f.Pattern != "" }
 			if !slices.ContainsFunc(route.Params, cursor) {
 				t.Errorf("GET %s has %s and no cursor", route.Path, page)
 			}
@@ -88,7 +89,7 @@ func TestListsOfTradesUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = res.Body.Close() }()
-		if err := json.NewDecoder(res.Body).Decode(rows); err != nil || res.StatusCode != 200 {
+		if err := stdjson.NewDecoder(res.Body).Decode(rows); err != nil || res.StatusCode != 200 {
 			t.Fatalf("GET %s: %d %v", url, res.StatusCode, err)
 		}
 		return res.Header.Get("X-Next-Cursor")

@@ -47,35 +47,34 @@ var mayImport = map[string][]string{
 	"sim/residents":    {"launchpad", "hive"},
 	"server":           {},
 	"server/json":      {},
-	"server/objects":   {"server/json", "engine", "marketdata"},
+	"server/objects":   {"server/edge", "server/encode", "server/json", "engine", "marketdata", "internal/entry"},
 	"server/encode":    {"engine", "marketdata"},
-	"server/body":      {"server/edge", "server/encode", "server/json", "server/objects", "engine", "internal/entry"},
 	"server/edge":      {"server/json", "server/encode", "server/forward", "engine", "marketdata", "internal/entry"},
 	"server/forward":   {"server/json"},
 	"server/public": {
 		"server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata", "aggregator",
 	},
 	"server/stream": {
-		"server/edge", "server/body", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
 	},
 	"server/account": {
-		"server/edge", "server/body", "server/encode", "server/json", "server/objects", "server/stream", "engine",
+		"server/edge", "server/encode", "server/json", "server/objects", "server/stream", "engine",
 		"marketdata", "accounts",
 		"internal/entry",
 	},
 	"server/agents": {
-		"server/edge", "server/body", "server/encode", "server/json", "engine", "accounts", "launchpad", "hive",
+		"server/edge", "server/encode", "server/json", "server/objects", "engine", "accounts", "launchpad", "hive",
 	},
 	"server/admin": {
-		"server/edge", "server/body", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
 		"accounts", "internal/entry",
 		"internal/machine",
 	},
 	"server/binance": {
-		"server/edge", "server/body", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
 		"accounts", "internal/entry",
 	},
-	"server/web": {"server/edge"},
+	"server/web": {"server/edge", "server/json"},
 	"server/servertest": {
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange", "test/nets",
 	},

@@ -13,9 +13,9 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // InternalRoutes returns the account routes of the internal API
@@ -24,7 +24,7 @@ func (s *Service) InternalRoutes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
 	u := users{s}
-	id := []edge.Field{{Name: "id", Kind: edge.KindUUID}}
+	id := []json.Field{{Name: "id", Kind: json.KindUUID}}
 	return []*edge.Route{
 		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
 		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
@@ -65,7 +65,7 @@ const nativeCurrency = "NATIVE"
 
 func (us users) createUser(c *edge.Ctx) *refuse.Refusal {
 	var u userRequest
-	if text := c.PostBody(); body.Sent(text) { // a user without a body is valid, because every member has a default
+	if text := c.PostBody(); json.Sent(text) { // a user without a body is valid, because every member has a default
 		if err := newUserForm.Decode(text, &u); err != nil {
 			return err
 		}
@@ -210,38 +210,38 @@ type userRequest struct {
 }
 
 // profileMembers are the members that POST and PATCH /users have in common.
-var profileMembers = []body.Member[userRequest]{
-	body.Text("nickname", accounts.MaxNickname, func(u *userRequest, v string) { u.Nickname = &v }).
-		As(edge.Field{Range: []int64{accounts.MinNickname, accounts.MaxNickname}}),
-	body.Value("name", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }).
-		As(edge.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
-	body.Value("secondName", edge.KindText, realName,
+var profileMembers = []json.Member[userRequest]{
+	json.Text("nickname", accounts.MaxNickname, func(u *userRequest, v string) { u.Nickname = &v }).
+		As(json.Field{Range: []int64{accounts.MinNickname, accounts.MaxNickname}}),
+	json.Value("name", json.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }).
+		As(json.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
+	json.Value("secondName", json.KindText, realName,
 		func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }).
-		As(edge.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
-	body.Integer("level", 0, accounts.MaxLevel, func(u *userRequest, v int64) { u.Level = &v }),
-	body.Text("stakingLevel", maxAddressText, func(u *userRequest, v string) { u.StakingLevel = &v }),
-	body.Flag("isAmbassador", func(u *userRequest, v bool) { u.IsAmbassador = &v }),
-	body.Value("secondLevelPercent", edge.KindDecimal, money,
+		As(json.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
+	json.Integer("level", 0, accounts.MaxLevel, func(u *userRequest, v int64) { u.Level = &v }),
+	json.Text("stakingLevel", maxAddressText, func(u *userRequest, v string) { u.StakingLevel = &v }),
+	json.Flag("isAmbassador", func(u *userRequest, v bool) { u.IsAmbassador = &v }),
+	json.Value("secondLevelPercent", json.KindDecimal, money,
 		func(u *userRequest, v Money) { u.SecondLevelPercent = &v }),
 }
 
 var (
-	newUserForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
-		body.Flag("unlimited", func(u *userRequest, v bool) { u.Unlimited = &v }).As(edge.Field{Default: false}),
-		body.Value("nativeBalance", edge.KindDecimal, balance, func(u *userRequest, v Money) { u.native = v }),
+	newUserForm = json.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
+		json.Flag("unlimited", func(u *userRequest, v bool) { u.Unlimited = &v }).As(json.Field{Default: false}),
+		json.Value("nativeBalance", json.KindDecimal, balance, func(u *userRequest, v Money) { u.native = v }),
 	)...)
-	userForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
-		body.Text("avatarId", maxAddressText, func(u *userRequest, v string) { u.AvatarID = &v }),
-		body.Flag("noTradeCommissions", func(u *userRequest, v bool) { u.NoTradeCommissions = &v }),
-		body.Value("dealBidDiscountFraction", edge.KindDecimal, money,
+	userForm = json.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
+		json.Text("avatarId", maxAddressText, func(u *userRequest, v string) { u.AvatarID = &v }),
+		json.Flag("noTradeCommissions", func(u *userRequest, v bool) { u.NoTradeCommissions = &v }),
+		json.Value("dealBidDiscountFraction", json.KindDecimal, money,
 			func(u *userRequest, v Money) { u.DealBidDiscount = &v }),
-		body.Value("dealAskDiscountFraction", edge.KindDecimal, money,
+		json.Value("dealAskDiscountFraction", json.KindDecimal, money,
 			func(u *userRequest, v Money) { u.DealAskDiscount = &v }),
 	)...)
 )
 
 // realName reads a first or second name. null and "" remove the user's name.
-func realName(r *body.Reader) (name accounts.OptionalName, given bool) {
+func realName(r *json.Reader) (name accounts.OptionalName, given bool) {
 	name.Set = true
 	if s := r.Text(accounts.MaxRealName); s != nil {
 		text := string(s)
@@ -251,14 +251,14 @@ func realName(r *body.Reader) (name accounts.OptionalName, given bool) {
 }
 
 // money reads a decimal in 10^-18.
-func money(r *body.Reader) (v Money, given bool) {
+func money(r *json.Reader) (v Money, given bool) {
 	if text := r.Decimal(); text != nil {
 		return fixed.MustText(text), true
 	}
 	return v, false
 }
 
-func balance(r *body.Reader) (Money, bool) {
+func balance(r *json.Reader) (Money, bool) {
 	v, given := money(r)
 	if v.Sign() < 0 || v.Cmp(accounts.MaxMoney) > 0 {
 		r.Bad("must be 0 to 10^20.")
@@ -274,20 +274,20 @@ type moneyRequest struct {
 }
 
 var (
-	currencyMember = body.Value("currencyCode", edge.KindText, currencyCode,
+	currencyMember = json.Value("currencyCode", json.KindText, currencyCode,
 		func(m *moneyRequest, v string) { m.currency = v }).Need()
-	amountMember = body.Value("amount", edge.KindDecimal, amount,
+	amountMember = json.Value("amount", json.KindDecimal, amount,
 		func(m *moneyRequest, v Money) { m.amount = v }).Need()
 
-	moneyForm  = body.Of(currencyMember, amountMember)
-	profitForm = body.Of(
-		body.Value("profitType", edge.KindAny, profitType,
+	moneyForm  = json.Of(currencyMember, amountMember)
+	profitForm = json.Of(
+		json.Value("profitType", json.KindAny, profitType,
 			func(m *moneyRequest, v accrual.Type) { m.profit = v }).Need(),
 		currencyMember, amountMember,
 	)
 )
 
-func currencyCode(r *body.Reader) (string, bool) {
+func currencyCode(r *json.Reader) (string, bool) {
 	code := string(r.Text(maxAddressText))
 	if code != "" && !engine.ValidCurrencyCode(code) {
 		r.Bad("must be " + engine.CurrencyForm + ".")
@@ -295,7 +295,7 @@ func currencyCode(r *body.Reader) (string, bool) {
 	return code, code != ""
 }
 
-func amount(r *body.Reader) (Money, bool) {
+func amount(r *json.Reader) (Money, bool) {
 	v, given := money(r)
 	if given && (v.Sign() <= 0 || v.Cmp(accounts.MaxMoney) > 0) {
 		r.Bad("must be above 0 and at most 10^20.")
@@ -304,7 +304,7 @@ func amount(r *body.Reader) (Money, bool) {
 }
 
 // profitType reads a profit type by number, or by name as in queries.
-func profitType(r *body.Reader) (t accrual.Type, given bool) {
+func profitType(r *json.Reader) (t accrual.Type, given bool) {
 	var text string
 	if r.Peek() == '"' {
 		text = string(r.Text(maxAddressText))
@@ -324,7 +324,7 @@ func profitType(r *body.Reader) (t accrual.Type, given bool) {
 // moneyOf reads the body and finds the user and the currency. asset is nil for the ledger's
 // currencies, which are no assets of the exchange.
 func (us users) moneyOf(
-	c *edge.Ctx, form *body.Form[moneyRequest], m *moneyRequest,
+	c *edge.Ctx, form *json.Form[moneyRequest], m *moneyRequest,
 ) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
 	if err := form.Decode(c.PostBody(), m); err != nil {
 		return u, nil, err

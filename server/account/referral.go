@@ -13,9 +13,9 @@ import (
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 const affiliatePath = "/api/affiliate"
@@ -28,7 +28,7 @@ func (r referral) routes() []*edge.Route {
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/inviters/search", Handle: r.searchInviters,
-			Params: []edge.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}},
+			Params: []json.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}},
 		},
 		{Method: get, Path: affiliatePath + "/inviters/my", Handle: r.myInviter},
 		{
@@ -41,7 +41,7 @@ func (r referral) routes() []*edge.Route {
 		{Method: get, Path: affiliatePath + "/invite-code", Handle: r.inviteCode},
 		{
 			Method: get, Path: affiliatePath + "/ambassadors/info", Handle: r.ambassador,
-			Params: []edge.Field{edge.ParamDecimals},
+			Params: []json.Field{edge.ParamDecimals},
 		},
 		{
 			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: r.createLink,
@@ -49,7 +49,7 @@ func (r referral) routes() []*edge.Route {
 		},
 		{
 			Method: get, Path: affiliatePath + "/{id}/user-info", Handle: r.userInfo,
-			Params: []edge.Field{edge.ParamDecimals},
+			Params: []json.Field{edge.ParamDecimals},
 		},
 	}
 }
@@ -85,11 +85,11 @@ func (r referral) myInviter(c *edge.Ctx) *refuse.Refusal {
 }
 
 var (
-	inviterForm = body.Of(
-		body.Text("inviteCode", accounts.MaxSearchQuery, func(c *accounts.Command, v string) { c.Code = v }).Need(),
+	inviterForm = json.Of(
+		json.Text("inviteCode", accounts.MaxSearchQuery, func(c *accounts.Command, v string) { c.Code = v }).Need(),
 	)
-	linkForm = body.Of(
-		body.Value("discountPercent", edge.KindDecimal, money,
+	linkForm = json.Of(
+		json.Value("discountPercent", json.KindDecimal, money,
 			func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Need(),
 	)
 )
@@ -109,7 +109,7 @@ func (r referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 	text := c.PathParam("inviter")
 	v, ok := r.shown.FindInviter(text)
-	_, isID := body.ParseUUID(text)
+	_, isID := json.ParseUUID(text)
 	if !ok {
 		if isID {
 			return refuse.Missing("id", "No user has this id.")
@@ -148,7 +148,7 @@ func (r referral) createLink(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) userInfo(c *edge.Ctx) *refuse.Refusal {
-	id, ok := body.ParseUUID(c.PathParam("id"))
+	id, ok := json.ParseUUID(c.PathParam("id"))
 	if !ok || string(encode.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
@@ -197,39 +197,39 @@ type accruals struct{ *Service }
 
 func (ac accruals) routes() []*edge.Route {
 	const get = fasthttp.MethodGet
-	currency := edge.Field{Name: "currencyCode"}
-	profit := edge.Field{Name: "profitType", Kind: edge.KindWord, Words: profitWords()}
-	list := edge.Field{
-		Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{Kind: profit.Kind, Words: profit.Words},
+	currency := json.Field{Name: "currencyCode"}
+	profit := json.Field{Name: "profitType", Kind: json.KindWord, Words: profitWords()}
+	list := json.Field{
+		Name: "profitTypes", Kind: json.KindArray, Element: &json.Field{Kind: profit.Kind, Words: profit.Words},
 	}
-	period := []edge.Field{
-		{Name: "from", Kind: edge.KindDateTime, Required: true},
-		{Name: "to", Kind: edge.KindDateTime, Required: true},
+	period := []json.Field{
+		{Name: "from", Kind: json.KindDateTime, Required: true},
+		{Name: "to", Kind: json.KindDateTime, Required: true},
 		currency, edge.ParamDecimals,
 	}
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: ac.list,
-			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency,
+			Params: append(edge.ParamsPage("pageNumber", json.KindInt32, json.KindInt32, defaultAccruals), currency,
 				profit,
 				list, edge.ParamCursor(accrualCursorPattern), edge.ParamDecimals),
 		},
 		{
 			Method: get, Path: affiliatePath + "/accruals/summary", Handle: ac.summary,
-			Params: []edge.Field{currency, profit, edge.ParamDecimals},
+			Params: []json.Field{currency, profit, edge.ParamDecimals},
 		},
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: ac.filters},
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: ac.groups,
-			Params: append(edge.ParamsBetween(edge.KindDateTime, "sinceDate", "endDate"), edge.Field{
-				Name: "maxLevel", Kind: edge.KindInt32, Range: []int64{1, accrual.MaxLevels}, Default: 1,
+			Params: append(edge.ParamsBetween(json.KindDateTime, "sinceDate", "endDate"), json.Field{
+				Name: "maxLevel", Kind: json.KindInt32, Range: []int64{1, accrual.MaxLevels}, Default: 1,
 			}, edge.ParamDecimals),
 		},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: ac.breakdown, Params: period},
 		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: ac.explain, Params: period},
 		{
 			Method: get, Path: affiliatePath + "/total-accruals", Handle: ac.total,
-			Params: []edge.Field{edge.ParamDecimals},
+			Params: []json.Field{edge.ParamDecimals},
 		},
 	}
 }
@@ -536,7 +536,7 @@ func accountOf(c *edge.Ctx) engine.AccountID { return c.Principal.Account }
 func (s *Service) commissionRoutes() []*edge.Route {
 	return []*edge.Route{{
 		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
-		Handle: s.userCommissions, Params: []edge.Field{edge.ParamDecimals},
+		Handle: s.userCommissions, Params: []json.Field{edge.ParamDecimals},
 	}}
 }
 

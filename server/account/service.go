@@ -20,9 +20,9 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 	"tickhive/server/stream"
 )
 
@@ -124,7 +124,7 @@ func (s *Service) Entry() *entry.Entry { return s.entry }
 // userOf returns the user that the path names.
 func (s *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
-	if id, ok := body.ParseUUID(text); ok {
+	if id, ok := json.ParseUUID(text); ok {
 		if n, known := s.entry.Find(id); known {
 			if u, ok := s.shown.User(uint32(n)); ok {
 				return u, nil
@@ -315,33 +315,33 @@ var (
 	operatorKeyForm = keyForm(operatorDefault)
 )
 
-func keyForm(byDefault auth.KeyRequest) *body.Form[auth.KeyRequest] {
-	return body.Of(
-		body.Text("name", accounts.MaxKeyName, func(k *auth.KeyRequest, v string) { k.Name = v }).Need().
-			As(edge.Field{Range: []int64{1, accounts.MaxKeyName}}),
-		body.Flag("canTrade", func(k *auth.KeyRequest,
+func keyForm(byDefault auth.KeyRequest) *json.Form[auth.KeyRequest] {
+	return json.Of(
+		json.Text("name", accounts.MaxKeyName, func(k *auth.KeyRequest, v string) { k.Name = v }).Need().
+			As(json.Field{Range: []int64{1, accounts.MaxKeyName}}),
+		json.Flag("canTrade", func(k *auth.KeyRequest,
 			v bool,
 		) {
 			k.CanTrade = v
-		}).As(edge.Field{Default: byDefault.CanTrade}),
-		body.Flag("canWithdraw", func(k *auth.KeyRequest,
+		}).As(json.Field{Default: byDefault.CanTrade}),
+		json.Flag("canWithdraw", func(k *auth.KeyRequest,
 			v bool,
 		) {
 			k.CanWithdraw = v
-		}).As(edge.Field{Default: false}),
-		body.Flag("canManageKeys", func(k *auth.KeyRequest, v bool) { k.CanManageKeys = v }).
-			As(edge.Field{Default: byDefault.CanManageKeys}),
-		body.Value("ed25519PublicKey", edge.KindText, ed25519Key, func(k *auth.KeyRequest, v []byte) { k.Ed25519 = v }).
-			As(edge.Field{Nullable: true}),
-		body.Value("ipWhitelist", edge.KindArray, addresses,
+		}).As(json.Field{Default: false}),
+		json.Flag("canManageKeys", func(k *auth.KeyRequest, v bool) { k.CanManageKeys = v }).
+			As(json.Field{Default: byDefault.CanManageKeys}),
+		json.Value("ed25519PublicKey", json.KindText, ed25519Key, func(k *auth.KeyRequest, v []byte) { k.Ed25519 = v }).
+			As(json.Field{Nullable: true}),
+		json.Value("ipWhitelist", json.KindArray, addresses,
 			func(k *auth.KeyRequest, v []string) { k.IPWhitelist = v }).
-			As(edge.Field{Range: []int64{0, auth.MaxWhitelist}, Element: &edge.Field{}}),
-		body.Value("expiresAt", edge.KindText, dateTime, func(k *auth.KeyRequest, ns int64) { k.ExpiresNs = ns }).
-			As(edge.Field{Nullable: true}),
+			As(json.Field{Range: []int64{0, auth.MaxWhitelist}, Element: &json.Field{}}),
+		json.Value("expiresAt", json.KindText, dateTime, func(k *auth.KeyRequest, ns int64) { k.ExpiresNs = ns }).
+			As(json.Field{Nullable: true}),
 	)
 }
 
-func dateTime(r *body.Reader) (ns int64, given bool) {
+func dateTime(r *json.Reader) (ns int64, given bool) {
 	s := r.Text(maxAddressText)
 	if s == nil {
 		return 0, false
@@ -353,7 +353,7 @@ func dateTime(r *body.Reader) (ns int64, given bool) {
 	return ns, true
 }
 
-func ed25519Key(r *body.Reader) (key []byte, given bool) {
+func ed25519Key(r *json.Reader) (key []byte, given bool) {
 	if r.Null() {
 		return nil, false
 	}
@@ -365,13 +365,13 @@ func ed25519Key(r *body.Reader) (key []byte, given bool) {
 	return key, true
 }
 
-func addresses(r *body.Reader) (list []string, given bool) {
+func addresses(r *json.Reader) (list []string, given bool) {
 	if r.Null() || !r.Array() {
 		return nil, false
 	}
 	for r.Element() {
 		if len(list) == auth.MaxWhitelist {
-			r.Err = &body.Error{Field: "ipWhitelist", Message: "The member ipWhitelist may have at most 20 elements."}
+			r.Err = &json.Error{Field: "ipWhitelist", Message: "The member ipWhitelist may have at most 20 elements."}
 			return nil, false
 		}
 		list = append(list, string(r.Text(maxAddressText)))
@@ -396,7 +396,7 @@ func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 // createKey creates a key and sends it. No other answer shows the private key. There is none when the
 // client has the private key of an Ed25519 key. request has the defaults of what the form does not name.
 func (s *Service) createKey(
-	c *edge.Ctx, form *body.Form[auth.KeyRequest], request auth.KeyRequest, cmd accounts.Command,
+	c *edge.Ctx, form *json.Form[auth.KeyRequest], request auth.KeyRequest, cmd accounts.Command,
 ) *refuse.Refusal {
 	if err := form.Decode(c.PostBody(), &request); err != nil {
 		return err

@@ -15,33 +15,34 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 func (s *Service) tradingRoutes() []*edge.Route {
 	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
 	const orders = "/api/orders"
 	pair := edge.ParamPair(edge.PairName, false)
-	order := edge.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
+	order := json.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
 	client := orders + "/by-client-id/{" + edge.PairName + "}/{clientOrderId}"
 	decimals := edge.ParamDecimals
-	byClient := []edge.Field{
-		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: body.ClientOrderPattern}, decimals,
+	byClient := []json.Field{
+		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: objects.ClientOrderPattern}, decimals,
 	}
-	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
-		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
-		[]edge.Field{edge.ParamCursor(cursorPattern), decimals})
+	page := slices.Concat(edge.ParamsPage("pageNumber", json.KindInteger, json.KindInteger, edge.MaxPageSize),
+		edge.ParamsBetween(json.KindDate, "sinceDate", "endDate"),
+		[]json.Field{edge.ParamCursor(cursorPattern), decimals})
 	l := lists{s}
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodPost, Path: orders, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
-			Members: body.TradingMembers,
+			Members: objects.TradingMembers,
 		},
 		{
 			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
-			Members: body.TradingBatchMembers,
+			Members: objects.TradingBatchMembers,
 		},
 		{
 			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,
@@ -49,32 +50,32 @@ func (s *Service) tradingRoutes() []*edge.Route {
 		},
 		{
 			Method: del, Path: orders, Cancels: true, Handle: s.cancelOwn,
-			Params: []edge.Field{pair, {Name: "all", Kind: edge.KindBoolean, Default: false}},
+			Params: []json.Field{pair, {Name: "all", Kind: json.KindBoolean, Default: false}},
 		},
 		{
 			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: s.cancelOrder,
-			Params: []edge.Field{order, decimals},
+			Params: []json.Field{order, decimals},
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: s.replaceOrder,
-			Params: []edge.Field{order, decimals}, Schema: "ReplaceOrderRequest", Members: body.ReplaceForm.Members(),
+			Params: []json.Field{order, decimals}, Schema: "ReplaceOrderRequest", Members: objects.ReplaceForm.Members(),
 		},
 		{Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient},
-		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []edge.Field{order, decimals}},
+		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []json.Field{order, decimals}},
 		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
-		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
+		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []json.Field{order, decimals}},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: append([]edge.Field{pair, {
-				Name: "status", Kind: edge.KindWord, Words: orderStatuses,
+			Params: append([]json.Field{pair, {
+				Name: "status", Kind: json.KindWord, Words: orderStatuses,
 				Default: orderStatuses[0],
 			}}, page...),
 		},
 		{
 			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
-			Params: append([]edge.Field{pair, order}, page...),
+			Params: append([]json.Field{pair, order}, page...),
 		},
-		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []edge.Field{decimals}},
+		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []json.Field{decimals}},
 	}
 }
 
@@ -84,7 +85,7 @@ func (s *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.PlaceOrder
-	if err := body.DecodeTradingOrder(c.PostBody(), &cmd.Place); err != nil {
+	if err := objects.DecodeTradingOrder(c.PostBody(), &cmd.Place); err != nil {
 		return err
 	}
 	if err := req.SubmitOne(); err != nil {
@@ -102,7 +103,7 @@ func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	defer s.entry.Release(req)
 	req.Records = true
 	var err *refuse.Refusal
-	if req.Commands, err = body.DecodeTradingBatch(c.PostBody(), req.Commands); err != nil {
+	if req.Commands, err = objects.DecodeTradingBatch(c.PostBody(), req.Commands); err != nil {
 		return err
 	}
 	if err := req.Submit(); err != nil {
@@ -111,7 +112,7 @@ func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	b := appendList([]byte(`{"results":`), req.Answers, func(b []byte, a *entry.Answer) []byte {
 		return appendResult(b, a, c.Principal.UserID)
 	})
-	b, seq := body.AppendSeqs(b, req.Answers)
+	b, seq := objects.AppendSeqs(b, req.Answers)
 	c.SetSeq(seq)
 	c.Private(append(b, '}'))
 	return nil
@@ -123,7 +124,7 @@ func (s *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.ReplaceOrder
-	if err := body.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
+	if err := objects.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
 		return err
 	}
 	if cmd.Replace.Price == nil && cmd.Replace.Amount == nil {
@@ -412,7 +413,7 @@ func (s *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
 		return entry.Answer{}, refuse.Param(edge.PairName,
 			"The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}
-	if !body.IsClientOrderID(client) {
+	if !objects.IsClientOrderID(client) {
 		return entry.Answer{}, refuse.Param("clientOrderId",
 			"The parameter clientOrderId must have 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
 	}
@@ -567,8 +568,8 @@ func appendID(b []byte, id uint64) []byte { return strconv.AppendUint(b, id, 10)
 func (s *Service) Canceler() *entry.Canceler { return s.canceler }
 
 // switchForm is the body of POST /api/orders/cancel-all-after.
-var switchForm = body.Of(
-	body.Integer("timeoutMs", 0, accounts.MaxSwitch.Milliseconds(), func(t *time.Duration, v int64) {
+var switchForm = json.Of(
+	json.Integer("timeoutMs", 0, accounts.MaxSwitch.Milliseconds(), func(t *time.Duration, v int64) {
 		*t = time.Duration(v) * time.Millisecond
 	}).Need(),
 )
@@ -595,11 +596,11 @@ func (s *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
 }
 
 // haltForm is the body of POST /users/{id}/halt: none, or an object without members.
-var haltForm = body.Of[struct{}]()
+var haltForm = json.Of[struct{}]()
 
 // halt serves POST /users/{id}/halt: the account places nothing any more, and its open orders are canceled.
 func (us users) halt(c *edge.Ctx) *refuse.Refusal {
-	if text := c.PostBody(); body.Sent(text) {
+	if text := c.PostBody(); json.Sent(text) {
 		if err := haltForm.Decode(text, &struct{}{}); err != nil {
 			return err
 		}

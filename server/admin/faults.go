@@ -8,9 +8,9 @@ import (
 
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // faultRoutes returns the routes of faults on demand (docs/contract/faults.md). Resources adds them.
@@ -47,12 +47,12 @@ type addFaults struct {
 // maxRuleText is the length of the longest text of a rule that is read; fault.Parse refuses shorter ones.
 const maxRuleText = 2000
 
-var faultsForm = body.Of(
-	body.Value("rules", edge.KindArray, ruleTexts, func(q *addFaults, v []string) { q.rules = v }).
-		As(edge.Field{Range: []int64{1, fault.MaxRules}, Element: &edge.Field{}}),
-	body.Choice("scenario", scenarioWords(), func(q *addFaults, v string) { q.scenario = v }),
-	body.Integer("seed", 0, 1<<62, func(q *addFaults, v int64) { q.seed = uint64(v) }).As(edge.Field{Default: 1}),
-	body.Value("for", edge.KindText, duration, func(q *addFaults, v time.Duration) { q.lasts = v }),
+var faultsForm = json.Of(
+	json.Value("rules", json.KindArray, ruleTexts, func(q *addFaults, v []string) { q.rules = v }).
+		As(json.Field{Range: []int64{1, fault.MaxRules}, Element: &json.Field{}}),
+	json.Choice("scenario", scenarioWords(), func(q *addFaults, v string) { q.scenario = v }),
+	json.Integer("seed", 0, 1<<62, func(q *addFaults, v int64) { q.seed = uint64(v) }).As(json.Field{Default: 1}),
+	json.Value("for", json.KindText, duration, func(q *addFaults, v time.Duration) { q.lasts = v }),
 ).
 	Rule("scenario", "must not be given with rules: give one of the two.",
 		func(q *addFaults) bool { return q.rules == nil || q.scenario == "" }).
@@ -63,20 +63,20 @@ var faultsForm = body.Of(
 			return q.lasts == 0 || q.scenario != "" && q.lasts > 0 && q.lasts <= fault.MaxWindow
 		})
 
-func scenarioWords() (words []body.Word[string]) {
+func scenarioWords() (words []json.Word[string]) {
 	for _, name := range fault.Scenarios() {
-		words = append(words, body.Word[string]{Text: name, Value: name})
+		words = append(words, json.Word[string]{Text: name, Value: name})
 	}
 	return words
 }
 
-func ruleTexts(r *body.Reader) (list []string, given bool) {
+func ruleTexts(r *json.Reader) (list []string, given bool) {
 	if r.Null() || !r.Array() {
 		return nil, false
 	}
 	for r.Element() {
 		if len(list) == fault.MaxRules {
-			r.Err = &body.Error{Field: "rules", Message: "The member rules may have at most 100 elements."}
+			r.Err = &json.Error{Field: "rules", Message: "The member rules may have at most 100 elements."}
 			return nil, false
 		}
 		list = append(list, string(r.Text(maxRuleText)))

@@ -11,32 +11,33 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 // orderRoutes returns the routes that place, read and cancel orders.
 func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
-	id := []edge.Field{{Name: "id", Pattern: "^[0-9]{1,16}$"}}
+	id := []json.Field{{Name: "id", Pattern: "^[0-9]{1,16}$"}}
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder",
-			Members: body.OrderMembers,
+			Members: objects.OrderMembers,
 		},
 		{
 			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "Batch",
-			Members: body.BatchMembers,
+			Members: objects.BatchMembers,
 		},
 		{
 			Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
-			Params: []edge.Field{{Name: "accountId", Kind: edge.KindUUID}, edge.ParamPair(edge.PairName, false)},
+			Params: []json.Field{{Name: "accountId", Kind: json.KindUUID}, edge.ParamPair(edge.PairName, false)},
 		},
 		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder, Params: id},
 		{
 			Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder, Params: id,
-			Schema: "ReplaceOrder", Members: body.ReplaceForm.Members(),
+			Schema: "ReplaceOrder", Members: objects.ReplaceForm.Members(),
 		},
 		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder, Params: id},
 	}
@@ -73,7 +74,7 @@ func (s *Server) placeOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.PlaceOrder
-	if err := body.DecodeOrder(c.PostBody(), &cmd.Place); err != nil {
+	if err := objects.DecodeOrder(c.PostBody(), &cmd.Place); err != nil {
 		return err
 	}
 	return s.submitOne(c, b)
@@ -95,7 +96,7 @@ func (s *Server) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	b := s.takeBody()
 	defer s.releaseBody(b)
 	var err *refuse.Refusal
-	if b.Commands, err = body.DecodeBatch(c.PostBody(), b.Commands); err != nil {
+	if b.Commands, err = objects.DecodeBatch(c.PostBody(), b.Commands); err != nil {
 		return err
 	}
 	if err := b.Submit(); err != nil {
@@ -108,7 +109,7 @@ func (s *Server) placeBatch(c *edge.Ctx) *refuse.Refusal {
 		}
 		out = appendResult(out, &b.Answers[i])
 	}
-	out, seq := body.AppendSeqs(append(out, ']'), b.Answers)
+	out, seq := objects.AppendSeqs(append(out, ']'), b.Answers)
 	c.SetSeq(seq)
 	b.rendered = append(out, '}')
 	sendOwned(c, b.rendered)
@@ -150,7 +151,7 @@ func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.ReplaceOrder
-	if err := body.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
+	if err := objects.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
 		return err
 	}
 	var err *refuse.Refusal
@@ -171,7 +172,7 @@ func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	uuid, ok := body.ParseUUID(accountText)
+	uuid, ok := json.ParseUUID(accountText)
 	switch {
 	case accountText == "" && code == "":
 		return refuse.Param("accountId", "At least one of accountId and currencyPairCode is required.")

@@ -15,20 +15,21 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 // marketRoutes returns the routes of books, pairs and assets.
 func marketRoutes(s *Server) []*edge.Route {
-	code := []edge.Field{edge.ParamPair("code", true)}
+	code := []json.Field{edge.ParamPair("code", true)}
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
-			Params: []edge.Field{
+			Params: []json.Field{
 				edge.ParamPair("pair", true),
-				{Name: "depth", Kind: edge.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0},
+				{Name: "depth", Kind: json.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0},
 			},
 		},
 		{
@@ -200,61 +201,61 @@ type nullable struct {
 }
 
 // pairChanges lists the members that PATCH /pairs/{code} and POST /pairs have in common.
-var pairChanges = []body.Member[pairRequest]{
-	body.Read("minQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
+var pairChanges = []json.Member[pairRequest]{
+	json.Read("minQuoteAmount", json.KindDecimal, func(r *json.Reader, p *pairRequest) bool {
 		p.minQuote = nullable{r.Decimal(), true}
-		if p.minQuote.text != nil && body.DecimalSign(p.minQuote.text) < 0 {
+		if p.minQuote.text != nil && json.DecimalSign(p.minQuote.text) < 0 {
 			r.Bad("must not be negative.")
 		}
 		return p.minQuote.text != nil
-	}).As(edge.Field{Nullable: true}),
+	}).As(json.Field{Nullable: true}),
 	largest("maxQuoteAmount", func(p *pairRequest) *nullable { return &p.maxQuote }),
 	largest("maxPrice", func(p *pairRequest) *nullable { return &p.maxPrice }),
 	largest("maxAmount", func(p *pairRequest) *nullable { return &p.maxAmount }),
-	body.Read("priceBandUp", edge.KindDecimal, func(r *body.Reader, p *pairRequest) (given bool) {
+	json.Read("priceBandUp", json.KindDecimal, func(r *json.Reader, p *pairRequest) (given bool) {
 		p.BandUp, given = factor(r, engine.RateOne, engine.MaxBandUp, "must be a factor from 1 to 1,000,000")
 		return given
-	}).As(edge.Field{Nullable: true}),
-	body.Read("priceBandDown", edge.KindDecimal, func(r *body.Reader, p *pairRequest) (given bool) {
+	}).As(json.Field{Nullable: true}),
+	json.Read("priceBandDown", json.KindDecimal, func(r *json.Reader, p *pairRequest) (given bool) {
 		p.BandDown, given = factor(r, 1, engine.RateOne, "must be a factor above 0, at most 1,")
 		return given
-	}).As(edge.Field{Nullable: true}),
-	body.Choice("state", body.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
-	body.Value("makerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
-	body.Value("takerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),
+	}).As(json.Field{Nullable: true}),
+	json.Choice("state", objects.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
+	json.Value("makerFee", json.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
+	json.Value("takerFee", json.KindDecimal, rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),
 }
 
 // largest returns a member that is a largest value of an order, or null: the default.
-func largest(name string, of func(*pairRequest) *nullable) body.Member[pairRequest] {
-	return body.Read(name, edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
+func largest(name string, of func(*pairRequest) *nullable) json.Member[pairRequest] {
+	return json.Read(name, json.KindDecimal, func(r *json.Reader, p *pairRequest) bool {
 		text := r.Decimal()
-		if text != nil && body.DecimalSign(text) <= 0 {
+		if text != nil && json.DecimalSign(text) <= 0 {
 			r.Bad("must be above zero.")
 		}
 		*of(p) = nullable{text, true}
 		return text != nil
-	}).As(edge.Field{Nullable: true})
+	}).As(json.Field{Nullable: true})
 }
 
 var (
-	pairForm    = body.Of(pairChanges...)
-	newPairForm = body.Of(append([]body.Member[pairRequest]{
-		body.Value("code", edge.KindPairCode, pairCode, func(p *pairRequest, v string) {
+	pairForm    = json.Of(pairChanges...)
+	newPairForm = json.Of(append([]json.Member[pairRequest]{
+		json.Value("code", json.KindPairCode, pairCode, func(p *pairRequest, v string) {
 			p.Code = v
 			p.Base, p.Quote, _ = strings.Cut(v, "_")
 		}).Need(),
-		body.Integer("digitsPrice", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsPrice = int(v) }).Need(),
-		body.Integer("digitsAmount", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsAmount = int(v) }).Need(),
+		json.Integer("digitsPrice", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsPrice = int(v) }).Need(),
+		json.Integer("digitsAmount", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsAmount = int(v) }).Need(),
 	}, pairChanges...)...)
 )
 
-func pairCode(r *body.Reader) (string, bool) {
-	code := r.PairCode()
+func pairCode(r *json.Reader) (string, bool) {
+	code := objects.PairCode(r)
 	return string(code), code != nil
 }
 
 // rate reads a member that must be a rate from 0 to 1 with at most 8 fractional digits.
-func rate(r *body.Reader) (v uint32, given bool) {
+func rate(r *json.Reader) (v uint32, given bool) {
 	text := r.Decimal()
 	if text == nil {
 		return 0, false
@@ -268,7 +269,7 @@ func rate(r *body.Reader) (v uint32, given bool) {
 }
 
 // factor reads a member that must be a factor of the last trade, or null: 0.
-func factor(r *body.Reader, low, high uint64, rule string) (v uint64, given bool) {
+func factor(r *json.Reader, low, high uint64, rule string) (v uint64, given bool) {
 	text := r.Decimal()
 	if text == nil {
 		return 0, false
@@ -485,48 +486,48 @@ func (k assetKind) String() string {
 	return "cryptocurrency"
 }
 
-var assetKinds = body.WordsOf[assetKind](false, true)
+var assetKinds = json.WordsOf[assetKind](false, true)
 
 // maxAssetName is the maximum length of a currency's display name.
 const maxAssetName = 64
 
 // assetChanges lists the members that PATCH /assets/{symbol} and POST /assets have in common; null clears the ones that
 // may be null.
-var assetChanges = []body.Member[engine.Asset]{
-	body.Integer("digits", 0, fixed.Scale, func(a *engine.Asset, v int64) { a.Digits = int(v) }),
-	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }).
-		As(edge.Field{Range: []int64{0, maxAssetName}}),
-	body.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
-	body.Read("unifiedCryptoassetId", edge.KindInt64, func(r *body.Reader, a *engine.Asset) bool {
-		a.UnifiedCryptoassetID, a.HasUnifiedID = r.Integer(1, body.MaxOrderID)
+var assetChanges = []json.Member[engine.Asset]{
+	json.Integer("digits", 0, fixed.Scale, func(a *engine.Asset, v int64) { a.Digits = int(v) }),
+	json.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }).
+		As(json.Field{Range: []int64{0, maxAssetName}}),
+	json.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
+	json.Read("unifiedCryptoassetId", json.KindInt64, func(r *json.Reader, a *engine.Asset) bool {
+		a.UnifiedCryptoassetID, a.HasUnifiedID = r.Integer(1, objects.MaxOrderID)
 		return a.HasUnifiedID
-	}).As(edge.Field{Nullable: true, Range: []int64{1, body.MaxOrderID}}),
-	body.Flag("canWithdraw", func(a *engine.Asset, v bool) { a.CanWithdraw = v }),
-	body.Flag("canDeposit", func(a *engine.Asset, v bool) { a.CanDeposit = v }),
-	body.Read("minWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+	}).As(json.Field{Nullable: true, Range: []int64{1, objects.MaxOrderID}}),
+	json.Flag("canWithdraw", func(a *engine.Asset, v bool) { a.CanWithdraw = v }),
+	json.Flag("canDeposit", func(a *engine.Asset, v bool) { a.CanDeposit = v }),
+	json.Read("minWithdraw", json.KindDecimal, func(r *json.Reader, a *engine.Asset) bool {
 		return limit(r, &a.MinWithdraw, &a.HasMinWithdraw)
-	}).As(edge.Field{Nullable: true}),
-	body.Read("maxWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+	}).As(json.Field{Nullable: true}),
+	json.Read("maxWithdraw", json.KindDecimal, func(r *json.Reader, a *engine.Asset) bool {
 		return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw)
-	}).As(edge.Field{Nullable: true}),
-	body.Read("makerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+	}).As(json.Field{Nullable: true}),
+	json.Read("makerFee", json.KindDecimal, func(r *json.Reader, a *engine.Asset) bool {
 		return fee(r, &a.MakerFee, &a.HasMakerFee)
-	}).As(edge.Field{Nullable: true}),
-	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+	}).As(json.Field{Nullable: true}),
+	json.Read("takerFee", json.KindDecimal, func(r *json.Reader, a *engine.Asset) bool {
 		return fee(r, &a.TakerFee, &a.HasTakerFee)
-	}).As(edge.Field{Nullable: true}),
+	}).As(json.Field{Nullable: true}),
 }
 
 var (
-	assetForm    = body.Of(assetChanges...)
-	newAssetForm = body.Of(append([]body.Member[engine.Asset]{
-		body.Value("symbol", edge.KindText, currencyCode, func(a *engine.Asset, v string) { a.Symbol = v }).
-			As(edge.Field{Range: []int64{1, engine.MaxCurrencyCode}}).Need(),
+	assetForm    = json.Of(assetChanges...)
+	newAssetForm = json.Of(append([]json.Member[engine.Asset]{
+		json.Value("symbol", json.KindText, currencyCode, func(a *engine.Asset, v string) { a.Symbol = v }).
+			As(json.Field{Range: []int64{1, engine.MaxCurrencyCode}}).Need(),
 	}, assetChanges...)...)
 )
 
 // currencyCode reads a member that must be the code of a currency.
-func currencyCode(r *body.Reader) (code string, given bool) {
+func currencyCode(r *json.Reader) (code string, given bool) {
 	text := r.Text(engine.MaxCurrencyCode)
 	if text != nil && !engine.ValidCurrencyCode(text) {
 		r.Bad("must be " + engine.CurrencyForm + ".")
@@ -535,7 +536,7 @@ func currencyCode(r *body.Reader) (code string, given bool) {
 }
 
 // limit reads a decimal of at least 0 into v and sets has, which is false for null.
-func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
+func limit(r *json.Reader, v *fixed.I128, has *bool) bool {
 	text := r.Decimal()
 	if *v, *has = (fixed.I128{}), text != nil; *has {
 		if *v = fixed.MustText(text); v.Sign() < 0 {
@@ -546,7 +547,7 @@ func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
 }
 
 // fee reads a rate into v and sets has, which is false for null.
-func fee(r *body.Reader, v *fixed.I128, has *bool) bool {
+func fee(r *json.Reader, v *fixed.I128, has *bool) bool {
 	u, given := rate(r)
 	*v, *has = fixed.I128{Lo: uint64(u) * fixed.Pow10[fixed.Scale-engine.RateScale]}, given
 	return given

@@ -17,9 +17,9 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
@@ -49,7 +49,7 @@ func systemRoutes(s *Server) []*edge.Route {
 	if s.opt.Snapshot != nil {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: snapshotPath, Handle: s.snapshot,
-			Params: []edge.Field{{Name: "fresh", Kind: edge.KindBoolean}},
+			Params: []json.Field{{Name: "fresh", Kind: json.KindBoolean}},
 		})
 	}
 	if s.opt.LogLevel != nil {
@@ -122,17 +122,17 @@ type clockRequest struct {
 	to      *int64 // Unix ms
 }
 
-var clockForm = body.Of(
-	body.Value("advance", edge.KindText, duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
-	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
-		As(edge.Field{Kind: edge.KindInt64, Range: []int64{0}}),
+var clockForm = json.Of(
+	json.Value("advance", json.KindText, duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
+	json.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
+		As(json.Field{Kind: json.KindInt64, Range: []int64{0}}),
 ).
 	Rule("to", "must not be given with advance: give one of the two.",
 		func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
 	Rule("advance", "is required, or to instead.",
 		func(q *clockRequest) bool { return q.advance != nil || q.to != nil })
 
-func duration(r *body.Reader) (d time.Duration, given bool) {
+func duration(r *json.Reader) (d time.Duration, given bool) {
 	text := r.Text(64)
 	if text == nil {
 		return 0, false
@@ -182,7 +182,7 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 }
 
 // acceptForm is the body of POST /clock/accept: none, or an object without members.
-var acceptForm = body.Of[struct{}]()
+var acceptForm = json.Of[struct{}]()
 
 // acceptClock serves POST /clock/accept: a real clock that holds a step of the machine's follows
 // it. It answers after all work that fell due is published.
@@ -245,14 +245,14 @@ func (s *Server) getLog(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-var logLevels = []body.Word[slog.Level]{
+var logLevels = []json.Word[slog.Level]{
 	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {
 		Text:  "warn",
 		Value: slog.LevelWarn,
 	}, {Text: "error", Value: slog.LevelError},
 }
 
-var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
+var logForm = json.Of(json.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
 
 // setLog serves PATCH /log, which changes the log's level.
 func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
@@ -388,7 +388,7 @@ func profileRoutes() []*edge.Route {
 			return nil
 		}
 	}
-	seconds := []edge.Field{{Name: "seconds", Kind: edge.KindInteger, Range: []int64{1}}}
+	seconds := []json.Field{{Name: "seconds", Kind: json.KindInteger, Range: []int64{1}}}
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index)},
 		{Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline)},

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,8 +16,8 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/rawjson"
 	"tickhive/launchpad"
-	"tickhive/server/body"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 )
 
 // Options configures a Service. Clock, User and Find are required.
@@ -119,44 +118,44 @@ func (v *storeViews) worker(t *launchpad.Token) *hive.WorkerInfo {
 
 // Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is an edge.Resource.
 func (s *Service) Routes(*edge.Server) []*edge.Route {
-	get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
+	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
 		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: params}
 	}
-	post := func(path string, h edge.Handler, schema string, members []edge.Field, params ...edge.Field) *edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []json.Field, params ...json.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: path, Handle: h, Class: edge.ClassLimited,
 			Auth: edge.AuthRequired, Trade: true, Body: edge.BodyJSON,
 			Schema: schema, Members: members, Params: params,
 		}
 	}
-	page := func(defSize int) []edge.Field {
-		return append(edge.ParamsPage("page", edge.KindInt64, edge.KindInt32, defSize), edge.ParamRow)
+	page := func(defSize int) []json.Field {
+		return append(edge.ParamsPage("page", json.KindInt64, json.KindInt32, defSize), edge.ParamRow)
 	}
-	tokenID := edge.Field{Name: "tokenId", Kind: edge.KindInt64} // a parameter of a path or of a query
-	asOf := edge.Field{Name: "asOf", Kind: edge.KindInt64, Range: []int64{0}}
+	tokenID := json.Field{Name: "tokenId", Kind: json.KindInt64} // a parameter of a path or of a query
+	asOf := json.Field{Name: "asOf", Kind: json.KindInt64, Range: []int64{0}}
 	return []*edge.Route{
 		post("/api/launchpad/spawn", s.spawn, "SpawnRequest", spawnForm.Members()),
 		get("/api/launchpad/tokens", s.tokens, append(page(launchpad.DefaultPageSize),
-			edge.Field{Name: "sort", Kind: edge.KindWord, Words: tokenSorts, Default: tokenSorts[launchpad.Recent]},
-			edge.Field{Name: "boosted", Kind: edge.KindBoolean, Default: false},
-			edge.Field{Name: "poolSide", Kind: edge.KindWord, Words: poolSides}, asOf)...),
+			json.Field{Name: "sort", Kind: json.KindWord, Words: tokenSorts, Default: tokenSorts[launchpad.Recent]},
+			json.Field{Name: "boosted", Kind: json.KindBoolean, Default: false},
+			json.Field{Name: "poolSide", Kind: json.KindWord, Words: poolSides}, asOf)...),
 		get("/api/launchpad/tokens/{id}", s.token),
 		get("/api/launchpad/tokens/{id}/pool", s.pool),
 		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker),
 		get("/api/agents/overview", s.overview),
 		get("/api/agents/workers", s.workers, append(page(hive.DefaultPageSize),
-			edge.Field{Name: "status", Kind: edge.KindWord, Words: workerStatuses},
-			edge.Field{Name: "tokenAddress", Pattern: "^0[xX][0-9a-fA-F]{40}$"}, asOf)...),
+			json.Field{Name: "status", Kind: json.KindWord, Words: workerStatuses},
+			json.Field{Name: "tokenAddress", Pattern: "^0[xX][0-9a-fA-F]{40}$"}, asOf)...),
 		get("/api/agents/workers/{tokenId}", s.worker, tokenID),
 		post("/api/agents/workers/{tokenId}/vote", s.vote, "VoteRequest", voteForm.Members(), tokenID),
-		get("/api/agents/action-logs", s.actionLogs, slices.Concat([]edge.Field{
+		get("/api/agents/action-logs", s.actionLogs, slices.Concat([]json.Field{
 			tokenID,
-			{Name: "actionType", Kind: edge.KindWord, Words: actionTypeNames},
-			{Name: "sourceTier", Kind: edge.KindWord, Words: sourceTiers},
-		}, edge.ParamsBetween(edge.KindInt64, "since", "until"), page(hive.DefaultLogPageSize))...),
-		get("/api/agents/proposals", s.proposals, slices.Concat([]edge.Field{
-			tokenID, {Name: "status", Kind: edge.KindWord, Words: proposalStatuses},
-		}, page(hive.DefaultPageSize), []edge.Field{edge.ParamDecimals})...),
+			{Name: "actionType", Kind: json.KindWord, Words: actionTypeNames},
+			{Name: "sourceTier", Kind: json.KindWord, Words: sourceTiers},
+		}, edge.ParamsBetween(json.KindInt64, "since", "until"), page(hive.DefaultLogPageSize))...),
+		get("/api/agents/proposals", s.proposals, slices.Concat([]json.Field{
+			tokenID, {Name: "status", Kind: json.KindWord, Words: proposalStatuses},
+		}, page(hive.DefaultPageSize), []json.Field{edge.ParamDecimals})...),
 		get("/api/agents/proposals/{proposalId}", s.proposal, edge.ParamDecimals),
 	}
 }
@@ -191,61 +190,61 @@ type (
 )
 
 var (
-	liquidityForm = body.Of(
+	liquidityForm = json.Of(
 		userID("userId", func(q *liquidityRequest) *[16]byte { return &q.user }),
 		amountMember("tokenAmount", func(q *liquidityRequest) *launchpad.Amount { return &q.TokenAmount }),
 		amountMember("quoteAmount", func(q *liquidityRequest) *launchpad.Amount { return &q.QuoteAmount }),
 	)
-	swapForm = body.Of(
+	swapForm = json.Of(
 		userID("userId", func(q *swapRequest) *[16]byte { return &q.user }),
 		wordMember("side", "must be buy or sell.", func(q *swapRequest, s string) bool {
 			q.Sell = s == "sell"
 			return q.Sell || s == "buy"
-		}).As(edge.Field{Words: []string{"buy", "sell"}}),
+		}).As(json.Field{Words: []string{"buy", "sell"}}),
 		amountMember("amountIn", func(q *swapRequest) *launchpad.Amount { return &q.AmountIn }),
-		body.Value("minOut", edge.KindDecimal, readAmount, func(q *swapRequest, v launchpad.Amount) { q.MinOut = v }),
+		json.Value("minOut", json.KindDecimal, readAmount, func(q *swapRequest, v launchpad.Amount) { q.MinOut = v }),
 	)
-	transferForm = body.Of(
+	transferForm = json.Of(
 		userID("fromUserId", func(q *transferRequest) *[16]byte { return &q.from }),
 		userID("toUserId", func(q *transferRequest) *[16]byte { return &q.to }),
 		amountMember("amount", func(q *transferRequest) *launchpad.Amount { return &q.Amount }),
 	)
-	boostForm = body.Of(
+	boostForm = json.Of(
 		wordMember("tier", "must be short, standard, extended or premium.",
 			func(b *launchpad.BuyBoost, s string) (ok bool) {
 				b.Tier, ok = launchpad.ParseTier(s)
 				return ok
-			}).As(edge.Field{Words: []string{"short", "standard", "extended", "premium"}}),
+			}).As(json.Field{Words: []string{"short", "standard", "extended", "premium"}}),
 	)
 	countRule = fmt.Sprintf("must be an integer from 1 to %d.", launchpad.MaxFaults)
-	faultForm = body.Of(
+	faultForm = json.Of(
 		wordMember("kind", "must be spawner.", func(_ *launchpad.InjectFault, s string) bool { return s == "spawner" }).
-			As(edge.Field{Words: []string{"spawner"}}),
-		body.Read("count", edge.KindInteger, func(r *body.Reader, f *launchpad.InjectFault) bool {
+			As(json.Field{Words: []string{"spawner"}}),
+		json.Read("count", json.KindInteger, func(r *json.Reader, f *launchpad.InjectFault) bool {
 			n, err := strconv.ParseUint(string(r.Anything()), 10, 64)
 			f.Count = n
 			return err == nil && n > 0 && n <= launchpad.MaxFaults
-		}).Else(countRule).As(edge.Field{Range: []int64{1, launchpad.MaxFaults}}),
+		}).Else(countRule).As(json.Field{Range: []int64{1, launchpad.MaxFaults}}),
 	)
 )
 
 // raw returns a member whose JSON text the domain parses.
-func raw[T any](name string, kind edge.Kind, of func(*T) *json.RawMessage) body.Member[T] {
-	return body.Read(name, kind, func(r *body.Reader, v *T) bool {
+func raw[T any](name string, kind json.Kind, of func(*T) *json.RawMessage) json.Member[T] {
+	return json.Read(name, kind, func(r *json.Reader, v *T) bool {
 		*of(v) = r.Anything()
 		return true
 	})
 }
 
 // userID returns a required member that is a user's id.
-func userID[T any](name string, of func(*T) *[16]byte) body.Member[T] {
-	return body.Read(name, edge.KindUUID, func(r *body.Reader, v *T) (ok bool) {
+func userID[T any](name string, of func(*T) *[16]byte) json.Member[T] {
+	return json.Read(name, json.KindUUID, func(r *json.Reader, v *T) (ok bool) {
 		value := r.Anything()
 		if rawjson.Absent(value) {
 			return false
 		}
 		text, _ := rawjson.Text(value)
-		if *of(v), ok = body.ParseUUID(text); !ok {
+		if *of(v), ok = json.ParseUUID(text); !ok {
 			r.Bad("must be a user's id, a UUID.")
 		}
 		return true
@@ -253,16 +252,16 @@ func userID[T any](name string, of func(*T) *[16]byte) body.Member[T] {
 }
 
 // wordMember returns a required member that is a word; set stores it and returns false for an unknown word.
-func wordMember[T any](name, rule string, set func(*T, string) bool) body.Member[T] {
-	return body.Read(name, edge.KindWord, func(r *body.Reader, v *T) bool {
+func wordMember[T any](name, rule string, set func(*T, string) bool) json.Member[T] {
+	return json.Read(name, json.KindWord, func(r *json.Reader, v *T) bool {
 		text, _ := rawjson.Text(r.Anything())
 		return set(v, text)
 	}).Else(rule)
 }
 
 // amountMember returns a required member that is an amount above 0.
-func amountMember[T any](name string, of func(*T) *launchpad.Amount) body.Member[T] {
-	return body.Read(name, edge.KindDecimal, func(r *body.Reader, v *T) bool {
+func amountMember[T any](name string, of func(*T) *launchpad.Amount) json.Member[T] {
+	return json.Read(name, json.KindDecimal, func(r *json.Reader, v *T) bool {
 		a, given := readAmount(r)
 		if *of(v) = a; given && a.IsZero() {
 			r.Bad("must be above 0.")
@@ -272,7 +271,7 @@ func amountMember[T any](name string, of func(*T) *launchpad.Amount) body.Member
 }
 
 // readAmount reads an amount of at least 0, a number or a string.
-func readAmount(r *body.Reader) (a launchpad.Amount, given bool) {
+func readAmount(r *json.Reader) (a launchpad.Amount, given bool) {
 	value := r.Anything()
 	if rawjson.Absent(value) {
 		return a, false

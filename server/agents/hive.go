@@ -4,14 +4,12 @@ import (
 	"encoding/hex"
 	"math"
 
-	json "github.com/goccy/go-json"
-
 	"tickhive/hive"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
-	"tickhive/server/body"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 )
 
 // overview serves GET /api/agents/overview.
@@ -128,13 +126,13 @@ func (s *Service) proposal(c *edge.Ctx) *refuse.Refusal {
 	return sendDecimals(c, newProposalAnswer(&p))
 }
 
-var voteForm = body.Of(
-	raw("proposalId", edge.KindText,
-		func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }).As(edge.Field{Required: true}),
-	raw("vote", edge.KindWord, func(f *hive.VoteForm) *json.RawMessage { return &f.Vote }).
-		As(edge.Field{Required: true, Words: []string{"yes", "no", "abstain"}}),
-	raw("comment", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.Comment }).
-		As(edge.Field{Range: []int64{0, hive.MaxComment}}),
+var voteForm = json.Of(
+	raw("proposalId", json.KindText,
+		func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }).As(json.Field{Required: true}),
+	raw("vote", json.KindWord, func(f *hive.VoteForm) *json.RawMessage { return &f.Vote }).
+		As(json.Field{Required: true, Words: []string{"yes", "no", "abstain"}}),
+	raw("comment", json.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.Comment }).
+		As(json.Field{Range: []int64{0, hive.MaxComment}}),
 )
 
 // vote serves POST /api/agents/workers/:tokenId/vote. The hive makes all checks beyond the
@@ -161,7 +159,7 @@ func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	if cast.User, ok = body.ParseUUID(c.Principal.UserID); !ok {
+	if cast.User, ok = json.ParseUUID(c.Principal.UserID); !ok {
 		panic("BUG: server: a caller without a user id")
 	}
 	cast.TokenID, cast.Level = id, u.level

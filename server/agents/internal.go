@@ -1,22 +1,20 @@
 package agents
 
 import (
-	"encoding/json"
-
 	"github.com/valyala/fasthttp"
 
 	"tickhive/hive"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an
 // admin.Resource.
 func (s *Service) InternalRoutes() []*edge.Route {
-	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []json.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
 			Schema: schema, Members: members,
@@ -168,28 +166,28 @@ func (s *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
 }
 
 var (
-	proposalForm = body.Of(
-		raw("tokenId", edge.KindInt64, func(f *hive.ProposalForm) *json.RawMessage { return &f.TokenID }).
-			As(edge.Field{Required: true, Range: []int64{0}}),
-		raw("topic", edge.KindText,
-			func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }).As(edge.Field{Required: true}),
-		raw("payload", edge.KindObject,
-			func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }).As(edge.Field{Required: true}),
-		raw("proposer", edge.KindText,
-			func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }).As(edge.Field{Required: true}),
-		raw("urgent", edge.KindBoolean, func(f *hive.ProposalForm) *json.RawMessage { return &f.Urgent }).
-			As(edge.Field{Default: false}),
+	proposalForm = json.Of(
+		raw("tokenId", json.KindInt64, func(f *hive.ProposalForm) *json.RawMessage { return &f.TokenID }).
+			As(json.Field{Required: true, Range: []int64{0}}),
+		raw("topic", json.KindText,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }).As(json.Field{Required: true}),
+		raw("payload", json.KindObject,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }).As(json.Field{Required: true}),
+		raw("proposer", json.KindText,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }).As(json.Field{Required: true}),
+		raw("urgent", json.KindBoolean, func(f *hive.ProposalForm) *json.RawMessage { return &f.Urgent }).
+			As(json.Field{Default: false}),
 	)
-	actionForm = body.Of(
-		raw("sourceAgentId", edge.KindText,
-			func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }).As(edge.Field{Required: true}),
-		raw("targetTokenId", edge.KindInt64, func(f *hive.ActionForm) *json.RawMessage { return &f.TargetTokenID }).
-			As(edge.Field{Required: true, Range: []int64{0}}),
-		raw("actionType", edge.KindWord, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionType }).
-			As(edge.Field{Required: true, Words: actionTypeNames}),
-		raw("actionPayload", edge.KindObject, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionPayload }),
-		raw("reasonCode", edge.KindText,
-			func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }).As(edge.Field{Required: true}),
+	actionForm = json.Of(
+		raw("sourceAgentId", json.KindText,
+			func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }).As(json.Field{Required: true}),
+		raw("targetTokenId", json.KindInt64, func(f *hive.ActionForm) *json.RawMessage { return &f.TargetTokenID }).
+			As(json.Field{Required: true, Range: []int64{0}}),
+		raw("actionType", json.KindWord, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionType }).
+			As(json.Field{Required: true, Words: actionTypeNames}),
+		raw("actionPayload", json.KindObject, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionPayload }),
+		raw("reasonCode", json.KindText,
+			func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }).As(json.Field{Required: true}),
 	)
 )
 

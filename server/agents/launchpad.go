@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"strconv"
 
-	json "github.com/goccy/go-json"
+	goccy "github.com/goccy/go-json"
 
 	"tickhive/accounts"
 	"tickhive/engine"
@@ -17,8 +17,8 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/server/body"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 )
 
 var hdrAsOf = []byte("X-As-Of")
@@ -131,25 +131,25 @@ type spawnRequest struct {
 	user [16]byte
 }
 
-var spawnMembers = []body.Member[spawnRequest]{
-	raw("name", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(edge.Field{
+var spawnMembers = []json.Member[spawnRequest]{
+	raw("name", json.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(json.Field{
 		Required: true,
 		Range:    []int64{1, 50},
 	}),
-	raw("symbol", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Symbol }).
-		As(edge.Field{Required: true, Pattern: "^[A-Z]{3,5}$"}),
-	raw("totalSupply", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.TotalSupply }).
-		As(edge.Field{Default: launchpad.DefaultSupply}),
-	raw("decimals", edge.KindInt64,
-		func(q *spawnRequest) *json.RawMessage { return &q.Decimals }).As(edge.Field{Default: launchpad.Decimals}),
-	raw("poolSide", edge.KindWord, func(q *spawnRequest) *json.RawMessage { return &q.PoolSide }).
-		As(edge.Field{Words: poolSides, Default: poolSides[0]}),
-	raw("metadata", edge.KindObject, func(q *spawnRequest) *json.RawMessage { return &q.Metadata }),
+	raw("symbol", json.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Symbol }).
+		As(json.Field{Required: true, Pattern: "^[A-Z]{3,5}$"}),
+	raw("totalSupply", json.KindText, func(q *spawnRequest) *json.RawMessage { return &q.TotalSupply }).
+		As(json.Field{Default: launchpad.DefaultSupply}),
+	raw("decimals", json.KindInt64,
+		func(q *spawnRequest) *json.RawMessage { return &q.Decimals }).As(json.Field{Default: launchpad.Decimals}),
+	raw("poolSide", json.KindWord, func(q *spawnRequest) *json.RawMessage { return &q.PoolSide }).
+		As(json.Field{Words: poolSides, Default: poolSides[0]}),
+	raw("metadata", json.KindObject, func(q *spawnRequest) *json.RawMessage { return &q.Metadata }),
 }
 
 var (
-	spawnForm    = body.Of(spawnMembers...)
-	spawnForForm = body.Of(append([]body.Member[spawnRequest]{
+	spawnForm    = json.Of(spawnMembers...)
+	spawnForForm = json.Of(append([]json.Member[spawnRequest]{
 		userID("userId", func(q *spawnRequest) *[16]byte { return &q.user }),
 	}, spawnMembers...)...)
 )
@@ -230,7 +230,7 @@ func sendFree(c *edge.Ctx, v any) *refuse.Refusal {
 // encodeJSON encodes an answer. It does not escape HTML characters, so free-form members keep their characters.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	e := goccy.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		panic("BUG: server: an answer that is no JSON: " + err.Error())

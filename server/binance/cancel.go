@@ -12,8 +12,8 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
 	"tickhive/server/encode"
+	"tickhive/server/objects"
 )
 
 // orderNames names the parameters by which a request finds an order, and the error for an unknown one.
@@ -44,7 +44,7 @@ func (q *call) find(n orderNames) (entry.Answer, *failure) {
 			return a, err
 		}
 		a, refused = q.f.opt.Entry.Order(q.Principal.Account, text)
-	case byClient && !body.IsClientOrderID(client):
+	case byClient && !objects.IsClientOrderID(client):
 		return a, illegal(n.client, clientIDForm)
 	case byClient:
 		a, refused = q.f.opt.Entry.ClientOrder(q.Principal.Account, v.Instrument.Code, client)

@@ -16,7 +16,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
+	"tickhive/server/objects"
 )
 
 // newOrder is an order as the request describes it.
@@ -392,7 +392,7 @@ const clientIDForm = `^[\.A-Z\:a-z0-9_-]{1,64}$`
 // clientID reads a client order id, "" for none.
 func (q *call) clientID(name string) (string, *failure) {
 	client, given := q.text(name)
-	if given && !body.IsClientOrderID(client) {
+	if given && !objects.IsClientOrderID(client) {
 		return "", illegal(name, clientIDForm)
 	}
 	return client, nil

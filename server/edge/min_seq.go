@@ -12,6 +12,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/server/forward"
+	"tickhive/server/json"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 // paramMinSeq is a parameter of every public route of one pair: the seq that the answer must reflect.
-var paramMinSeq = Field{Name: "minSeq", Kind: KindInt64, Range: []int64{0}}
+var paramMinSeq = json.Field{Name: "minSeq", Kind: json.KindInt64, Range: []int64{0}}
 
 var hdrMinSeq = []byte("X-Min-Seq")
 
@@ -31,7 +32,7 @@ var hdrMinSeq = []byte("X-Min-Seq")
 func (r *Route) AddMinSeq() {
 	r.pair = r.Symbol
 	for i := range r.Params {
-		if f := &r.Params[i]; f.Kind == KindPairCode && f.Required && r.Public && r.Method == fasthttp.MethodGet {
+		if f := &r.Params[i]; f.Kind == json.KindPairCode && f.Required && r.Public && r.Method == fasthttp.MethodGet {
 			r.pair, r.pairInPath = f.Name, strings.Contains(r.Path, "{"+f.Name+"}")
 			r.Params = append(r.Params, paramMinSeq)
 			return

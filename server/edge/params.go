@@ -11,6 +11,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/refuse"
+	"tickhive/server/json"
 )
 
 // Principal is the authenticated principal of a request: the result of Options.Authenticate.
@@ -336,7 +337,7 @@ const cursorName = "cursor"
 var hdrNextCursor = []byte("X-Next-Cursor")
 
 // ParamCursor returns the parameter that Ctx.Cursor reads.
-func ParamCursor(pattern string) Field { return Field{Name: cursorName, Pattern: pattern} }
+func ParamCursor(pattern string) json.Field { return json.Field{Name: cursorName, Pattern: pattern} }
 
 // ParamRow is the parameter that Ctx.Row reads.
 var ParamRow = ParamCursor("^[1-9][0-9]{0,18}$")

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/refuse"
+	"tickhive/server/json"
 )
 
 // Handler answers one request. The edge calls it after every check of
@@ -91,10 +92,10 @@ type Route struct {
 	Symbol string
 	Code   func(value string) string
 	// Params describes the query parameters, and the parameters of the path that are not plain text.
-	Params []Field
+	Params []json.Field
 	// Members describes the members of the body, in the order of the contract. Schema names them
 	// in the OpenAPI document; routes with one Schema have the same Members.
-	Members []Field
+	Members []json.Field
 	Schema  string
 
 	pair       string // the parameter that names the only pair of the answer; empty: none
@@ -187,64 +188,25 @@ func pathEntries(table []*Route) ([]*pathEntry, error) {
 // InternalPrefix is the prefix of every path except those that other programs expect.
 const InternalPrefix = "/internal/v1"
 
-// Kind is the type of a parameter or of a member of a request body.
-type Kind uint8
-
-// The kinds of fields.
-const (
-	KindText    Kind = iota
-	KindInteger      // an integer without a format
-	KindInt32        // an integer of 32 bits
-	KindInt64        // an integer of 64 bits
-	KindDecimal      // a number or a string with a decimal
-	KindBoolean
-	KindWord     // one of Field.Words
-	KindPairCode // BASE_QUOTE
-	KindUUID
-	KindOrderID  // an order id: digits in a string, or an integer
-	KindDate     // an ISO 8601 date or date-time in UTC (Ctx.Date)
-	KindDateTime // the same with any offset (Ctx.DateTime)
-	KindObject   // an object of Field.Fields; any members when there are none
-	KindArray    // elements of Field.Element
-	KindAny      // a value of any type
-)
-
-// Field describes one parameter of a route or one member of a request body. The OpenAPI documents
-// are generated from fields (server/web).
-type Field struct {
-	Name     string
-	Kind     Kind
-	Required bool
-	// Nullable marks a member whose null is documented; a reader takes null as missing anyway.
-	Nullable bool
-	// Range holds the least and, if there is one, the greatest integer; the least and greatest
-	// length of a text; the least and greatest number of elements.
-	Range   []int64
-	Default any      // nil: none
-	Words   []string // the values of a KindWord
-	Pattern string   // a regular expression that a text matches
-	Schema  string   // a KindObject: the name of its schema; empty: the schema is written in place
-	Fields  []Field  // a KindObject: its members
-	Element *Field   // a KindArray: its elements, without a name
+// ParamDecimals is the parameter that turns the decimals of an answer into strings.
+var ParamDecimals = json.Field{
+	Name: "decimals", Kind: json.KindWord, Words: []string{"number", "string"}, Default: "number",
 }
 
-// ParamDecimals is the parameter that turns the decimals of an answer into strings.
-var ParamDecimals = Field{Name: "decimals", Kind: KindWord, Words: []string{"number", "string"}, Default: "number"}
-
 // ParamPair returns a parameter that names a pair.
-func ParamPair(name string, required bool) Field {
-	return Field{Name: name, Kind: KindPairCode, Required: required}
+func ParamPair(name string, required bool) json.Field {
+	return json.Field{Name: name, Kind: json.KindPairCode, Required: required}
 }
 
 // ParamsPage returns the parameters that Ctx.Page reads. Kind is the documented kind of the page.
-func ParamsPage(pageName string, page, size Kind, defSize int) []Field {
-	return []Field{
+func ParamsPage(pageName string, page, size json.Kind, defSize int) []json.Field {
+	return []json.Field{
 		{Name: pageName, Kind: page, Range: []int64{1}, Default: 1},
 		{Name: "pageSize", Kind: size, Range: []int64{1, MaxPageSize}, Default: defSize},
 	}
 }
 
 // ParamsBetween returns two optional times.
-func ParamsBetween(kind Kind, since, until string) []Field {
-	return []Field{{Name: since, Kind: kind}, {Name: until, Kind: kind}}
+func ParamsBetween(kind json.Kind, since, until string) []json.Field {
+	return []json.Field{{Name: since, Kind: kind}, {Name: until, Kind: kind}}
 }

@@ -13,6 +13,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // listRoutes returns the routes that list the configuration.
@@ -25,7 +26,7 @@ func listRoutes(m *Market) []*edge.Route {
 			return docVersion{r.PairsVersion, uint64(r.ControlSeq), version()}
 		}
 	}
-	list := func(path string, d *sharedDoc, params ...edge.Field) *edge.Route {
+	list := func(path string, d *sharedDoc, params ...json.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Public: true, Tagged: true, Params: params,
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) },
@@ -86,8 +87,8 @@ func listingRoutes(m *Market) []*edge.Route {
 	m.docs.geckoPairs.setConfig(aggregator.AppendTickerPairs)
 	m.docs.geckoTickers.setQuoted(&m.docs.aggTickers)
 	m.docs.capTickers.setTickers(aggregator.AppendPairTickers)
-	count := func(name string) edge.Field { return edge.Field{Name: name, Pattern: "^[0-9]+$"} }
-	get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
+	count := func(name string) json.Field { return json.Field{Name: name, Pattern: "^[0-9]+$"} }
+	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Tagged: true,
 			Namespace: edge.NamespaceAggregator, Params: params,
@@ -97,21 +98,21 @@ func listingRoutes(m *Market) []*edge.Route {
 		return func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) }
 	}
 	ticker, pair := edge.ParamPair(tickerName, true), edge.ParamPair(pairOfPath, true)
-	kind := edge.Field{Name: "type", Kind: edge.KindWord, Words: tradeTypes}
-	between := edge.ParamsBetween(edge.KindInt64, "start_time", "end_time")
+	kind := json.Field{Name: "type", Kind: json.KindWord, Words: tradeTypes}
+	between := edge.ParamsBetween(json.KindInt64, "start_time", "end_time")
 	tickers := get(coinGecko+"/tickers", shared(&m.docs.geckoTickers))
 	tickers.MaxAgeSec = tickersMaxAgeSec
 	return []*edge.Route{
 		get(coinGecko+"/pairs", shared(&m.docs.geckoPairs)),
 		tickers,
 		get(coinGecko+"/orderbook", withText(m.aggOrderbook), ticker, count("depth")),
-		get(coinGecko+"/historical_trades", withText(m.aggTrades), append([]edge.Field{ticker, kind, count("limit")},
+		get(coinGecko+"/historical_trades", withText(m.aggTrades), append([]json.Field{ticker, kind, count("limit")},
 			between...)...),
 		get(coinMarketCap+"/summary", shared(&m.docs.summary), edge.ParamDecimals),
 		get(coinMarketCap+"/assets", shared(&m.docs.aggAsset), edge.ParamDecimals),
 		get(coinMarketCap+"/ticker", shared(&m.docs.capTickers), edge.ParamDecimals),
 		get(coinMarketCap+"/orderbook/{pair}", m.pairBook, pair, count("depth"), edge.ParamDecimals),
-		get(coinMarketCap+"/trades/{pair}", m.pairTrades, append([]edge.Field{pair, kind, count("limit")},
+		get(coinMarketCap+"/trades/{pair}", m.pairTrades, append([]json.Field{pair, kind, count("limit")},
 			append(between, edge.ParamDecimals)...)...),
 	}
 }
@@ -181,12 +182,12 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
 	})
 	ticker := edge.ParamPair(tickerName, true)
-	count := func(name string) edge.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
-		return edge.Field{Name: name, Pattern: "^[0-9]+$"}
+	count := func(name string) json.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
+		return json.Field{Name: name, Pattern: "^[0-9]+$"}
 	}
 	var all []*edge.Route
 	for _, prefix := range []string{edge.AggregatorPrefix, aggregatorAlias} {
-		get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
+		get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
 			r := &edge.Route{
 				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
 				Tagged: true, Hot: prefix == edge.AggregatorPrefix,
@@ -199,9 +200,9 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
 			edge.ParamDecimals).MaxAgeSec = tickersMaxAgeSec
 		get("/orderbook", m.aggOrderbook, ticker, count("depth"), edge.ParamDecimals)
-		get("/historical_trades", m.aggTrades, append([]edge.Field{
-			ticker, {Name: "type", Kind: edge.KindWord, Words: tradeTypes}, count("limit"),
-		}, append(edge.ParamsBetween(edge.KindInt64, "start_time", "end_time"), edge.ParamDecimals)...)...)
+		get("/historical_trades", m.aggTrades, append([]json.Field{
+			ticker, {Name: "type", Kind: json.KindWord, Words: tradeTypes}, count("limit"),
+		}, append(edge.ParamsBetween(json.KindInt64, "start_time", "end_time"), edge.ParamDecimals)...)...)
 		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) },
 			edge.ParamDecimals)
 	}

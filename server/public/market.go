@@ -15,6 +15,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // Options configures a Market. Board and Clock are required.
@@ -75,7 +76,7 @@ func marketRoutes(m *Market) []*edge.Route {
 	m.docs.summary.setRows(func(v *marketdata.View) *marketdata.Doc {
 		return cachedRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
 	})
-	get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
+	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Tagged: true, Hot: path != summaryPath,
 			Params: append(params, edge.ParamDecimals),
@@ -84,16 +85,16 @@ func marketRoutes(m *Market) []*edge.Route {
 	pair := edge.ParamPair(edge.PairName, true)
 	return []*edge.Route{
 		get("/api/tickers", m.ticker, pair),
-		get("/api/orderbook", m.orderbook, pair, edge.Field{Name: "aliases", Kind: edge.KindBoolean, Default: true}),
+		get("/api/orderbook", m.orderbook, pair, json.Field{Name: "aliases", Kind: json.KindBoolean, Default: true}),
 		get("/api/deals", m.deals,
-			slices.Concat([]edge.Field{pair}, edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
-				edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
-				[]edge.Field{edge.ParamRow})...),
+			slices.Concat([]json.Field{pair}, edge.ParamsBetween(json.KindDate, "sinceDate", "endDate"),
+				edge.ParamsPage("pageNumber", json.KindInteger, json.KindInteger, edge.MaxPageSize),
+				[]json.Field{edge.ParamRow})...),
 		get("/api/ohlc", m.ohlc, pair,
-			edge.Field{Name: "interval", Kind: edge.KindWord, Required: true, Words: marketdata.IntervalNames()},
-			edge.Field{Name: "start", Kind: edge.KindDate, Required: true},
-			edge.Field{Name: "end", Kind: edge.KindDate, Required: true},
-			edge.Field{Name: "fill", Kind: edge.KindWord, Words: fills, Default: fills[0]}),
+			json.Field{Name: "interval", Kind: json.KindWord, Required: true, Words: marketdata.IntervalNames()},
+			json.Field{Name: "start", Kind: json.KindDate, Required: true},
+			json.Field{Name: "end", Kind: json.KindDate, Required: true},
+			json.Field{Name: "fill", Kind: json.KindWord, Words: fills, Default: fills[0]}),
 		get(summaryPath, func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }),
 	}
 }

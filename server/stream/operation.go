@@ -9,9 +9,8 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
-	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // Limits of one operation.
@@ -42,29 +41,29 @@ type request struct {
 }
 
 // requestForm holds the members of every operation.
-var requestForm = body.Of(
-	body.Text("op", maxWordBytes, func(q *request, v string) { q.op = v }).Need(),
-	body.Value("id", edge.KindAny, readID, func(q *request, v string) { q.id = v }),
-	body.Text("channel", maxWordBytes, func(q *request, v string) { q.channel = v }),
-	body.Read("pairs", edge.KindArray, readPairs),
+var requestForm = json.Of(
+	json.Text("op", maxWordBytes, func(q *request, v string) { q.op = v }).Need(),
+	json.Value("id", json.KindAny, readID, func(q *request, v string) { q.id = v }),
+	json.Text("channel", maxWordBytes, func(q *request, v string) { q.channel = v }),
+	json.Read("pairs", json.KindArray, readPairs),
 	choice("depth", func(q *request, v int) { q.depth = &v }, 10, 25, 100, 1000, 0),
 	choice("interval", func(q *request, v int) { q.every = &v }, 0, 100, 1000),
-	body.Integer("fromSeq", 0, 1<<62, func(q *request, v int64) { q.fromSeq = stored(v) }),
-	body.Text("epoch", maxWordBytes, func(q *request, v string) { q.epoch = v }),
-	body.Integer("fromTradeId", 1, 1<<62, func(q *request, v int64) { q.fromTrade = stored(v) }),
-	body.Value("decimals", edge.KindWord, readDecimals, func(q *request, v bool) { q.text = v }),
-	body.Text("publicKey", maxTextBytes, func(q *request, v string) { q.publicKey = v }),
-	body.Value("timestamp", edge.KindAny, readTimestamp, func(q *request, v string) { q.timestamp = v }),
-	body.Text("nonce", maxTextBytes, func(q *request, v string) { q.nonce = v }),
-	body.Text("signature", maxTextBytes, func(q *request, v string) { q.signature = v }),
-	body.Flag("cancelOnDisconnect", func(q *request, v bool) { q.cancelOnDisconnect = v }),
-	body.Integer("graceMs", 0, maxGraceMs, func(q *request, v int64) { q.graceMs = &v }),
+	json.Integer("fromSeq", 0, 1<<62, func(q *request, v int64) { q.fromSeq = stored(v) }),
+	json.Text("epoch", maxWordBytes, func(q *request, v string) { q.epoch = v }),
+	json.Integer("fromTradeId", 1, 1<<62, func(q *request, v int64) { q.fromTrade = stored(v) }),
+	json.Value("decimals", json.KindWord, readDecimals, func(q *request, v bool) { q.text = v }),
+	json.Text("publicKey", maxTextBytes, func(q *request, v string) { q.publicKey = v }),
+	json.Value("timestamp", json.KindAny, readTimestamp, func(q *request, v string) { q.timestamp = v }),
+	json.Text("nonce", maxTextBytes, func(q *request, v string) { q.nonce = v }),
+	json.Text("signature", maxTextBytes, func(q *request, v string) { q.signature = v }),
+	json.Flag("cancelOnDisconnect", func(q *request, v bool) { q.cancelOnDisconnect = v }),
+	json.Integer("graceMs", 0, maxGraceMs, func(q *request, v int64) { q.graceMs = &v }),
 )
 
 // parseRequest parses one operation strictly. It reports the first wrong member of the text. On
 // an error req holds the id if it came before.
-func parseRequest(raw []byte) (req request, bad *body.Error) {
-	var r body.Reader
+func parseRequest(raw []byte) (req request, bad *json.Error) {
+	var r json.Reader
 	r.Reset(raw)
 	requestForm.Fill(&r, &req)
 	return req, r.Finish()
@@ -75,7 +74,7 @@ func stored(v int64) *uint64 {
 	return &u
 }
 
-func readPairs(r *body.Reader, req *request) bool {
+func readPairs(r *json.Reader, req *request) bool {
 	if !r.Array() {
 		return false
 	}
@@ -90,7 +89,7 @@ func readPairs(r *body.Reader, req *request) bool {
 }
 
 // readID reads the id as JSON text, for the echo in the answer.
-func readID(r *body.Reader) (id string, given bool) {
+func readID(r *json.Reader) (id string, given bool) {
 	if r.Peek() == '"' {
 		if s := r.Text(maxTextBytes); s != nil {
 			id = string(encode.AppendString(nil, string(s)))
@@ -101,7 +100,7 @@ func readID(r *body.Reader) (id string, given bool) {
 	return id, id != ""
 }
 
-func readDecimals(r *body.Reader) (text, given bool) {
+func readDecimals(r *json.Reader) (text, given bool) {
 	switch string(r.Text(maxWordBytes)) {
 	case "string":
 		return true, true
@@ -112,7 +111,7 @@ func readDecimals(r *body.Reader) (text, given bool) {
 	return false, true
 }
 
-func readTimestamp(r *body.Reader) (text string, given bool) {
+func readTimestamp(r *json.Reader) (text string, given bool) {
 	if r.Peek() == '"' {
 		text = string(r.Text(maxWordBytes))
 	} else if v, given := r.Integer(0, 1<<62); given {
@@ -122,8 +121,8 @@ func readTimestamp(r *body.Reader) (text string, given bool) {
 }
 
 // choice returns a member that is an integer, one of allowed.
-func choice(name string, set func(*request, int), allowed ...int) body.Member[request] {
-	return body.Value(name, edge.KindInteger, func(r *body.Reader) (int, bool) {
+func choice(name string, set func(*request, int), allowed ...int) json.Member[request] {
+	return json.Value(name, json.KindInteger, func(r *json.Reader) (int, bool) {
 		v, given := r.Integer(0, 1000)
 		if given && !slices.Contains(allowed, int(v)) {
 			list := strings.Trim(strings.ReplaceAll(fmt.Sprint(allowed), " ", ", "), "[]")

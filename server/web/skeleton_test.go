@@ -2,7 +2,7 @@ package web_test
 
 import (
 	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,8 +15,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/server/body"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 	"tickhive/server/servertest"
 	"tickhive/server/web"
 )
@@ -88,7 +88,7 @@ func (s *skeleton) print(components object) []byte {
 	var b bytes.Buffer
 	lines := func(indent string, o object) {
 		for i, name := range slices.Sorted(maps.Keys(o)) {
-			raw, err := json.Marshal(o[name])
+			raw, err := stdjson.Marshal(o[name])
 			if err != nil {
 				panic(err)
 			}
@@ -139,7 +139,7 @@ func (s *skeleton) operation(r *edge.Route) object {
 			media[kind] = object{"schema": ref("schemas", r.Schema)}
 		}
 		op["requestBody"] = object{"required": slices.ContainsFunc(r.Members,
-			func(f edge.Field) bool { return f.Required }), "content": media}
+			func(f json.Field) bool { return f.Required }), "content": media}
 	}
 	return op
 }
@@ -150,8 +150,8 @@ func parameters(r *edge.Route) []any {
 	list := []any{}
 	named := map[string]bool{}
 	for _, m := range pathParameter.FindAllStringSubmatch(r.Path, -1) {
-		f := edge.Field{Name: m[1]}
-		if i := slices.IndexFunc(r.Params, func(f edge.Field) bool { return f.Name == m[1] }); i >= 0 {
+		f := json.Field{Name: m[1]}
+		if i := slices.IndexFunc(r.Params, func(f json.Field) bool { return f.Name == m[1] }); i >= 0 {
 			f = r.Params[i]
 		}
 		named[f.Name] = true
@@ -168,12 +168,12 @@ func parameters(r *edge.Route) []any {
 	return list
 }
 
-func parameter(f edge.Field, inPath bool) object {
+func parameter(f json.Field, inPath bool) object {
 	p := object{"name": f.Name, "in": "query", "required": f.Required, "schema": (&skeleton{}).value(&f)}
 	if inPath {
 		p["in"], p["required"] = "path", true
 	}
-	if f.Kind == edge.KindArray {
+	if f.Kind == json.KindArray {
 		p["explode"] = true
 	}
 	return p
@@ -222,13 +222,13 @@ func (s *skeleton) answers(r *edge.Route) object {
 }
 
 // name adds the schema of a body to the components.
-func (s *skeleton) name(schema string, members []edge.Field) {
+func (s *skeleton) name(schema string, members []json.Field) {
 	if s.schemas[schema] == nil {
 		s.schemas[schema] = s.object(members)
 	}
 }
 
-func (s *skeleton) object(members []edge.Field) object {
+func (s *skeleton) object(members []json.Field) object {
 	properties, required := object{}, []string{}
 	for i := range members {
 		f := &members[i]
@@ -250,32 +250,32 @@ func (s *skeleton) object(members []edge.Field) object {
 }
 
 // types are the OpenAPI types and formats of the plain kinds.
-var types = map[edge.Kind][2]string{
-	edge.KindText: {"string"}, edge.KindInteger: {"integer"}, edge.KindInt32: {"integer", "int32"},
-	edge.KindInt64: {"integer", "int64"}, edge.KindBoolean: {"boolean"}, edge.KindWord: {"string"},
-	edge.KindUUID: {"string", "uuid"}, edge.KindArray: {"array"},
+var types = map[json.Kind][2]string{
+	json.KindText: {"string"}, json.KindInteger: {"integer"}, json.KindInt32: {"integer", "int32"},
+	json.KindInt64: {"integer", "int64"}, json.KindBoolean: {"boolean"}, json.KindWord: {"string"},
+	json.KindUUID: {"string", "uuid"}, json.KindArray: {"array"},
 }
 
 // value gives the schema of a field's value.
-func (s *skeleton) value(f *edge.Field) object {
+func (s *skeleton) value(f *json.Field) object {
 	o := object{}
 	switch f.Kind {
-	case edge.KindDecimal:
+	case json.KindDecimal:
 		return ref("schemas", map[bool]string{true: "NullableDecimalInput", false: "DecimalInput"}[f.Nullable])
-	case edge.KindOrderID:
+	case json.KindOrderID:
 		return object{"oneOf": []any{
 			object{"type": "string", "pattern": "^[0-9]{1,16}$"},
-			object{"type": "integer", "format": "int64", "minimum": 0, "maximum": body.MaxOrderID},
+			object{"type": "integer", "format": "int64", "minimum": 0, "maximum": f.Range[1]},
 		}}
-	case edge.KindPairCode:
+	case json.KindPairCode:
 		return ref("schemas", "PairCode")
-	case edge.KindDate:
+	case json.KindDate:
 		return ref("schemas", "IsoDate")
-	case edge.KindDateTime:
+	case json.KindDateTime:
 		return ref("schemas", "IsoDateTime")
-	case edge.KindAny:
+	case json.KindAny:
 		return o
-	case edge.KindObject:
+	case json.KindObject:
 		if f.Schema != "" {
 			s.name(f.Schema, f.Fields)
 			return ref("schemas", f.Schema)
@@ -289,7 +289,7 @@ func (s *skeleton) value(f *edge.Field) object {
 			o["format"] = format
 		}
 	}
-	if f.Kind == edge.KindArray {
+	if f.Kind == json.KindArray {
 		o["items"] = s.value(f.Element)
 	}
 	limit(o, f)
@@ -309,12 +309,12 @@ func (s *skeleton) value(f *edge.Field) object {
 }
 
 // limit adds the field's range under the names of its type.
-func limit(o object, f *edge.Field) {
+func limit(o object, f *json.Field) {
 	names := [2]string{"minimum", "maximum"}
 	switch f.Kind {
-	case edge.KindText:
+	case json.KindText:
 		names = [2]string{"minLength", "maxLength"}
-	case edge.KindArray:
+	case json.KindArray:
 		names = [2]string{"minItems", "maxItems"}
 	default:
 	}

@@ -1,7 +1,6 @@
-package body
+package objects
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 
@@ -10,43 +9,79 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 )
 
-// DecimalSign returns the sign of a valid decimal: -1, 0 or 1.
-func DecimalSign(text []byte) int {
-	if !bytes.ContainsAny(text, "123456789") {
-		return 0
+func compareDecimals(a, b []byte) int { return fixed.MustText(a).Cmp(fixed.MustText(b)) }
+
+// The enumerations of order entry, with the engine's values.
+var (
+	sides        = json.WordsOf(engine.Buy, engine.Sell)
+	orderTypes   = json.WordsOf(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket)
+	timesInForce = json.WordsOf(engine.GTC, engine.IOC, engine.FOK)
+	PairStates   = json.WordsOf(engine.Online, engine.PostOnlyState, engine.CancelOnly, engine.Halted)
+	selfTrades   = json.WordsOf(engine.SelfTradeNone, engine.CancelTaker, engine.CancelMaker,
+		engine.CancelBoth, engine.Decrement)
+)
+
+// PairCode reads a member that must be a pair code
+// (docs/contract/market-data.md#pair-codes-and-order-of-lists).
+func PairCode(r *json.Reader) []byte {
+	s := r.Text(engine.MaxPairCode)
+	if s != nil && !engine.ValidPairCode(s) {
+		r.Bad("must be a pair code of the form BASE_QUOTE, " + engine.CurrencyForm + " each.")
+		return nil
 	}
-	if text[0] == '-' {
-		return -1
-	}
-	return 1
+	return s
 }
 
-func compareDecimals(a, b []byte) int { return fixed.MustText(a).Cmp(fixed.MustText(b)) }
+// clientOrderID reads a member of the form [A-Za-z0-9_.:-]{1,64}.
+func clientOrderID(r *json.Reader) []byte {
+	s := r.Text(1 << 10)
+	if s == nil {
+		return nil
+	}
+	if !clientOrderChars(s) {
+		r.Bad("must be 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
+		return nil
+	}
+	return s
+}
+
+func clientOrderChars[T string | []byte](s T) bool {
+	ok := len(s) <= 64
+	for i := range len(s) {
+		c := s[i]
+		ok = ok && (c|0x20 >= 'a' && c|0x20 <= 'z' || c-'0' <= 9 || c == '_' || c == '.' || c == ':' || c == '-')
+	}
+	return ok
+}
+
+// IsClientOrderID reports whether a text has the form of a client order id.
+func IsClientOrderID(s string) bool { return s != "" && clientOrderChars(s) }
 
 // MaxTradingBatch is the largest number of commands in one batch of a signed request
 // (docs/contract/trading.md#batches).
 const MaxTradingBatch = 100
 
-var tradingIDField = edge.Field{Name: "orderId", Kind: edge.KindOrderID, Required: true}
+var tradingIDField = json.Field{Name: "orderId", Kind: json.KindOrderID, Required: true, Range: []int64{0, MaxOrderID}}
 
 // TradingBatchMembers describes the body of POST /api/orders/batch.
-var TradingBatchMembers = []edge.Field{{
-	Name: "commands", Kind: edge.KindArray, Required: true, Range: []int64{1, MaxTradingBatch},
-	Element: &edge.Field{Kind: edge.KindObject, Fields: []edge.Field{
-		{Name: "place", Kind: edge.KindObject, Schema: "CreateOrderRequest", Fields: TradingMembers},
-		{Name: "cancel", Kind: edge.KindObject, Fields: []edge.Field{tradingIDField}},
-		{Name: "replace", Kind: edge.KindObject, Fields: append([]edge.Field{tradingIDField}, ReplaceForm.fields...)},
+var TradingBatchMembers = []json.Field{{
+	Name: "commands", Kind: json.KindArray, Required: true, Range: []int64{1, MaxTradingBatch},
+	Element: &json.Field{Kind: json.KindObject, Fields: []json.Field{
+		{Name: "place", Kind: json.KindObject, Schema: "CreateOrderRequest", Fields: TradingMembers},
+		{Name: "cancel", Kind: json.KindObject, Fields: []json.Field{tradingIDField}},
+		{Name: "replace", Kind: json.KindObject, Fields: append([]json.Field{tradingIDField}, ReplaceForm.Members()...)},
 	}},
 }}
 
 // DecodeTradingOrder reads the body of POST /api/orders.
 func DecodeTradingOrder(text []byte, p *entry.Place) *refuse.Refusal {
-	return decode(text, func(r *Reader) *Error { return decodeTradingOrder(r, p) })
+	return json.Decode(text, func(r *json.Reader) *json.Error { return decodeTradingOrder(r, p) })
 }
 
-func decodeTradingOrder(r *Reader, p *entry.Place) *Error {
+func decodeTradingOrder(r *json.Reader, p *entry.Place) *json.Error {
 	readTradingOrder(r, p)
 	return r.InOrder(TradingMembers)
 }
@@ -57,7 +92,7 @@ func DecodeTradingBatch(text []byte, dst []entry.Command) ([]entry.Command, *ref
 }
 
 // readTradingOrder reads an order object of a signed request.
-func readTradingOrder(r *Reader, p *entry.Place) {
+func readTradingOrder(r *json.Reader, p *entry.Place) {
 	*p = entry.Place{}
 	o := orderReader{Place: p}
 	wrong := len(r.Wrong)
@@ -87,7 +122,7 @@ func readTradingOrder(r *Reader, p *entry.Place) {
 	default:
 		market = byType
 	}
-	if market && o.Price != nil && DecimalSign(o.Price) == 0 {
+	if market && o.Price != nil && json.DecimalSign(o.Price) == 0 {
 		o.Price = nil // some clients always send a price, here 0
 	}
 	r.Require("side", o.sideGiven)
@@ -110,7 +145,7 @@ func typeOf(market, stop bool) engine.OrderType {
 }
 
 // textOrderID reads an order id, which signed routes send as a string: digits in a string, or an integer.
-func textOrderID(r *Reader) (engine.OrderID, bool) {
+func textOrderID(r *json.Reader) (engine.OrderID, bool) {
 	if r.Peek() != '"' {
 		return orderID(r)
 	}
@@ -137,30 +172,30 @@ type orderReader struct {
 
 // The members of an order. readOrderMember is a switch, which is 8 % faster than a Form.
 var (
-	accountField = edge.Field{Name: "accountId", Kind: edge.KindUUID}
-	pairField    = edge.Field{Name: "currencyPairCode", Kind: edge.KindPairCode, Required: true}
-	sideField    = edge.Field{Name: "side", Kind: edge.KindWord, Required: true, Words: textsOf(sides)}
-	typeField    = edge.Field{Name: "type", Kind: edge.KindWord, Required: true, Words: textsOf(orderTypes)}
-	marketField  = edge.Field{Name: "isMarket", Kind: edge.KindBoolean, Default: false}
-	tifField     = edge.Field{Name: "timeInForce", Kind: edge.KindWord, Words: textsOf(timesInForce)}
-	priceField   = edge.Field{Name: "price", Kind: edge.KindDecimal}
-	amountField  = edge.Field{Name: "amount", Kind: edge.KindDecimal}
-	quoteField   = edge.Field{Name: "quoteAmount", Kind: edge.KindDecimal}
-	stopField    = edge.Field{Name: "stopPrice", Kind: edge.KindDecimal}
-	displayField = edge.Field{Name: "displayAmount", Kind: edge.KindDecimal}
-	postField    = edge.Field{Name: "postOnly", Kind: edge.KindBoolean, Default: false}
-	selfField    = edge.Field{Name: "selfTradePrevention", Kind: edge.KindWord, Words: textsOf(selfTrades)}
-	clientField  = edge.Field{Name: "clientOrderId", Kind: edge.KindText, Pattern: ClientOrderPattern}
+	accountField = json.Field{Name: "accountId", Kind: json.KindUUID}
+	pairField    = json.Field{Name: "currencyPairCode", Kind: json.KindPairCode, Required: true}
+	sideField    = json.Field{Name: "side", Kind: json.KindWord, Required: true, Words: json.TextsOf(sides)}
+	typeField    = json.Field{Name: "type", Kind: json.KindWord, Required: true, Words: json.TextsOf(orderTypes)}
+	marketField  = json.Field{Name: "isMarket", Kind: json.KindBoolean, Default: false}
+	tifField     = json.Field{Name: "timeInForce", Kind: json.KindWord, Words: json.TextsOf(timesInForce)}
+	priceField   = json.Field{Name: "price", Kind: json.KindDecimal}
+	amountField  = json.Field{Name: "amount", Kind: json.KindDecimal}
+	quoteField   = json.Field{Name: "quoteAmount", Kind: json.KindDecimal}
+	stopField    = json.Field{Name: "stopPrice", Kind: json.KindDecimal}
+	displayField = json.Field{Name: "displayAmount", Kind: json.KindDecimal}
+	postField    = json.Field{Name: "postOnly", Kind: json.KindBoolean, Default: false}
+	selfField    = json.Field{Name: "selfTradePrevention", Kind: json.KindWord, Words: json.TextsOf(selfTrades)}
+	clientField  = json.Field{Name: "clientOrderId", Kind: json.KindText, Pattern: ClientOrderPattern}
 )
 
 // OrderMembers and TradingMembers describe the bodies of POST /orders and POST /api/orders, each in the order
 // of its table (docs/contract/internal.md#orders, docs/contract/trading.md#place-an-order).
 var (
-	OrderMembers = []edge.Field{
+	OrderMembers = []json.Field{
 		accountField, pairField, sideField, typeField, tifField, priceField, amountField, quoteField, stopField,
 		displayField, postField, selfField, clientField,
 	}
-	TradingMembers = []edge.Field{
+	TradingMembers = []json.Field{
 		sideField, marketField, optional(nullable(typeField)), pairField, amountField,
 		nullable(priceField), nullable(tifField),
 		{Name: postField.Name, Kind: postField.Kind},
@@ -169,28 +204,28 @@ var (
 	}
 )
 
-func nullable(f edge.Field) edge.Field {
+func nullable(f json.Field) json.Field {
 	f.Nullable = true
 	return f
 }
 
-func optional(f edge.Field) edge.Field {
+func optional(f json.Field) json.Field {
 	f.Required = false
 	return f
 }
 
 // DecodeOrder reads the body of POST /orders.
 func DecodeOrder(text []byte, o *entry.Place) *refuse.Refusal {
-	return decode(text, func(r *Reader) *Error { return decodeOrder(r, o) })
+	return json.Decode(text, func(r *json.Reader) *json.Error { return decodeOrder(r, o) })
 }
 
-func decodeOrder(r *Reader, o *entry.Place) *Error {
+func decodeOrder(r *json.Reader, o *entry.Place) *json.Error {
 	readOrder(r, o)
 	return r.InOrder(OrderMembers)
 }
 
 // readOrder reads an order object.
-func readOrder(r *Reader, p *entry.Place) {
+func readOrder(r *json.Reader, p *entry.Place) {
 	*p = entry.Place{}
 	o := orderReader{Place: p}
 	wrong := len(r.Wrong)
@@ -206,18 +241,18 @@ func readOrder(r *Reader, p *entry.Place) {
 }
 
 // readOrderMember reads the member key of an order.
-func readOrderMember(r *Reader, o *orderReader, key []byte) {
+func readOrderMember(r *json.Reader, o *orderReader, key []byte) {
 	switch string(key) {
 	case "accountId":
-		o.Account, _ = r.uuid()
+		o.Account, _ = r.UUID()
 	case "currencyPairCode":
-		o.Pair = r.PairCode()
+		o.Pair = PairCode(r)
 	case "side":
-		o.Side, o.sideGiven = ReadWord(r, sides)
+		o.Side, o.sideGiven = json.ReadWord(r, sides)
 	case "type":
-		o.Type, o.typeGiven = ReadWord(r, orderTypes)
+		o.Type, o.typeGiven = json.ReadWord(r, orderTypes)
 	case "timeInForce":
-		o.TIF, o.tifGiven = ReadWord(r, timesInForce)
+		o.TIF, o.tifGiven = json.ReadWord(r, timesInForce)
 	case "price":
 		o.Price = r.Decimal()
 	case "amount":
@@ -231,9 +266,9 @@ func readOrderMember(r *Reader, o *orderReader, key []byte) {
 	case "postOnly":
 		o.PostOnly, _ = r.Boolean()
 	case "selfTradePrevention":
-		o.STP, o.STPGiven = ReadWord(r, selfTrades)
+		o.STP, o.STPGiven = json.ReadWord(r, selfTrades)
 	case "clientOrderId":
-		o.Client = r.clientOrderID()
+		o.Client = clientOrderID(r)
 	default:
 		r.Unknown()
 	}
@@ -241,7 +276,7 @@ func readOrderMember(r *Reader, o *orderReader, key []byte) {
 
 // checkOrder checks the conditions between members, in the order of the table, and sets the default of
 // timeInForce.
-func checkOrder(r *Reader, o *orderReader) {
+func checkOrder(r *json.Reader, o *orderReader) {
 	market := o.Type == engine.Market || o.Type == engine.StopMarket
 	stop := o.Type == engine.StopLimit || o.Type == engine.StopMarket
 	if !o.tifGiven && market {
@@ -275,9 +310,9 @@ func checkOrder(r *Reader, o *orderReader) {
 		r.Rule("stopPrice", "applies to stop orders only.")
 	case o.Display != nil && market:
 		r.Rule("displayAmount", "does not apply to an order at the market's price.")
-	case o.Display != nil && DecimalSign(o.Display) <= 0:
+	case o.Display != nil && json.DecimalSign(o.Display) <= 0:
 		r.Rule("displayAmount", "must be above zero.")
-	case o.Display != nil && DecimalSign(o.Amount) > 0 && compareDecimals(o.Display, o.Amount) > 0:
+	case o.Display != nil && json.DecimalSign(o.Amount) > 0 && compareDecimals(o.Display, o.Amount) > 0:
 		r.Rule("displayAmount", "must be at most amount.")
 	case o.PostOnly && (market || o.TIF != engine.GTC):
 		r.Rule("postOnly", "needs a gtc order with a limit price.")
@@ -285,32 +320,32 @@ func checkOrder(r *Reader, o *orderReader) {
 }
 
 // ReplaceForm is the body of PATCH /orders/{id}.
-var ReplaceForm = Of(
-	Decimal("price", func(p *entry.Replace, v []byte) { p.Price = v }),
-	Decimal("amount", func(p *entry.Replace, v []byte) { p.Amount = v }),
+var ReplaceForm = json.Of(
+	json.Decimal("price", func(p *entry.Replace, v []byte) { p.Price = v }),
+	json.Decimal("amount", func(p *entry.Replace, v []byte) { p.Amount = v }),
 )
 
 // MaxOrderID is the largest order id that a JSON number (a float64) holds exactly.
 const MaxOrderID = 1<<53 - 1
 
-var orderIDField = edge.Field{Name: "orderId", Kind: edge.KindInt64, Required: true, Range: []int64{0, MaxOrderID}}
+var orderIDField = json.Field{Name: "orderId", Kind: json.KindInt64, Required: true, Range: []int64{0, MaxOrderID}}
 
 // BatchMembers describes the body of POST /orders/batch.
-var BatchMembers = []edge.Field{{
-	Name: "commands", Kind: edge.KindArray, Required: true, Range: []int64{1, MaxBatch},
-	Element: &edge.Field{Kind: edge.KindObject, Fields: []edge.Field{
-		{Name: "place", Kind: edge.KindObject, Schema: "PlaceOrder", Fields: OrderMembers},
-		{Name: "cancel", Kind: edge.KindObject, Fields: []edge.Field{orderIDField}},
-		{Name: "replace", Kind: edge.KindObject, Fields: append([]edge.Field{orderIDField}, ReplaceForm.fields...)},
-		{Name: "at", Kind: edge.KindInt64, Range: []int64{0}},
+var BatchMembers = []json.Field{{
+	Name: "commands", Kind: json.KindArray, Required: true, Range: []int64{1, MaxBatch},
+	Element: &json.Field{Kind: json.KindObject, Fields: []json.Field{
+		{Name: "place", Kind: json.KindObject, Schema: "PlaceOrder", Fields: OrderMembers},
+		{Name: "cancel", Kind: json.KindObject, Fields: []json.Field{orderIDField}},
+		{Name: "replace", Kind: json.KindObject, Fields: append([]json.Field{orderIDField}, ReplaceForm.Members()...)},
+		{Name: "at", Kind: json.KindInt64, Range: []int64{0}},
 	}},
 }}
 
 // batchForm holds the differences between the two batch routes.
 type batchForm struct {
 	most    int // commands
-	place   func(r *Reader, p *entry.Place)
-	orderID func(r *Reader) (engine.OrderID, bool)
+	place   func(r *json.Reader, p *entry.Place)
+	orderID func(r *json.Reader) (engine.OrderID, bool)
 	at      bool // a command may have a time
 }
 
@@ -325,14 +360,14 @@ func DecodeBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Ref
 }
 
 func pooledBatch(text []byte, dst []entry.Command, f *batchForm) ([]entry.Command, *refuse.Refusal) {
-	refusal := decode(text, func(r *Reader) (err *Error) {
+	refusal := json.Decode(text, func(r *json.Reader) (err *json.Error) {
 		dst, err = decodeBatch(r, dst, f)
 		return err
 	})
 	return dst, refusal
 }
 
-func decodeBatch(r *Reader, dst []entry.Command, f *batchForm) ([]entry.Command, *Error) {
+func decodeBatch(r *json.Reader, dst []entry.Command, f *batchForm) ([]entry.Command, *json.Error) {
 	dst = dst[:0]
 	given := false
 	if r.Object() {
@@ -359,11 +394,11 @@ func decodeBatch(r *Reader, dst []entry.Command, f *batchForm) ([]entry.Command,
 }
 
 // size returns the error of a batch without commands or with too many.
-func (f *batchForm) size() *Error {
-	return &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", f.most)}
+func (f *batchForm) size() *json.Error {
+	return &json.Error{Field: "commands", Message: fmt.Sprintf("The member commands must have 1 to %d elements.", f.most)}
 }
 
-func readCommands(r *Reader, dst []entry.Command, f *batchForm) []entry.Command {
+func readCommands(r *json.Reader, dst []entry.Command, f *batchForm) []entry.Command {
 	if !r.Array() {
 		return dst
 	}
@@ -382,7 +417,7 @@ func readCommands(r *Reader, dst []entry.Command, f *batchForm) []entry.Command 
 	return dst
 }
 
-func readCommand(r *Reader, c *entry.Command, f *batchForm) {
+func readCommand(r *json.Reader, c *entry.Command, f *batchForm) {
 	*c = entry.Command{}
 	wrong := len(r.Wrong)
 	if !r.Object() {
@@ -418,7 +453,7 @@ func readCommand(r *Reader, c *entry.Command, f *batchForm) {
 }
 
 // pick sets the kind of the command. It treats null as missing and refuses a second kind.
-func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
+func pick(r *json.Reader, c *entry.Command, kind entry.Kind) bool {
 	if r.Null() || r.Err != nil {
 		return false
 	}
@@ -430,7 +465,7 @@ func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
 	return true
 }
 
-func readCancel(r *Reader, c *entry.Command, f *batchForm) {
+func readCancel(r *json.Reader, c *entry.Command, f *batchForm) {
 	given := false
 	if !r.Object() {
 		return
@@ -445,7 +480,7 @@ func readCancel(r *Reader, c *entry.Command, f *batchForm) {
 	r.Require("orderId", given)
 }
 
-func readReplace(r *Reader, c *entry.Command, f *batchForm) {
+func readReplace(r *json.Reader, c *entry.Command, f *batchForm) {
 	given := false
 	if !r.Object() {
 		return
@@ -465,7 +500,7 @@ func readReplace(r *Reader, c *entry.Command, f *batchForm) {
 	r.Require("orderId", given)
 }
 
-func orderID(r *Reader) (engine.OrderID, bool) {
+func orderID(r *json.Reader) (engine.OrderID, bool) {
 	v, given := r.Integer(0, MaxOrderID)
 	return engine.OrderID(v), given
 }

@@ -1,6 +1,7 @@
-package body
+package json
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"sync"
@@ -9,6 +10,9 @@ import (
 
 	"tickhive/internal/refuse"
 )
+
+// RawMessage is the text of a value of any type.
+type RawMessage = json.RawMessage
 
 // Limits of a request body's shape. The listener limits its size in bytes.
 const (
@@ -72,8 +76,8 @@ func (r *Reader) Reset(data []byte) {
 // readers has readers whose memory a request reuses. The limits of a body's shape bound that memory.
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// decode reads text by read, with a Reader that read must not keep.
-func decode(text []byte, read func(*Reader) *Error) *refuse.Refusal {
+// Decode reads text by read, with a Reader that read must not keep.
+func Decode(text []byte, read func(*Reader) *Error) *refuse.Refusal {
 	r := readers.Get().(*Reader)
 	r.Reset(text)
 	var refusal *refuse.Refusal

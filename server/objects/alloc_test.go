@@ -1,11 +1,11 @@
-package body_test
+package objects_test
 
 import (
 	"testing"
 
 	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
+	"tickhive/server/objects"
 	"tickhive/server/servertest"
 )
 
@@ -13,21 +13,21 @@ func TestOrdersAreReadWithoutAllocation(t *testing.T) {
 	if servertest.RaceOn {
 		t.Skip("the race detector makes sync.Pool drop values: it allocates by itself")
 	}
-	order, signed, change := []byte(body.GoodOrder), []byte(body.SignedOrder), []byte(`{"price":"1.5"}`)
-	many, few := body.BatchOf(body.MaxBatch), body.BatchOf(body.MaxTradingBatch)
+	order, signed, change := []byte(objects.GoodOrder), []byte(objects.SignedOrder), []byte(`{"price":"1.5"}`)
+	many, few := objects.BatchOf(objects.MaxBatch), objects.BatchOf(objects.MaxTradingBatch)
 	var cmds []entry.Command
 	var place entry.Place
 	var replace entry.Replace
 	for name, read := range map[string]func() *refuse.Refusal{
-		"order":        func() *refuse.Refusal { return body.DecodeOrder(order, &place) },
-		"signed order": func() *refuse.Refusal { return body.DecodeTradingOrder(signed, &place) },
-		"replace":      func() *refuse.Refusal { return body.ReplaceForm.Decode(change, &replace) },
+		"order":        func() *refuse.Refusal { return objects.DecodeOrder(order, &place) },
+		"signed order": func() *refuse.Refusal { return objects.DecodeTradingOrder(signed, &place) },
+		"replace":      func() *refuse.Refusal { return objects.ReplaceForm.Decode(change, &replace) },
 		"batch": func() (err *refuse.Refusal) {
-			cmds, err = body.DecodeBatch(many, cmds)
+			cmds, err = objects.DecodeBatch(many, cmds)
 			return err
 		},
 		"signed batch": func() (err *refuse.Refusal) {
-			cmds, err = body.DecodeTradingBatch(few, cmds)
+			cmds, err = objects.DecodeTradingBatch(few, cmds)
 			return err
 		},
 	} {

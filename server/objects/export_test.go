@@ -1,4 +1,4 @@
-package body
+package objects
 
 // Bodies of the tests, for those that a package imports which imports this one.
 const (

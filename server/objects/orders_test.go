@@ -1,7 +1,7 @@
-package body
+package objects
 
 import (
-	"encoding/json"
+	stdjson "encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,12 +12,13 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 const goodOrder = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":65000.5,"amount":"0.125"}`
 
-func decodeOrderText(body string) (entry.Place, *Error) {
-	var r Reader
+func decodeOrderText(body string) (entry.Place, *json.Error) {
+	var r json.Reader
 	var o entry.Place
 	r.Reset([]byte(body))
 	err := decodeOrder(&r, &o)
@@ -26,16 +27,16 @@ func decodeOrderText(body string) (entry.Place, *Error) {
 
 // change replaces a member of goodOrder or adds one.
 func change(member, value string) string {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(goodOrder), &m); err != nil {
+	var m map[string]stdjson.RawMessage
+	if err := stdjson.Unmarshal([]byte(goodOrder), &m); err != nil {
 		panic(err)
 	}
 	if value == "" {
 		delete(m, member)
 	} else {
-		m[member] = json.RawMessage(value)
+		m[member] = stdjson.RawMessage(value)
 	}
-	out, err := json.Marshal(m)
+	out, err := stdjson.Marshal(m)
 	if err != nil {
 		panic(err)
 	}
@@ -151,8 +152,8 @@ func TestMarketOrdersGiveAmountOrQuote(t *testing.T) {
 	}
 }
 
-func decodeBatchText(body string) ([]entry.Command, *Error) {
-	var r Reader
+func decodeBatchText(body string) ([]entry.Command, *json.Error) {
+	var r json.Reader
 	r.Reset([]byte(body))
 	return decodeBatch(&r, nil, &internalBatch)
 }
@@ -194,60 +195,6 @@ func TestABatchNamesTheNestedMember(t *testing.T) {
 	}
 }
 
-// raw reads a free-form object of at most most bytes and returns its text as sent.
-func (r *Reader) raw(most int) []byte {
-	if r.Peek() != '{' {
-		if !r.Null() {
-			r.mistyped("must be an object.")
-		}
-		return nil
-	}
-	start := r.pos
-	r.skip()
-	if r.Err != nil {
-		return nil
-	}
-	if r.pos-start > most {
-		r.Bad(fmt.Sprintf("must have at most %d bytes.", most))
-		return nil
-	}
-	return r.data[start:r.pos:r.pos]
-}
-
-func TestFreeFormObjectsAreKeptAsSent(t *testing.T) {
-	read := func(body string) (string, *Error) {
-		var r Reader
-		var raw []byte
-		r.Reset([]byte(body))
-		if r.Object() {
-			for key, ok := r.Member(); ok; key, ok = r.Member() {
-				if string(key) == "metadata" {
-					raw = r.raw(64)
-				} else {
-					r.Unknown()
-				}
-			}
-		}
-		return string(raw), r.Finish()
-	}
-	free := `{"a" : [1.50, {"b":null}], "ünï":"\u0041"}`
-	if got, err := read(`{"metadata":` + free + `}`); err != nil || got != free {
-		t.Errorf("%q %v", got, err)
-	}
-	for body, field := range map[string]string{
-		`{"metadata":{"website":1,"website":2}}`:               "metadata.website",
-		`{"metadata":{"a":[{"b":1,"b":2}]}}`:                   "metadata.a[0].b",
-		`{"metadata":{"a":"` + strings.Repeat("x", 64) + `"}}`: "metadata",
-		`{"metadata":"x"}`:                                     "metadata",
-		`{"metadata":{"a":tru}}`:                               "",
-		`{"metadata":{"a":01}}`:                                "",
-	} {
-		if _, err := read(body); err == nil || err.Field != field {
-			t.Errorf("%s: %v, want field %q", body, err, field)
-		}
-	}
-}
-
 // FuzzDecodeBatch checks that every accepted input is valid JSON for the standard library too,
 // and that no input panics.
 func FuzzDecodeBatch(f *testing.F) {
@@ -258,7 +205,7 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"commands":[{"cancel":{"orderId":1e1}}]} x`))
 	f.Add([]byte(`{"commands":[{"place":{"metadata":{"a":[[[[1]]]]}}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var r Reader
+		var r json.Reader
 		r.Reset(body)
 		cmds, err := decodeBatch(&r, nil, &internalBatch)
 		if err != nil {
@@ -267,8 +214,8 @@ func FuzzDecodeBatch(f *testing.F) {
 			}
 			return
 		}
-		var doc struct{ Commands []json.RawMessage }
-		if jerr := json.Unmarshal(body, &doc); jerr != nil || len(doc.Commands) != len(cmds) {
+		var doc struct{ Commands []stdjson.RawMessage }
+		if jerr := stdjson.Unmarshal(body, &doc); jerr != nil || len(doc.Commands) != len(cmds) {
 			t.Fatalf("taken: %q (%v)", body, jerr)
 		}
 		for i := range cmds {
@@ -278,25 +225,6 @@ func FuzzDecodeBatch(f *testing.F) {
 					fixed.TextUnits(d, 8)
 				}
 			}
-		}
-	})
-}
-
-// FuzzSkip checks that the reader skips a free-form value exactly when it is valid JSON, except
-// for what only this reader refuses: depth, duplicates, half surrogates, invalid UTF-8.
-func FuzzSkip(f *testing.F) {
-	f.Add([]byte(`{"a":[1,-0.5e+3,"\ud83d\ude00",true,false,null,{}]}`))
-	f.Add([]byte(`[[],{},"`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var r Reader
-		r.Reset(body)
-		r.skip()
-		if err := r.Finish(); err == nil && !json.Valid(body) {
-			t.Fatalf("taken: %q", body)
-		} else if err != nil && json.Valid(body) && err.Field == "" && !strings.Contains(err.Message, "escape") &&
-			!strings.Contains(err.Message, "UTF-8") && !strings.Contains(err.Message, "deeper") &&
-			!strings.Contains(err.Message, "twice") {
-			t.Fatalf("refused: %q: %v", body, err)
 		}
 	})
 }
@@ -356,7 +284,7 @@ func BenchmarkDecodeTradingOrder(b *testing.B) {
 	b.Run("new reader", func(b *testing.B) { // the cost that the pool saves
 		b.ReportAllocs()
 		for b.Loop() {
-			var r Reader
+			var r json.Reader
 			r.Reset(text)
 			if err := decodeTradingOrder(&r, &p); err != nil {
 				b.Fatal(err)
@@ -367,7 +295,7 @@ func BenchmarkDecodeTradingOrder(b *testing.B) {
 
 func BenchmarkDecodeBatch1000(b *testing.B) {
 	body := batchBody(MaxBatch)
-	var r Reader
+	var r json.Reader
 	var cmds []entry.Command
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {

@@ -1,6 +1,7 @@
-package body
+package json
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -8,11 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	json "github.com/goccy/go-json"
-
-	"tickhive/engine"
 	"tickhive/internal/refuse"
-	"tickhive/server/edge"
 )
 
 // Text reads a string member of at most most code points. It returns nil for null and the
@@ -126,6 +123,17 @@ func isDecimal(s []byte) bool {
 	return true
 }
 
+// DecimalSign returns the sign of a valid decimal: -1, 0 or 1.
+func DecimalSign(text []byte) int {
+	if !bytes.ContainsAny(text, "123456789") {
+		return 0
+	}
+	if text[0] == '-' {
+		return -1
+	}
+	return 1
+}
+
 // Require records an error for a required member of the object just closed, unless the member was given.
 func (r *Reader) Require(member string, given bool) {
 	if !given {
@@ -159,7 +167,7 @@ func (r *Reader) isWrong(field string) bool {
 
 // InOrder returns the first error in the order of a table of members, instead of the order in which the client
 // sent them.
-func (r *Reader) InOrder(members []edge.Field) *Error {
+func (r *Reader) InOrder(members []Field) *Error {
 	first := r.Finish()
 	if first == nil || r.Err != nil {
 		return first
@@ -176,14 +184,14 @@ func (r *Reader) InOrder(members []edge.Field) *Error {
 }
 
 // Anything reads a value of any type and returns its bytes.
-func (r *Reader) Anything() json.RawMessage {
+func (r *Reader) Anything() RawMessage {
 	r.Peek()
 	start := r.pos
 	r.skip()
 	if r.Err != nil {
 		return nil
 	}
-	return json.RawMessage(r.data[start:r.pos:r.pos])
+	return RawMessage(r.data[start:r.pos:r.pos])
 }
 
 // Word pairs one value of an enumeration with its text on the wire.
@@ -200,16 +208,6 @@ func WordsOf[T interface{ String() string }](values ...T) []Word[T] {
 	}
 	return out
 }
-
-// The enumerations of order entry, with the engine's values.
-var (
-	sides        = WordsOf(engine.Buy, engine.Sell)
-	orderTypes   = WordsOf(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket)
-	timesInForce = WordsOf(engine.GTC, engine.IOC, engine.FOK)
-	PairStates   = WordsOf(engine.Online, engine.PostOnlyState, engine.CancelOnly, engine.Halted)
-	selfTrades   = WordsOf(engine.SelfTradeNone, engine.CancelTaker, engine.CancelMaker,
-		engine.CancelBoth, engine.Decrement)
-)
 
 // ReadWord reads a member that is one of words; null and "" count as missing.
 func ReadWord[T any](r *Reader, words []Word[T]) (value T, given bool) {
@@ -232,7 +230,8 @@ func ReadWord[T any](r *Reader, words []Word[T]) (value T, given bool) {
 	return value, false
 }
 
-func textsOf[T any](words []Word[T]) []string {
+// TextsOf returns the texts of words.
+func TextsOf[T any](words []Word[T]) []string {
 	texts := make([]string, len(words))
 	for i := range words {
 		texts[i] = words[i].Text
@@ -240,10 +239,10 @@ func textsOf[T any](words []Word[T]) []string {
 	return texts
 }
 
-func listWords[T any](words []Word[T]) string { return strings.Join(textsOf(words), ", ") }
+func listWords[T any](words []Word[T]) string { return strings.Join(TextsOf(words), ", ") }
 
-// uuid reads a member that is a UUID in its text form; null and "" count as missing.
-func (r *Reader) uuid() (id [16]byte, given bool) {
+// UUID reads a member that is a UUID in its text form; null and "" count as missing.
+func (r *Reader) UUID() (id [16]byte, given bool) {
 	s := r.Text(36)
 	if s == nil {
 		return id, false
@@ -283,57 +282,21 @@ func ParseUUID[T []byte | string](s T) (id [16]byte, ok bool) {
 	return id, true
 }
 
-// PairCode reads a member that must be a pair code
-// (docs/contract/market-data.md#pair-codes-and-order-of-lists).
-func (r *Reader) PairCode() []byte {
-	s := r.Text(engine.MaxPairCode)
-	if s != nil && !engine.ValidPairCode(s) {
-		r.Bad("must be a pair code of the form BASE_QUOTE, " + engine.CurrencyForm + " each.")
-		return nil
-	}
-	return s
-}
-
-// clientOrderID reads a member of the form [A-Za-z0-9_.:-]{1,64}.
-func (r *Reader) clientOrderID() []byte {
-	s := r.Text(1 << 10)
-	if s == nil {
-		return nil
-	}
-	if !clientOrderChars(s) {
-		r.Bad("must be 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
-		return nil
-	}
-	return s
-}
-
-func clientOrderChars[T string | []byte](s T) bool {
-	ok := len(s) <= 64
-	for i := range len(s) {
-		c := s[i]
-		ok = ok && (c|0x20 >= 'a' && c|0x20 <= 'z' || c-'0' <= 9 || c == '_' || c == '.' || c == ':' || c == '-')
-	}
-	return ok
-}
-
-// IsClientOrderID reports whether a text has the form of a client order id.
-func IsClientOrderID(s string) bool { return s != "" && clientOrderChars(s) }
-
 // Member describes one member of a body that is decoded into a T, and reads it.
 type Member[T any] struct {
-	edge.Field
+	Field
 	read    func(r *Reader, v *T) (given bool)
 	missing string // the rule that a body without this member breaks; empty: the member is optional
 }
 
 // Read returns a member that the function read decodes into v. read reports whether the member has a value;
 // null and the empty string count as missing.
-func Read[T any](name string, kind edge.Kind, read func(r *Reader, v *T) (given bool)) Member[T] {
-	return Member[T]{Field: edge.Field{Name: name, Kind: kind}, read: read}
+func Read[T any](name string, kind Kind, read func(r *Reader, v *T) (given bool)) Member[T] {
+	return Member[T]{Field: Field{Name: name, Kind: kind}, read: read}
 }
 
 // Value returns a member that parse decodes. When the member has a value, set stores it.
-func Value[T, V any](name string, kind edge.Kind, parse func(*Reader) (V, bool), set func(*T, V)) Member[T] {
+func Value[T, V any](name string, kind Kind, parse func(*Reader) (V, bool), set func(*T, V)) Member[T] {
 	return Read(name, kind, func(r *Reader, v *T) bool {
 		x, given := parse(r)
 		if given {
@@ -345,7 +308,7 @@ func Value[T, V any](name string, kind edge.Kind, parse func(*Reader) (V, bool),
 
 // Text returns a member that is a string of at most most characters.
 func Text[T any](name string, most int, set func(*T, string)) Member[T] {
-	return Value(name, edge.KindText, func(r *Reader) (string, bool) {
+	return Value(name, KindText, func(r *Reader) (string, bool) {
 		s := r.Text(most)
 		return string(s), s != nil
 	}, set)
@@ -353,7 +316,7 @@ func Text[T any](name string, most int, set func(*T, string)) Member[T] {
 
 // Decimal returns a member that is a decimal. The text that set receives aliases the body.
 func Decimal[T any](name string, set func(*T, []byte)) Member[T] {
-	return Read(name, edge.KindDecimal, func(r *Reader, v *T) bool {
+	return Read(name, KindDecimal, func(r *Reader, v *T) bool {
 		text := r.Decimal()
 		set(v, text)
 		return text != nil
@@ -362,20 +325,20 @@ func Decimal[T any](name string, set func(*T, []byte)) Member[T] {
 
 // Flag returns a member that is true or false.
 func Flag[T any](name string, set func(*T, bool)) Member[T] {
-	return Value(name, edge.KindBoolean, (*Reader).Boolean, set)
+	return Value(name, KindBoolean, (*Reader).Boolean, set)
 }
 
 // Integer returns a member that is an integer from low to high.
 func Integer[T any](name string, low, high int64, set func(*T, int64)) Member[T] {
-	m := Value(name, edge.KindInteger, func(r *Reader) (int64, bool) { return r.Integer(low, high) }, set)
+	m := Value(name, KindInteger, func(r *Reader) (int64, bool) { return r.Integer(low, high) }, set)
 	m.Range = []int64{low, high}
 	return m
 }
 
 // Choice returns a member that is one of words.
 func Choice[T, V any](name string, words []Word[V], set func(*T, V)) Member[T] {
-	m := Value(name, edge.KindWord, func(r *Reader) (V, bool) { return ReadWord(r, words) }, set)
-	m.Words = textsOf(words)
+	m := Value(name, KindWord, func(r *Reader) (V, bool) { return ReadWord(r, words) }, set)
+	m.Words = TextsOf(words)
 	return m
 }
 
@@ -390,7 +353,7 @@ func (m Member[T]) Else(rule string) Member[T] {
 
 // As returns m with the description d. The name of m stays, and d inherits kind, words and range unless it has
 // its own. Required in d marks a member that the form accepts as missing but the domain refuses.
-func (m Member[T]) As(d edge.Field) Member[T] {
+func (m Member[T]) As(d Field) Member[T] {
 	d.Name, d.Required, d.Kind = m.Name, d.Required || m.Required, cmp.Or(d.Kind, m.Kind)
 	if d.Words == nil {
 		d.Words = m.Words
@@ -406,7 +369,7 @@ func (m Member[T]) As(d edge.Field) Member[T] {
 // reported in this order. A Form is immutable.
 type Form[T any] struct {
 	members []Member[T]
-	fields  []edge.Field
+	fields  []Field
 	rules   []rule[T]
 }
 
@@ -422,7 +385,7 @@ const maxMembers = 64
 // Of returns the form of these members, at most maxMembers.
 func Of[T any](members ...Member[T]) *Form[T] {
 	if len(members) > maxMembers {
-		panic(fmt.Sprintf("BUG: body: a form of %d members, at most %d", len(members), maxMembers))
+		panic(fmt.Sprintf("BUG: json: a form of %d members, at most %d", len(members), maxMembers))
 	}
 	f := &Form[T]{members: members}
 	for i := range members {
@@ -439,12 +402,12 @@ func (f *Form[T]) Rule(name, text string, holds func(*T) bool) *Form[T] {
 }
 
 // Members returns the descriptions of the members in the order of the contract.
-func (f *Form[T]) Members() []edge.Field { return f.fields }
+func (f *Form[T]) Members() []Field { return f.fields }
 
 // Decode reads a body into v. Members that are not given keep their value in v. After an error, v is partly
 // set.
 func (f *Form[T]) Decode(text []byte, v *T) *refuse.Refusal {
-	return decode(text, func(r *Reader) *Error {
+	return Decode(text, func(r *Reader) *Error {
 		f.Fill(r, v)
 		return r.InOrder(f.fields)
 	})
@@ -457,7 +420,7 @@ func (f *Form[T]) Fill(r *Reader, v *T) {
 	}
 	var given uint64
 	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		i := slices.IndexFunc(f.fields, func(m edge.Field) bool { return m.Name == string(key) })
+		i := slices.IndexFunc(f.fields, func(m Field) bool { return m.Name == string(key) })
 		if i < 0 {
 			r.Unknown()
 		} else if f.members[i].read(r, v) {

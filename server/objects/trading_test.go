@@ -1,4 +1,4 @@
-package body
+package objects
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/server/json"
 )
 
 // A signed order gives its type by isMarket and stopPrice, or by type; the two must agree.
@@ -29,7 +30,7 @@ func TestASignedOrderHasOneType(t *testing.T) {
 		`{` + buy + `,"price":1,"type":"LIMIT"}`:                                     "type",
 		`{` + buy + `,"price":1,"accountId":"00000000-0000-0000-0000-000000000000"}`: "accountId",
 	} {
-		var r Reader
+		var r json.Reader
 		var p entry.Place
 		r.Reset([]byte(text))
 		got := ""
@@ -47,7 +48,7 @@ func TestASignedOrderHasOneType(t *testing.T) {
 func TestABatchOfASignedRequest(t *testing.T) {
 	const place = `{"side":"buy","currencyPairCode":"A1_B1","amount":1,"price":1}`
 	decode := func(text string) ([]entry.Command, string) {
-		var r Reader
+		var r json.Reader
 		r.Reset([]byte(text))
 		commands, err := decodeBatch(&r, nil, &tradingBatch)
 		if err != nil {
@@ -101,7 +102,7 @@ func FuzzDecodeTradingBatch(f *testing.F) {
 	f.Add([]byte(`{"commands":[{"place":{"side":"buy","currencyPairCode":"A1_B1","amount":1,"isMarket":true}}]}`))
 	f.Add([]byte(`{"commands":[{"cancel":{"orderId":"1"}},{"replace":{"orderId":2,"price":"1"}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r Reader
+		var r json.Reader
 		r.Reset(data)
 		commands, err := decodeBatch(&r, nil, &tradingBatch)
 		if err != nil {
