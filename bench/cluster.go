@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"tickhive/bench/proc"
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/listen"
+	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
 
@@ -129,7 +131,23 @@ func (s *servers) writer(set ...string) (*product, error) {
 
 // with adds the settings that all nodes have in common.
 func (s *servers) with(set []string) []string {
-	return append(set, "cluster.key_file="+filepath.Join(s.dir, "cluster.key"), "stream.credentials="+s.seed())
+	return append(set, "cluster.key_file="+s.keyFile(), "stream.credentials="+s.seed())
+}
+
+// keyFile returns the file with the key of the cluster, which the writer makes.
+func (s *servers) keyFile() string { return filepath.Join(s.dir, "cluster.key") }
+
+// keys returns the keys of the product's messages.
+func (s *servers) keys() (*stream.Keys, error) {
+	text, err := os.ReadFile(s.keyFile())
+	if err != nil {
+		return nil, err
+	}
+	ring, err := clusterkey.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.keyFile(), err)
+	}
+	return stream.KeysOf(ring), nil
 }
 
 // replica starts a replica. The time until it returns is the time until it has caught up.

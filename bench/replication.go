@@ -141,7 +141,11 @@ func replicationCatchUp(r *Run, s *servers, empty time.Duration) error {
 		return err
 	}
 	defer end()
-	records, err := readRecords(ctx, log, messages)
+	keys, err := s.keys()
+	if err != nil {
+		return err
+	}
+	records, err := readRecords(ctx, log, keys, messages)
 	if err != nil {
 		return err
 	}
@@ -174,17 +178,21 @@ type records struct {
 	commands int
 
 	log  jet.Log
+	keys *stream.Keys
 	last uint64
 }
 
 // readRecords reads the records of a stream up to the message last into memory.
-func readRecords(ctx context.Context, log jet.Log, last uint64) (r *records, err error) {
-	r = &records{log: log, last: last}
-	err = eachMessage(ctx, log, last, func(m *stream.Message) error {
+func readRecords(ctx context.Context, log jet.Log, keys *stream.Keys, last uint64) (*records, error) {
+	r := &records{log: log, keys: keys, last: last}
+	err := r.each(ctx, func(m *stream.Message) error {
 		records := recordsOf(nil, m)
 		r.messages, r.commands = append(r.messages, records), r.commands+len(records)
 		return nil
 	})
+	if err == nil && r.commands == 0 {
+		err = fmt.Errorf("bench: no record counts in the stream of %d messages", last)
+	}
 	return r, err
 }
 
@@ -211,23 +219,23 @@ func (r *records) fromMemory() (ns float64, err error) {
 func (r *records) fromStream(ctx context.Context) (ns float64, err error) {
 	return executed(r.commands, func(m *machine.State) error {
 		var records []wal.Record
-		return eachMessage(ctx, r.log, r.last, func(msg *stream.Message) error {
+		return r.each(ctx, func(msg *stream.Message) error {
 			records = recordsOf(records[:0], msg)
 			return show(m, records)
 		})
 	})
 }
 
-// eachMessage follows a stream up to the message last.
-func eachMessage(ctx context.Context, log jet.Log, last uint64, each func(m *stream.Message) error) error {
-	reader := stream.NewReader(stream.State{}, ^uint16(0), stream.NewKeys(make([]byte, 32)))
+// each follows the stream up to its last message.
+func (r *records) each(ctx context.Context, each func(m *stream.Message) error) error {
+	reader := stream.NewReader(stream.State{}, ^uint16(0), r.keys)
 	enough := errors.New("bench: the last message")
-	err := log.Follow(ctx, 1, func(seq uint64, data []byte) error {
+	err := r.log.Follow(ctx, 1, func(seq uint64, data []byte) error {
 		m, valid, err := reader.Next(seq, data)
 		if err == nil && valid {
 			err = each(&m)
 		}
-		if err == nil && seq >= last {
+		if err == nil && seq >= r.last {
 			err = enough
 		}
 		return err

@@ -212,7 +212,7 @@ func (c *Config) checkSync(ctx context.Context, conn *jet.Conn, log jet.Log, to 
 // followStream opens the stream that a replica or a standby follows, and reads its first message.
 func (c *Config) followStream(ctx context.Context, standby bool,
 ) (f exchange.FollowOptions, done func(), err error) {
-	f.Keys = stream.NewKeys(c.ring.Derive("stream")...)
+	f.Keys = stream.KeysOf(c.ring)
 	to := c.remote(c.Replica.From)
 	conn, err := jet.Connect(to)
 	if err != nil {

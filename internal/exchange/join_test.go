@@ -30,7 +30,7 @@ func clusterRing() *clusterkey.Ring {
 }
 
 // clusterKeys returns the keys of the messages.
-func clusterKeys() *stream.Keys { return stream.NewKeys(clusterRing().Derive("stream")...) }
+func clusterKeys() *stream.Keys { return stream.KeysOf(clusterRing()) }
 
 // pair is a writer's directory and its stream.
 type pair struct {

@@ -196,7 +196,7 @@ func (r *restored) founding(ledger *launchpad.View) (f stream.Founding, err erro
 }
 
 // streamKeys returns the keys by which the messages of the stream are believed.
-func (b *base) streamKeys() *stream.Keys { return stream.NewKeys(b.clusterKey.Derive("stream")...) }
+func (b *base) streamKeys() *stream.Keys { return stream.KeysOf(b.clusterKey) }
 
 // writing is the part of a writer that sends its records to the stream. A nil one sends nothing.
 type writing struct {

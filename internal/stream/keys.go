@@ -27,6 +27,9 @@ type mac struct {
 	sum [sha256.Size]byte
 }
 
+// KeysOf returns the keys that the ring of a cluster derives for its stream.
+func KeysOf(ring interface{ Derive(purpose string) [][]byte }) *Keys { return NewKeys(ring.Derive("stream")...) }
+
 // NewKeys returns the keys of secrets of 32 bytes, which were derived for this purpose alone.
 func NewKeys(secrets ...[]byte) *Keys {
 	k := &Keys{}

@@ -135,7 +135,7 @@ func newClusterWorld(seed uint64, trace io.Writer) *cluster {
 	}
 	c := &cluster{
 		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0xc105)), ring: ring,
-		keys: stream.NewKeys(ring.Derive("stream")...),
+		keys: stream.KeysOf(ring),
 		sum:  sha256.New(), trace: trace, model: newClusterModel(), truth: newTruth(),
 	}
 	c.net = &network{rnd: c.rnd, keys: c.keys, faults: netFaults{

@@ -191,5 +191,5 @@ func clusterRing(t *testing.T) *clusterkey.Ring {
 // streamKeys returns the keys by which the messages of these tests are believed.
 func streamKeys(t *testing.T) *stream.Keys {
 	t.Helper()
-	return stream.NewKeys(clusterRing(t).Derive("stream")...)
+	return stream.KeysOf(clusterRing(t))
 }
