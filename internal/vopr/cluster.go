@@ -307,7 +307,7 @@ func (c *cluster) hurt() {
 		}
 	}
 	d := c.span(12 * time.Second)
-	switch c.rnd.IntN(16) {
+	switch c.rnd.IntN(18) {
 	case 0, 1, 2:
 		c.mix.Kills++
 		n.die("kill", n.disk.Kill())
@@ -317,7 +317,7 @@ func (c *cluster) hurt() {
 		n.die("power cut", n.disk.Crash(c.rnd.Uint64()))
 		n.boot++
 		c.later(d, "start of "+n.name, n.begin)
-	case 5:
+	case 5, 16, 17:
 		c.mix.Wiped++
 		n.die("wiped", vfstest.NewMem())
 		c.later(d, "start of "+n.name, n.begin)

@@ -190,31 +190,46 @@ func (n *clusterNode) lead(ctx context.Context, o exchange.Options, h *exchange.
 // errStopped ends a process in order.
 var errStopped = errors.New("vopr: the node is stopped")
 
-// snapshot returns a copy of the newest snapshot of another node, as a download gives it; nil: there is none.
+// snapshot returns a copy of the newest snapshot of another node, as a download gives it; nil: none has one, or the
+// operator has named none.
 func (n *clusterNode) snapshot(context.Context) (*wal.SnapshotFile, error) {
-	from := n.c.nodes[n.c.rnd.IntN(clusterNodes)]
-	if from == n || from.p.dead || n.c.rnd.IntN(3) == 0 {
+	type found struct {
+		on   *clusterNode
+		name string
+	}
+	var all []found
+	for _, from := range n.c.nodes {
+		if from == n || from.p.dead {
+			continue
+		}
+		if name := from.newestSnapshot(); name != "" {
+			all = append(all, found{from, name})
+		}
+	}
+	if len(all) == 0 || n.c.rnd.IntN(4) == 0 {
 		return nil, nil
 	}
-	newest := ""
-	for _, name := range from.disk.Paths() {
+	chosen := all[n.c.rnd.IntN(len(all))]
+	to := clusterDir + "/" + node.DownloadName
+	n.disk.Put(to, bytes.Clone(chosen.on.disk.Content(chosen.name)))
+	f, err := node.OpenSnapshot(n.disk, to, exchange.EngineLogOptions())
+	if err != nil {
+		n.c.fail("%s: the snapshot %s of %s: %v", n.name, chosen.name, chosen.on.name, err)
+		return nil, nil
+	}
+	n.c.mix.Adopted++
+	n.c.logf("%s begins with the snapshot %s of %s", n.name, chosen.name, chosen.on.name)
+	return f, nil
+}
+
+// newestSnapshot returns the file of the node's newest snapshot, empty when it has none.
+func (n *clusterNode) newestSnapshot() (newest string) {
+	for _, name := range n.disk.Paths() {
 		if strings.HasPrefix(name, clusterDir+"/engine/") && strings.HasSuffix(name, ".snap") {
 			newest = max(newest, name)
 		}
 	}
-	if newest == "" {
-		return nil, nil
-	}
-	to := clusterDir + "/" + node.DownloadName
-	n.disk.Put(to, bytes.Clone(from.disk.Content(newest)))
-	f, err := node.OpenSnapshot(n.disk, to, exchange.EngineLogOptions())
-	if err != nil {
-		n.c.logf("%s: the snapshot %s of %s: %v", n.name, newest, from.name, err)
-		return nil, nil
-	}
-	n.c.mix.Adopted++
-	n.c.logf("%s begins with the snapshot %s of %s", n.name, newest, from.name)
-	return f, nil
+	return newest
 }
 
 // follow follows until the node has the term.
@@ -351,7 +366,7 @@ func (n *clusterNode) options() exchange.Options {
 		Log:    slog.New(nodeLog{n}),
 		Public: exchange.PublicOptions{BinanceListen: "none: a driver has no sockets"},
 		Journal: exchange.JournalOptions{
-			SegmentBytes: 16 << 10, SnapshotBytes: 24 << 10,
+			SegmentBytes: 8 << 10, SnapshotBytes: 12 << 10,
 		},
 		Cluster: exchange.ClusterOptions{Key: n.c.ring},
 		Sim:     exchange.SimOptions{Seed: 1},
