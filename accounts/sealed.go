@@ -71,17 +71,14 @@ func (u *UserView) open(ring *seal.Key) {
 	u.SecondName = openName(ring, u.SecondName, seal.UserSecond)
 }
 
-// missing returns the error of a field that a ring does not open, nil if it opens all of them.
-func (s *State) missing(ring *seal.Key) error {
+// Missing returns the error of a field of the state whose key a ring does not have, nil if it has all keys.
+func (s *State) Missing(ring *seal.Key) error {
 	for _, u := range s.dir.users {
-		for _, f := range []struct {
-			name    *string
-			purpose string
-		}{{u.profile.Name, seal.UserName}, {u.profile.SecondName, seal.UserSecond}} {
-			if f.name == nil {
+		for _, name := range []*string{u.profile.Name, u.profile.SecondName} {
+			if name == nil {
 				continue
 			}
-			if _, err := ring.OpenText(*f.name, f.purpose); err != nil {
+			if err := ring.Lacks(*name); err != nil {
 				return fmt.Errorf("accounts: the name of user %s: %w", u.id, err)
 			}
 		}

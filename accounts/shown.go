@@ -108,7 +108,7 @@ func newShown(s *State, ring *seal.Key) *Shown {
 	v.Fold(r)
 	v.Publish()
 	v.keys.AddAll(s.keys.All())
-	v.missing = s.missing(ring)
+	v.missing = s.Missing(ring)
 	s.report.pos = 0
 	return v
 }

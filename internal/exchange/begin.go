@@ -228,16 +228,19 @@ func (y *Following) join(ctx context.Context, known []stream.State, b bound) (st
 }
 
 // learnBehind finds out who the writer is, if the replica reads behind its term record: from the stream, or from the
-// snapshot, if the stream does not have the record any more.
+// snapshot, if the stream does not have the record any more. A standby without the writer's key of secrets is refused.
 func (y *Following) learnBehind(ctx context.Context, at stream.State) error {
-	if at.Seq == 0 {
-		return nil
-	}
 	m, err := node.NewestTerm(ctx, y.o.Follow.Log, y.o.Follow.Keys)
 	if err != nil {
 		return err
 	}
+	if y.o.Follow.Stands {
+		if _, err := y.followerKey(infoOf(m.Info).SealedWith); err != nil {
+			return err
+		}
+	}
 	switch h := y.begun; {
+	case at.Seq == 0:
 	case m.Info != nil && m.Term <= at.Term:
 		y.learn(m.Term, m.Info)
 	case h.Writer != nil && h.Stream.Term == at.Term:

@@ -37,6 +37,8 @@ type termInfo struct {
 	// Quorum reports that nothing is acknowledged before the stream has it.
 	Quorum bool   `json:"quorum,omitempty"`
 	Sim    string `json:"sim,omitempty"` // settings of the simulated market
+	// SealedWith is the id of the key with which the writer seals secrets; empty: with none.
+	SealedWith string `json:"sealedWith,omitempty"`
 	// Internal is the URL of the internal listener, empty if other nodes do not reach it.
 	Internal string `json:"internal,omitempty"`
 }
@@ -85,7 +87,7 @@ func (b *base) termRecord() ([]byte, error) {
 	return json.Marshal(termInfo{
 		Version: cmdline.Version, Address: advertised(b.o.Cluster.Advertise, b.PublicAddr()),
 		TLS: b.o.Public.Certificate != nil, KeyID: b.clusterKey.ID(),
-		Quorum: b.o.Stream.Quorum, Sim: b.o.Stream.Sim, Internal: b.internalURL(),
+		Quorum: b.o.Stream.Quorum, Sim: b.o.Stream.Sim, SealedWith: b.secrets.ID(), Internal: b.internalURL(),
 	})
 }
 

@@ -366,6 +366,10 @@ func (y *Following) take(seq uint64, data []byte) error {
 func (y *Following) learn(term uint64, text []byte) {
 	y.info, y.infoText, y.infoTerm = infoOf(text), bytes.Clone(text), term
 	y.front.forward.Lead(y.info.writer(term))
+	if y.lacksKey() {
+		y.log.Warn("auth.secret_key_file lacks the key with which the writer seals secrets: this node shows no names, and "+
+			"verifies no signed request whose key is sealed by it", "key", y.info.SealedWith)
+	}
 }
 
 // execute appends the records of a message that counts to the copy, executes them, and compares the writer's digest.

@@ -63,6 +63,14 @@ func followed(t *testing.T, o exchange.Options) *exchange.Following {
 // begins starts a node that follows a log with further options.
 func begins(t *testing.T, log jet.Log, change func(o *exchange.Options)) *exchange.Following {
 	t.Helper()
+	y := followed(t, following(t, log, change))
+	y.Admit()
+	return y
+}
+
+// following returns the options of a node that follows a log, changed.
+func following(t *testing.T, log jet.Log, change func(o *exchange.Options)) exchange.Options {
+	t.Helper()
 	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +80,7 @@ func begins(t *testing.T, log jet.Log, change func(o *exchange.Options)) *exchan
 	o.Cluster.Key = clusterRing()
 	o.Follow = &exchange.FollowOptions{Log: log, Keys: clusterKeys(), Genesis: genesis, MaxLag: time.Hour}
 	change(&o)
-	y := followed(t, o)
-	y.Admit()
-	return y
+	return o
 }
 
 // copyIn opens a copy in a directory.

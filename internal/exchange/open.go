@@ -98,20 +98,19 @@ func open(o Options, s sockets) (*Opened, error) {
 
 // secretKey returns the key that seals the secrets in the directory, or, of a follower, those in the stream.
 func (b *base) secretKey() (*seal.Key, error) {
-	f := b.o.Follow
-	if f == nil {
+	if b.o.Follow == nil {
 		return datadir.SecretKey(b.data, b.o.SecretKeyFile)
 	}
+	return b.followerKey("")
+}
+
+// followerKey returns the keys of a follower, among them the one with the id sealed unless it is empty.
+func (b *base) followerKey(sealed string) (*seal.Key, error) {
 	dir := ""
-	if f.Copy != nil {
-		dir = f.Copy.Dir()
+	if c := b.o.Follow.Copy; c != nil {
+		dir = c.Dir()
 	}
-	key, err := datadir.FollowerKey(dir, b.o.SecretKeyFile, f.Genesis.SealedWith, f.Stands)
-	if sealed := f.Genesis.SealedWith; err == nil && sealed != "" && !key.Has(sealed) {
-		b.log.Warn("auth.secret_key_file lacks the key of the secrets in the stream: this node shows no names, and "+
-			"verifies no signed request whose key is sealed by it", "key", sealed)
-	}
-	return key, err
+	return datadir.FollowerKey(dir, b.o.SecretKeyFile, sealed)
 }
 
 // openData opens the data directory and creates the process clock. A virtual clock begins at the

@@ -20,6 +20,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/machine"
+	"tickhive/internal/node"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream/jet/jettest"
 	"tickhive/internal/vfs"
@@ -281,4 +282,56 @@ func TestAReplicaFollowsWhatIsSealedAgain(t *testing.T) {
 	if got, err := y.StateHash(); err != nil || got.Hash != want.Hash {
 		t.Errorf("%v, %v, the writer has %v", got, err, want)
 	}
+}
+
+// A standby needs the keys of today: not the one with which the stream has begun, when nothing is sealed by that one any
+// more, and the one with which the writer seals now.
+func TestAStandbyNeedsTheKeysOfToday(t *testing.T) {
+	mem := jettest.NewMem()
+	o := realTime(t.TempDir())
+	former, _ := keyFile(t, formerLine)
+	o.SecretKeyFile = former
+	streams(t, &o, mem.Connect())
+	x := exchangetest.Start(t, o)
+	clients := named(x, "ann", 5)
+	x.Stop()
+
+	alone, first := keyFile(t, firstLine)
+	o.SecretKeyFile, _ = keyFile(t, firstLine+formerLine)
+	streams(t, &o, mem.Connect())
+	x = exchangetest.Start(t, o)
+	says(t, x, stateRetires)
+	stands := func(dir, file string) (c *node.Copy, change func(*exchange.Options)) {
+		c = copyIn(t, mem.Connect(), dir)
+		return c, func(o *exchange.Options) {
+			o.SecretKeyFile, o.Follow.Copy, o.Follow.Stands = file, c, true
+		}
+	}
+	c, change := stands(t.TempDir(), former)
+	s := following(t, mem.Connect(), change)
+	if err := refused(t, s); err == nil || !strings.Contains(err.Error(), "the secrets in the stream are sealed with the "+
+		"key "+first.ID()+": put this one back into the file as a further line") {
+		t.Errorf("a standby with the former key alone: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+
+	dir := t.TempDir()
+	_, change = stands(dir, alone)
+	y := begins(t, mem.Connect(), change)
+	x.Stop()
+	h, err := y.TakeOver(t.Context(), 16*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Stop(t.Context())
+	if err := h.Finish(y.Options()); err != nil {
+		t.Fatal(err)
+	}
+	n := with(realTime(dir), alone)
+	streams(t, &n, mem.Connect())
+	n.Stream.Handover = h
+	w := exchangetest.Start(t, n)
+	sign(t, w, clients...)
 }

@@ -259,8 +259,8 @@ func (r *restored) genesis(ledger *launchpad.View) node.Genesis {
 	g := node.Genesis{
 		Epoch: r.data.Epoch(), Version: cmdline.Version, Seed: ledger.Seed(), LedgerNs: ledger.GenesisNs(),
 	}
-	if k := r.secrets; k != nil && !k.Empty() {
-		g.SealedWith = k.ID()
+	if r.secrets != nil {
+		g.SealedWith = r.secrets.ID()
 	}
 	return g
 }

@@ -20,6 +20,8 @@ type Handover struct {
 	Genesis node.Genesis // of the stream
 	Term    uint64
 	number  uint64 // of the node in this term
+	// sealedWith is the id of the key with which this node seals secrets.
+	sealedWith string
 	machine Machine
 }
 
@@ -114,9 +116,15 @@ func (y *Following) replaceable() error {
 		return errLocalWriter
 	case y.info.Version != "" && y.info.Sim != y.o.Stream.Sim:
 		return errOtherSim(y.info.Sim, y.o.Stream.Sim)
+	case y.o.Follow.Stands && y.lacksKey():
+		_, err := y.followerKey(y.info.SealedWith)
+		return err
 	}
 	return nil
 }
+
+// lacksKey reports whether the writer seals secrets with a key that this node does not have.
+func (y *Following) lacksKey() bool { return y.info.SealedWith != "" && !y.secrets.Has(y.info.SealedWith) }
 
 // campaignsBehind returns the state behind which this node may campaign. The writer may have started again since
 // takeOver began to wait for its silence.
@@ -126,7 +134,10 @@ func (y *Following) campaignsBehind() (at stream.State, err error) {
 	if unsure := y.reader.Unsure(); unsure != nil {
 		return at, fmt.Errorf("%w: %w", jet.ErrFenced, unsure)
 	}
-	return y.reader.State(), y.replaceable()
+	if err := y.replaceable(); err != nil {
+		return at, err
+	}
+	return y.reader.State(), y.state.Money.Missing(y.secrets) // a writer verifies every request
 }
 
 func (y *Following) campaign(ctx context.Context) (*Handover, error) {
@@ -147,7 +158,10 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handover{Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number, machine: y.o.Machine},
+	return &Handover{
+		Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number, sealedWith: y.secrets.ID(),
+		machine: y.o.Machine,
+	},
 		nil
 }
 
@@ -180,7 +194,7 @@ func (h *Handover) Finish(o *Options) error {
 	c := o.Follow.Copy
 	return c.Finish(func(end wal.Position) error {
 		meta := datadir.Rebuilt{
-			Identity: c.Identity, CreatedNs: h.Genesis.LedgerNs, Seed: h.Genesis.Seed, SealedWith: h.Genesis.SealedWith,
+			Identity: c.Identity, CreatedNs: h.Genesis.LedgerNs, Seed: h.Genesis.Seed, SealedWith: h.sealedWith,
 			End: end, Epoch: h.Genesis.Epoch, Term: h.number,
 		}
 		now := time.Unix(0, h.machine.Clock.NowNs())

@@ -242,6 +242,15 @@ func (k *Key) Outdated(text string) bool {
 	return Sealed(text) && !k.Empty() && !strings.HasPrefix(text, string(k.ring[0].prefix[:]))
 }
 
+// Lacks returns a *MissingKeyError for a text that is sealed by a secret which the ring does not have, nil for any other.
+func (k *Key) Lacks(text string) error {
+	id, sealed := KeyOf([]byte(text))
+	if !sealed || k.Has(id) {
+		return nil
+	}
+	return &MissingKeyError{ID: id, Have: k}
+}
+
 // Sealed reports whether a text is one that SealText has sealed. A plain text must not begin with a zero byte.
 func Sealed(text string) bool { return text != "" && text[0] == mark }
 
