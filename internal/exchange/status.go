@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/objects"
 	"tickhive/server/public"
 )
 
@@ -65,9 +65,9 @@ func (f *front) commissions() (out []public.AssetCommission) {
 		return nil
 	}
 	for _, c := range a.view.Settings().Commissions {
-		kind := encode.CommissionRefill
+		kind := objects.CommissionRefill
 		if c.Withdrawal {
-			kind = encode.CommissionWithdrawal
+			kind = objects.CommissionWithdrawal
 		}
 		out = append(out, public.AssetCommission{
 			Type: kind, Currency: c.Currency, Adapter: c.Adapter, Percent: c.Percent, Minimum: c.Minimum,

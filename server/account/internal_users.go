@@ -14,7 +14,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -79,7 +78,7 @@ func (us users) createUser(c *edge.Ctx) *refuse.Refusal {
 			return unfunded(&res.User, err)
 		}
 	}
-	c.Private(us.appendUser(nil, &res.User, false))
+	us.send(c, &res.User, false)
 	return nil
 }
 
@@ -116,7 +115,7 @@ func (us users) patchUser(c *edge.Ctx) *refuse.Refusal {
 	}
 	res, err := us.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
 	if err == nil {
-		c.Private(us.appendUser(nil, &res.User, false))
+		us.send(c, &res.User, false)
 	}
 	return err
 }
@@ -124,7 +123,7 @@ func (us users) patchUser(c *edge.Ctx) *refuse.Refusal {
 func (us users) getUser(c *edge.Ctx) *refuse.Refusal {
 	user, err := us.userOf(c)
 	if err == nil {
-		c.Private(us.appendUser(nil, &user, true))
+		us.send(c, &user, true)
 	}
 	return err
 }
@@ -145,49 +144,57 @@ func (us users) totals(c *edge.Ctx) *refuse.Refusal {
 	all := us.shown.Totals()
 	if us.opt.Ledger != nil {
 		all = append(all, us.opt.Ledger.Totals()...)
-		slices.SortFunc(all, func(a,
-			b accounts.TotalView,
-		) int {
+		slices.SortFunc(all, func(a, b accounts.TotalView) int {
 			return strings.Compare(a.CurrencyCode, b.CurrencyCode)
 		})
 	}
-	c.Private(appendList(nil, all, func(b []byte, t *accounts.TotalView) []byte {
-		b = encode.AppendString(append(b, `{"currencyCode":`...), t.CurrencyCode)
-		b = appendMoney(append(b, `,"free":`...), t.Free)
-		b = appendMoney(append(b, `,"held":`...), t.Held)
-		b = appendMoney(append(b, `,"fees":`...), t.Fees)
-		b = appendMoney(append(b, `,"deposited":`...), t.Deposited)
-		return append(appendMoney(append(b, `,"withdrawn":`...), t.Withdrawn), '}')
-	}))
+	var w json.Writer
+	w.List()
+	for i := range all {
+		t := &all[i]
+		w.Object()
+		w.Name("currencyCode").Text(t.CurrencyCode)
+		w.Name("free").Money(t.Free.Wide())
+		w.Name("held").Money(t.Held.Wide())
+		w.Name("fees").Money(t.Fees.Wide())
+		w.Name("deposited").Money(t.Deposited.Wide())
+		w.Name("withdrawn").Money(t.Withdrawn.Wide())
+		w.EndObject()
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
-// appendUser appends a User (docs/contract/internal.md#users-and-money); full adds the balances.
-func (us users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
-	b = encode.AppendString(append(b, `{"id":`...), u.ID)
-	b = encode.AppendString(append(b, `,"nickname":`...), u.Nickname)
-	b = appendJSONPtr(append(b, `,"name":`...), u.Name)
-	b = appendJSONPtr(append(b, `,"secondName":`...), u.SecondName)
-	b = strconv.AppendInt(append(b, `,"level":`...), int64(u.Level), 10)
-	b = encode.AppendString(append(b, `,"stakingLevel":`...), u.StakingLevel)
-	b = appendBool(b, `,"isAmbassador":`, u.IsAmbassador)
-	b = appendMoney(append(b, `,"secondLevelPercent":`...), u.SecondLevelPercent)
-	b = appendBool(b, `,"unlimited":`, u.Unlimited)
-	b = appendMoney(append(b, `,"nativeBalance":`...), us.nativeBalance(u))
-	b = encode.AppendString(append(b, `,"publicId":`...), u.PublicID)
-	b = encode.AppendString(append(b, `,"address":`...), u.Address)
-	b = encode.AppendString(append(b, `,"inviteCode":`...), u.InviteCode)
-	b = appendJSONPtr(append(b, `,"inviterId":`...), u.InviterID)
-	b = encode.AppendString(append(b, `,"avatarId":`...), u.AvatarID)
-	b = appendBool(b, `,"noTradeCommissions":`, u.NoTradeCommissions)
-	b = appendMoney(append(b, `,"dealBidDiscountFraction":`...), u.DealBidDiscount)
-	b = appendMoney(append(b, `,"dealAskDiscountFraction":`...), u.DealAskDiscount)
-	b = appendStamp(append(b, `,"dateCreated":`...), u.CreatedNs)
-	b = appendBool(b, `,"halted":`, u.Halted)
+// send sends a User (docs/contract/internal.md#users-and-money); full adds the balances.
+func (us users) send(c *edge.Ctx, u *accounts.UserView, full bool) {
+	var w json.Writer
+	w.Object()
+	w.Name("id").Text(u.ID)
+	w.Name("nickname").Text(u.Nickname)
+	w.Name("name").TextAt(u.Name)
+	w.Name("secondName").TextAt(u.SecondName)
+	w.Name("level").Int(int64(u.Level))
+	w.Name("stakingLevel").Text(u.StakingLevel)
+	w.Name("isAmbassador").Bool(u.IsAmbassador)
+	w.Name("secondLevelPercent").Money(u.SecondLevelPercent.Wide())
+	w.Name("unlimited").Bool(u.Unlimited)
+	w.Name("nativeBalance").Money(us.nativeBalance(u))
+	w.Name("publicId").Text(u.PublicID)
+	w.Name("address").Text(u.Address)
+	w.Name("inviteCode").Text(u.InviteCode)
+	w.Name("inviterId").TextAt(u.InviterID)
+	w.Name("avatarId").Text(u.AvatarID)
+	w.Name("noTradeCommissions").Bool(u.NoTradeCommissions)
+	w.Name("dealBidDiscountFraction").Money(u.DealBidDiscount.Wide())
+	w.Name("dealAskDiscountFraction").Money(u.DealAskDiscount.Wide())
+	w.Name("dateCreated").ISO(u.CreatedNs, 3)
+	w.Name("halted").Bool(u.Halted)
 	if full {
-		b = appendList(append(b, `,"balances":`...), us.balancesOf(u.Number), appendBalance)
+		writeBalances(&w, us.balancesOf(u.Number))
 	}
-	return append(b, '}')
+	w.EndObject()
+	c.Private(w.Bytes())
 }
 
 // nativeBalance returns the user's balance of the native currency, free and held.
@@ -359,7 +366,11 @@ func (us users) deposit(c *edge.Ctx) *refuse.Refusal {
 	b, err := us.credit(&u, m.currency, m.amount)
 	if err == nil {
 		auditMoney(c, "deposit", &m)
-		c.Private(appendBalance(nil, &b))
+		var w json.Writer
+		w.Object()
+		writeBalance(&w, &b)
+		w.EndObject()
+		c.Private(w.Bytes())
 	}
 	return err
 }
@@ -405,10 +416,10 @@ func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 		return nil
 	case a.HasMinWithdraw && m.amount.Cmp(a.MinWithdraw) < 0:
 		return refuse.Param("amount", "A withdrawal of %s must be at least %s.", m.currency,
-			appendMoney(nil, a.MinWithdraw))
+			moneyText(a.MinWithdraw))
 	case a.HasMaxWithdraw && m.amount.Cmp(a.MaxWithdraw) > 0:
 		return refuse.Param("amount", "A withdrawal of %s must be at most %s.", m.currency,
-			appendMoney(nil, a.MaxWithdraw))
+			moneyText(a.MaxWithdraw))
 	case !a.CanWithdraw:
 		return refuse.New(refuse.Conflict, "", "Withdrawals of %s are closed.", m.currency)
 	}
@@ -417,12 +428,19 @@ func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 
 // auditMoney logs that money entered or left the exchange.
 func auditMoney(c *edge.Ctx, event string, m *moneyRequest) {
-	c.Audit(event, "user", c.PathParam("id"), "currency", m.currency, "amount", string(appendMoney(nil, m.amount)))
+	c.Audit(event, "user", c.PathParam("id"), "currency", m.currency, "amount", moneyText(m.amount))
 }
 
+// moneyText returns money as its shortest decimal text.
+func moneyText(v Money) string { return string(fixed.AppendShortest(nil, v, fixed.Scale)) }
+
 func sendWithdrawal(c *edge.Ctx, b *accounts.BalanceView, commission Money) {
-	body := appendBalanceMembers([]byte{'{'}, b)
-	c.Private(append(appendMoney(append(body, `,"commission":`...), commission), '}'))
+	var w json.Writer
+	w.Object()
+	writeBalance(&w, b)
+	w.Name("commission").Money(commission.Wide())
+	w.EndObject()
+	c.Private(w.Bytes())
 }
 
 func (us users) addProfit(c *edge.Ctx) *refuse.Refusal {
@@ -441,12 +459,20 @@ func (us users) addProfit(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	auditMoney(c, "profit", &m)
-	b := appendList([]byte(`{"accruals":`), res.Accruals, func(b []byte, a *accounts.PaidAccrual) []byte {
-		b = encode.AppendString(append(b, `{"userId":`...), a.UserID)
-		b = strconv.AppendInt(append(b, `,"level":`...), int64(a.Level), 10)
-		b = appendMoney(append(b, `,"amount":`...), a.Amount)
-		return append(encode.AppendString(append(b, `,"currencyCode":`...), a.CurrencyCode), '}')
-	})
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("accruals").List()
+	for i := range res.Accruals {
+		a := &res.Accruals[i]
+		w.Object()
+		w.Name("userId").Text(a.UserID)
+		w.Name("level").Int(int64(a.Level))
+		w.Name("amount").Money(a.Amount.Wide())
+		w.Name("currencyCode").Text(a.CurrencyCode)
+		w.EndObject()
+	}
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }

@@ -12,10 +12,11 @@ import (
 	"tickhive/accounts"
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 const affiliatePath = "/api/affiliate"
@@ -69,19 +70,23 @@ func (r referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 	if reject != nil {
 		return reject
 	}
-	c.Private(appendList(nil, found, func(b []byte, v *accounts.InviterView) []byte {
-		return appendInviter(b, v, v.UserID == c.Principal.UserID)
-	}))
+	var w json.Writer
+	w.List()
+	for i := range found {
+		writeInviter(&w, &found[i], found[i].UserID == c.Principal.UserID)
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
 func (r referral) myInviter(c *edge.Ctx) *refuse.Refusal {
-	if v := r.shown.Inviter(uint32(c.Principal.Account)); v != nil {
-		c.Private(appendInviter(nil, v, true))
-	} else {
+	v := r.shown.Inviter(uint32(c.Principal.Account))
+	if v == nil {
 		c.Private([]byte("null"))
+		return nil
 	}
-	return nil
+	return sendInviter(c, v, true)
 }
 
 var (
@@ -100,10 +105,10 @@ func (r referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	res, err := r.do(cmd)
-	if err == nil {
-		c.Private(appendInviter(nil, &res.Inviter, true))
+	if err != nil {
+		return err
 	}
-	return err
+	return sendInviter(c, &res.Inviter, true)
 }
 
 func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
@@ -116,22 +121,31 @@ func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 		}
 		return refuse.Missing("inviteCode", "No user has this invite code.")
 	}
-	c.Private(appendInviter(nil, &v, !isID || v.UserID == c.Principal.UserID))
-	return nil
+	return sendInviter(c, &v, !isID || v.UserID == c.Principal.UserID)
 }
 
 func (r referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
-	b := encode.AppendString([]byte(`{"inviteCode":`), accounts.InviteCode(uint32(c.Principal.Account)))
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("inviteCode").Text(accounts.InviteCode(uint32(c.Principal.Account)))
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
 func (r referral) ambassador(c *edge.Ctx) *refuse.Refusal {
 	v := r.shown.Ambassador(uint32(c.Principal.Account))
-	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
-	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
-	b = appendList(append(b, `,"links":`...), v.Links, appendLink)
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("isAmbassador").Bool(v.IsAmbassador)
+	w.Name("secondLevelPercent").Money(v.SecondLevelPercent.Wide())
+	w.Name("links").List()
+	for i := range v.Links {
+		writeLink(&w, &v.Links[i])
+	}
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -141,55 +155,76 @@ func (r referral) createLink(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	res, err := r.do(cmd)
-	if err == nil {
-		c.Private(appendLink(nil, &res.Link))
+	if err != nil {
+		return err
 	}
-	return err
+	var w json.Writer
+	writeLink(&w, &res.Link)
+	c.Private(w.Bytes())
+	return nil
 }
 
 func (r referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	id, ok := json.ParseUUID(c.PathParam("id"))
-	if !ok || string(encode.AppendUUID(nil, id)) != c.Principal.UserID {
+	if !ok || string(json.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
 	v := r.shown.UserInfo(uint32(c.Principal.Account))
-	b := encode.AppendString([]byte(`{"inviteCode":`), v.InviteCode)
-	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
-	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos,
-		func(b []byte, l *accounts.ReferralLevelInfo) []byte {
-			b = strconv.AppendInt(append(b, `{"level":`...), int64(l.Level), 10)
-			b = appendMoney(append(b, `,"profitAmount":`...), l.ProfitAmount)
-			return append(strconv.AppendInt(append(b, `,"referralsTotalCount":`...), l.ReferralsTotalCount, 10), '}')
-		})
-	b = appendBool(b, `,"isAmbassador":`, v.IsAmbassador)
-	b = appendMoney(append(b, `,"ambassadorSecondLevelPercent":`...), v.AmbassadorSecondLevelPercent)
-	b = appendMoney(append(b, `,"commissionDiscountPercent":`...), v.CommissionDiscountPercent)
-	b = appendMoney(append(b, `,"totalProfitAmount":`...), v.TotalProfitAmount)
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("inviteCode").Text(v.InviteCode)
+	w.Name("parentUserId").TextAt(v.ParentUserID)
+	w.Name("referralsLevelInfos").List()
+	for _, l := range v.ReferralsLevelInfos {
+		w.Object()
+		w.Name("level").Int(int64(l.Level))
+		w.Name("profitAmount").Money(l.ProfitAmount.Wide())
+		w.Name("referralsTotalCount").Int(l.ReferralsTotalCount)
+		w.EndObject()
+	}
+	w.EndList()
+	w.Name("isAmbassador").Bool(v.IsAmbassador)
+	w.Name("ambassadorSecondLevelPercent").Money(v.AmbassadorSecondLevelPercent.Wide())
+	w.Name("commissionDiscountPercent").Money(v.CommissionDiscountPercent.Wide())
+	w.Name("totalProfitAmount").Money(v.TotalProfitAmount.Wide())
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
-// appendInviter appends an inviter view. withCode: the caller knows the invite code already.
-func appendInviter(b []byte, v *accounts.InviterView, withCode bool) []byte {
-	b = encode.AppendString(append(b, `{"userId":`...), v.UserID)
-	b = encode.AppendString(append(b, `,"publicId":`...), v.PublicID)
-	b = encode.AppendString(append(b, `,"nickname":`...), v.Nickname)
-	b = encode.AppendString(append(b, `,"avatarId":`...), v.AvatarID)
-	code := &v.InviteCode
-	if !withCode {
-		code = nil
-	}
-	b = appendJSONPtr(append(b, `,"inviteCode":`...), code)
-	return append(appendBool(b, `,"isAmbassador":`, v.IsAmbassador), '}')
+func sendInviter(c *edge.Ctx, v *accounts.InviterView, withCode bool) *refuse.Refusal {
+	var w json.Writer
+	writeInviter(&w, v, withCode)
+	c.Private(w.Bytes())
+	return nil
 }
 
-func appendLink(b []byte, l *accounts.AmbassadorLink) []byte {
-	b = encode.AppendString(append(b, `{"id":`...), l.ID)
-	b = encode.AppendString(append(b, `,"ownerUserId":`...), l.OwnerUserID)
-	b = encode.AppendString(append(b, `,"code":`...), l.Code)
-	b = appendMoney(append(b, `,"discountPercent":`...), l.DiscountPercent)
-	b = appendStamp(append(b, `,"dateCreated":`...), l.CreatedNs)
-	return append(appendBool(b, `,"isActive":`, l.IsActive), '}')
+// writeInviter writes an inviter view. withCode: the caller knows the invite code already.
+func writeInviter(w *json.Writer, v *accounts.InviterView, withCode bool) {
+	w.Object()
+	w.Name("userId").Text(v.UserID)
+	w.Name("publicId").Text(v.PublicID)
+	w.Name("nickname").Text(v.Nickname)
+	w.Name("avatarId").Text(v.AvatarID)
+	w.Name("inviteCode")
+	if withCode {
+		w.Text(v.InviteCode)
+	} else {
+		w.Null()
+	}
+	w.Name("isAmbassador").Bool(v.IsAmbassador)
+	w.EndObject()
+}
+
+func writeLink(w *json.Writer, l *accounts.AmbassadorLink) {
+	w.Object()
+	w.Name("id").Text(l.ID)
+	w.Name("ownerUserId").Text(l.OwnerUserID)
+	w.Name("code").Text(l.Code)
+	w.Name("discountPercent").Money(l.DiscountPercent.Wide())
+	w.Name("dateCreated").ISO(l.CreatedNs, 3)
+	w.Name("isActive").Bool(l.IsActive)
+	w.EndObject()
 }
 
 // accruals serves the routes of the referral programme's payments.
@@ -294,16 +329,26 @@ func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if v.HasNextPage {
 		c.NextCursor(appendAccrualCursor(nil, v.Next))
 	}
-	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accrual.Item) []byte {
-		b = appendAccrual(appendStamp(append(b, `{"date":`...), a.DateNs), a.ProfitType, a.Amount, a.CurrencyCode)
-		return append(appendBool(b, `,"isToUserBonuses":`, a.IsToUserBonuses), '}')
-	})
-	b = strconv.AppendInt(append(b, `,"currentPage":`...), v.CurrentPage, 10)
-	b = strconv.AppendInt(append(b, `,"pageSize":`...), v.PageSize, 10)
-	b = strconv.AppendInt(append(b, `,"totalCount":`...), v.TotalCount, 10)
-	b = strconv.AppendInt(append(b, `,"totalPages":`...), v.TotalPages, 10)
-	b = appendBool(b, `,"hasPreviousPage":`, v.HasPreviousPage)
-	c.Private(append(appendBool(b, `,"hasNextPage":`, v.HasNextPage), '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("items").List()
+	for i := range v.Items {
+		a := &v.Items[i]
+		w.Object()
+		w.Name("date").ISO(a.DateNs, 3)
+		writeAccrual(&w, a.ProfitType, a.Amount.Wide(), a.CurrencyCode)
+		w.Name("isToUserBonuses").Bool(a.IsToUserBonuses)
+		w.EndObject()
+	}
+	w.EndList()
+	w.Name("currentPage").Int(v.CurrentPage)
+	w.Name("pageSize").Int(v.PageSize)
+	w.Name("totalCount").Int(v.TotalCount)
+	w.Name("totalPages").Int(v.TotalPages)
+	w.Name("hasPreviousPage").Bool(v.HasPreviousPage)
+	w.Name("hasNextPage").Bool(v.HasNextPage)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -313,10 +358,10 @@ func markTruncated(c *edge.Ctx, yes bool) {
 	}
 }
 
-func appendAccrual[M anyMoney](b []byte, t accrual.Type, amount M, code string) []byte {
-	b = strconv.AppendUint(append(b, `,"profitType":`...), uint64(t), 10)
-	b = appendMoney(append(b, `,"amount":`...), amount)
-	return encode.AppendString(append(b, `,"currencyCode":`...), code)
+func writeAccrual(w *json.Writer, t accrual.Type, amount fixed.I192, code string) {
+	w.Name("profitType").Uint(uint64(t))
+	w.Name("amount").Money(amount)
+	w.Name("currencyCode").Text(code)
 }
 
 // currencyParam reads the optional parameter currencyCode.
@@ -377,18 +422,28 @@ func (ac accruals) summary(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendSums(nil, ac.shown.Accruals(uint32(c.Principal.Account)).Summary(f)))
+	var w json.Writer
+	writeSums(&w, ac.shown.Accruals(uint32(c.Principal.Account)).Summary(f))
+	c.Private(w.Bytes())
 	return nil
 }
 
 func (ac accruals) filters(c *edge.Ctx) *refuse.Refusal {
 	v := ac.shown.Accruals(uint32(c.Principal.Account)).Filters()
-	b := appendList([]byte(`{"currencies":`), v.Currencies,
-		func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
-	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accrual.Type) []byte {
-		return encode.AppendString(b, t.String())
-	})
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("currencies").List()
+	for _, code := range v.Currencies {
+		w.Text(code)
+	}
+	w.EndList()
+	w.Name("profitTypes").List()
+	for _, t := range v.ProfitTypes {
+		w.Word(t.String())
+	}
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -423,10 +478,17 @@ func (ac accruals) groups(c *edge.Ctx) *refuse.Refusal {
 		return reject
 	}
 	markTruncated(c, truncated)
-	c.Private(appendList(nil, groups, func(b []byte, g *accrual.Group) []byte {
-		return append(appendAccrual(appendStamp(append(b, `{"date":`...), g.DateNs), g.ProfitType,
-			g.Amount, g.CurrencyCode), '}')
-	}))
+	var w json.Writer
+	w.List()
+	for i := range groups {
+		g := &groups[i]
+		w.Object()
+		w.Name("date").ISO(g.DateNs, 3)
+		writeAccrual(&w, g.ProfitType, g.Amount.Wide(), g.CurrencyCode)
+		w.EndObject()
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -463,20 +525,29 @@ func (ac accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	if reject != nil {
 		return reject
 	}
-	b := appendStamp([]byte(`{"from":`), v.FromNs)
-	b = appendStamp(append(b, `,"to":`...), v.ToNs)
-	b = encode.AppendString(append(b, `,"currentLevel":`...), v.CurrentLevel)
-	b = appendList(append(b, `,"items":`...), v.Items, func(b []byte, i *accrual.BreakdownItem) []byte {
-		b = encode.AppendString(append(b, `{"fromUserId":`...), i.FromUserID)
-		b = encode.AppendString(append(b, `,"fromUserNickname":`...), i.FromUserNickname)
-		b = encode.AppendString(append(b, `,"currencyCode":`...), i.CurrencyCode)
-		b = appendMoney(append(b, `,"amount":`...), i.Amount)
-		b = appendMoney(append(b, `,"amountToMainAccount":`...), i.AmountToMainAccount)
-		b = appendMoney(append(b, `,"sourceStakeProfitAmount":`...), i.SourceStakeProfitAmount)
-		b = encode.AppendString(append(b, `,"receiverLevel":`...), i.ReceiverLevel)
-		return append(appendMoney(append(b, `,"appliedPercentage":`...), i.AppliedPercentage), '}')
-	})
-	c.Private(append(appendSums(append(b, `,"totalsByCurrency":`...), v.TotalsByCurrency), '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("from").ISO(v.FromNs, 3)
+	w.Name("to").ISO(v.ToNs, 3)
+	w.Name("currentLevel").Text(v.CurrentLevel)
+	w.Name("items").List()
+	for i := range v.Items {
+		item := &v.Items[i]
+		w.Object()
+		w.Name("fromUserId").Text(item.FromUserID)
+		w.Name("fromUserNickname").Text(item.FromUserNickname)
+		w.Name("currencyCode").Text(item.CurrencyCode)
+		w.Name("amount").Money(item.Amount.Wide())
+		w.Name("amountToMainAccount").Money(item.AmountToMainAccount.Wide())
+		w.Name("sourceStakeProfitAmount").Money(item.SourceStakeProfitAmount.Wide())
+		w.Name("receiverLevel").Text(item.ReceiverLevel)
+		w.Name("appliedPercentage").Money(item.AppliedPercentage.Wide())
+		w.EndObject()
+	}
+	w.EndList()
+	writeSums(w.Name("totalsByCurrency"), v.TotalsByCurrency)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -489,44 +560,59 @@ func (ac accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	if reject != nil {
 		return reject
 	}
-	b := appendStamp([]byte(`{"currentFrom":`), v.CurrentFromNs)
-	b = appendStamp(append(b, `,"currentTo":`...), v.CurrentToNs)
-	b = appendStamp(append(b, `,"previousFrom":`...), v.PreviousFromNs)
-	b = appendStamp(append(b, `,"previousTo":`...), v.PreviousToNs)
-	b = appendSums(append(b, `,"currentTotalsByCurrency":`...), v.CurrentTotalsByCurrency)
-	b = appendSums(append(b, `,"previousTotalsByCurrency":`...), v.PreviousTotalsByCurrency)
-	b = appendSums(append(b, `,"deltaByCurrency":`...), v.DeltaByCurrency)
-	b = appendList(append(b, `,"reasons":`...), v.Reasons, appendReason)
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("currentFrom").ISO(v.CurrentFromNs, 3)
+	w.Name("currentTo").ISO(v.CurrentToNs, 3)
+	w.Name("previousFrom").ISO(v.PreviousFromNs, 3)
+	w.Name("previousTo").ISO(v.PreviousToNs, 3)
+	writeSums(w.Name("currentTotalsByCurrency"), v.CurrentTotalsByCurrency)
+	writeSums(w.Name("previousTotalsByCurrency"), v.PreviousTotalsByCurrency)
+	writeSums(w.Name("deltaByCurrency"), v.DeltaByCurrency)
+	w.Name("reasons").List()
+	for i := range v.Reasons {
+		writeReason(&w, &v.Reasons[i])
+	}
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
-func appendReason(b []byte, r *accrual.Reason) []byte {
-	b = strconv.AppendUint(append(b, `{"type":`...), uint64(r.Type), 10)
-	b = appendJSONPtr(append(b, `,"fromUserId":`...), r.FromUserID)
-	b = appendJSONPtr(append(b, `,"fromUserNickname":`...), r.FromUserNickname)
-	b = appendJSONPtr(append(b, `,"currencyCode":`...), r.CurrencyCode)
-	b = appendMoney(append(b, `,"amountDelta":`...), r.AmountDelta)
-	b = appendJSONPtr(append(b, `,"oldLevel":`...), r.OldLevel)
-	b = appendJSONPtr(append(b, `,"newLevel":`...), r.NewLevel)
-	b = appendJSONPtr(append(b, `,"triggeredByUserId":`...), r.TriggeredByUserID)
-	b = append(b, `,"date":`...)
+func writeReason(w *json.Writer, r *accrual.Reason) {
+	w.Object()
+	w.Name("type").Uint(uint64(r.Type))
+	w.Name("fromUserId").TextAt(r.FromUserID)
+	w.Name("fromUserNickname").TextAt(r.FromUserNickname)
+	w.Name("currencyCode").TextAt(r.CurrencyCode)
+	w.Name("amountDelta").Money(r.AmountDelta.Wide())
+	w.Name("oldLevel").TextAt(r.OldLevel)
+	w.Name("newLevel").TextAt(r.NewLevel)
+	w.Name("triggeredByUserId").TextAt(r.TriggeredByUserID)
+	w.Name("date")
 	if r.DateNs == nil {
-		return append(b, "null}"...)
+		w.Null()
+	} else {
+		w.ISO(*r.DateNs, 3)
 	}
-	return append(appendStamp(b, *r.DateNs), '}')
+	w.EndObject()
 }
 
 func (ac accruals) total(c *edge.Ctx) *refuse.Refusal {
-	c.Private(appendList(nil, ac.shown.Accruals(uint32(c.Principal.Account)).Totals(),
-		func(b []byte, t *accrual.Total) []byte {
-			b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
-			b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
-			b = appendJSONPtr(append(b, `,"name":`...), t.Name)
-			b = appendJSONPtr(append(b, `,"secondName":`...), t.SecondName)
-			b = strconv.AppendInt(append(b, `,"level":`...), int64(t.Level), 10)
-			return append(appendSums(append(b, `,"totalAmountsByCurrency":`...), t.TotalAmountsByCurrency), '}')
-		}))
+	var w json.Writer
+	w.List()
+	for _, t := range ac.shown.Accruals(uint32(c.Principal.Account)).Totals() {
+		w.Object()
+		w.Name("fromUserId").Text(t.FromUserID)
+		w.Name("fromUsername").Text(t.FromUsername)
+		w.Name("name").TextAt(t.Name)
+		w.Name("secondName").TextAt(t.SecondName)
+		w.Name("level").Int(int64(t.Level))
+		writeSums(w.Name("totalAmountsByCurrency"), t.TotalAmountsByCurrency)
+		w.EndObject()
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -544,38 +630,26 @@ func (s *Service) commissionRoutes() []*edge.Route {
 // rates (docs/contract/market-data.md#currencies-pairs-and-commissions).
 func (s *Service) userCommissions(c *edge.Ctx) *refuse.Refusal {
 	terms := s.shown.Terms(uint32(c.Principal.Account))
-	b := append([]byte(nil), `{"commissions":[`...)
-	for i, one := range s.opt.Commissions(s.opt.Board.Load()) {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	var w json.Writer
+	w.Object()
+	w.Name("commissions").List()
+	for _, one := range s.opt.Commissions(s.opt.Board.Load()) {
 		discount := uint32(0)
 		switch one.Type {
-		case encode.CommissionBuy:
+		case objects.CommissionBuy:
 			discount = terms.Discount(engine.Buy)
-		case encode.CommissionSell:
+		case objects.CommissionSell:
 			discount = terms.Discount(engine.Sell)
 		}
-		b = encode.AppendCommission(b, &one, discount)
+		objects.WriteCommission(&w, &one, discount)
 	}
-	b = strconv.AppendBool(append(b, `],"userNoTradeCommissions":`...), terms.NoFees)
-	b = encode.AppendRate(append(b, `,"dealBidDiscountFraction":`...), int64(terms.BidDiscount), engine.RateScale)
-	b = encode.AppendRate(append(b, `,"dealAskDiscountFraction":`...), int64(terms.AskDiscount), engine.RateScale)
-	c.Private(append(b, '}'))
+	w.EndList()
+	w.Name("userNoTradeCommissions").Bool(terms.NoFees)
+	w.Name("dealBidDiscountFraction").Rate(int64(terms.BidDiscount), engine.RateScale)
+	w.Name("dealAskDiscountFraction").Rate(int64(terms.AskDiscount), engine.RateScale)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
-}
-
-// appendStamp appends a time as an ISO 8601 date with milliseconds and Z.
-func appendStamp(dst []byte, ns int64) []byte {
-	return append(encode.AppendISO(append(dst, '"'), ns, 3), '"')
-}
-
-// appendStampOrNull appends a time like appendStamp, or null for 0.
-func appendStampOrNull(dst []byte, ns int64) []byte {
-	if ns == 0 {
-		return append(dst, "null"...)
-	}
-	return appendStamp(dst, ns)
 }
 
 // dateTimeNs parses a date-time member of a body. ok is false for any other text.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -21,8 +20,8 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
+	"tickhive/server/objects"
 	"tickhive/server/stream"
 )
 
@@ -40,7 +39,7 @@ type Options struct {
 	Legacy    bool
 	PublicURL string
 	// Commissions returns the default commission records as of root (Market.Commissions).
-	Commissions func(root *marketdata.Root) []encode.Commission
+	Commissions func(root *marketdata.Root) []objects.Commission
 	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them.
 	Ledger Ledger
 }
@@ -381,9 +380,15 @@ func addresses(r *json.Reader) (list []string, given bool) {
 
 func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
 	keys := s.shown.Keys(uint32(c.Principal.Account), s.opt.Clock.NowNs())
-	c.Private(appendList(nil, keys, func(b []byte, k *accounts.APIKeyView) []byte {
-		return append(appendKeyMembers(append(b, '{'), k), '}')
-	}))
+	var w json.Writer
+	w.List()
+	for i := range keys {
+		w.Object()
+		writeKey(&w, &keys[i])
+		w.EndObject()
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -411,11 +416,14 @@ func (s *Service) createKey(
 	}
 	c.Audit("key created", "key", res.Key.PublicKey, "user", accounts.UserID(cmd.User).String(), "canTrade",
 		res.Key.CanTrade, "canWithdraw", res.Key.CanWithdraw, "canManageKeys", res.Key.CanManageKeys)
-	b := appendKeyMembers([]byte{'{'}, &res.Key)
+	var w json.Writer
+	w.Object()
+	writeKey(&w, &res.Key)
 	if !res.Secret.Empty() {
-		b = encode.AppendString(append(b, `,"privateKey":`...), res.Secret.Reveal())
+		w.Name("privateKey").Text(res.Secret.Reveal())
 	}
-	c.Private(append(b, '}'))
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -431,31 +439,24 @@ func (s *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
 	return err
 }
 
-func appendKeyMembers(b []byte, k *accounts.APIKeyView) []byte {
-	b = encode.AppendString(append(b, `"publicKey":`...), k.PublicKey)
-	b = encode.AppendString(append(b, `,"name":`...), k.Name)
-	b = appendBool(b, `,"canTrade":`, k.CanTrade)
-	b = appendBool(b, `,"canWithdraw":`, k.CanWithdraw)
-	b = appendBool(b, `,"canManageKeys":`, k.CanManageKeys)
-	b = append(b, `,"createdBy":`...)
-	if k.CreatedBy == "" {
-		b = append(b, "null"...)
-	} else {
-		b = encode.AppendString(b, k.CreatedBy)
+// writeKey writes the members of a key.
+func writeKey(w *json.Writer, k *accounts.APIKeyView) {
+	w.Name("publicKey").Text(k.PublicKey)
+	w.Name("name").Text(k.Name)
+	w.Name("canTrade").Bool(k.CanTrade)
+	w.Name("canWithdraw").Bool(k.CanWithdraw)
+	w.Name("canManageKeys").Bool(k.CanManageKeys)
+	w.Name("createdBy").TextOrNull(k.CreatedBy)
+	w.Name("ed25519PublicKey").TextOrNull(base64.StdEncoding.EncodeToString(k.Ed25519))
+	w.Name("ipWhitelist").List()
+	for _, address := range k.IPWhitelist {
+		w.Text(address)
 	}
-	b = append(b, `,"ed25519PublicKey":`...)
-	if k.Ed25519 == nil {
-		b = append(b, "null"...)
-	} else {
-		b = encode.AppendString(b, base64.StdEncoding.EncodeToString(k.Ed25519))
-	}
-	b = appendList(append(b, `,"ipWhitelist":`...), k.IPWhitelist, func(b []byte, s *string) []byte {
-		return encode.AppendString(b, *s)
-	})
-	b = appendStamp(append(b, `,"dateCreated":`...), k.CreatedNs)
-	b = appendStampOrNull(append(b, `,"expiresAt":`...), k.ExpiresNs)
-	b = appendStampOrNull(append(b, `,"lastUsedAt":`...), k.LastUsedNs)
-	return appendBool(b, `,"isActive":`, k.IsActive)
+	w.EndList()
+	w.Name("dateCreated").ISO(k.CreatedNs, 3)
+	w.Name("expiresAt").ISOOrNull(k.ExpiresNs, 3)
+	w.Name("lastUsedAt").ISOOrNull(k.LastUsedNs, 3)
+	w.Name("isActive").Bool(k.IsActive)
 }
 
 const avatarPath = "/api/users/avatars"
@@ -473,7 +474,13 @@ func (av avatars) routes() []*edge.Route {
 
 // list sends the catalogue of avatars.
 func (av avatars) list(c *edge.Ctx) *refuse.Refusal {
-	return c.SendBody(appendList(nil, av.shown.Avatars(), appendAvatar), edge.NoSeq)
+	var w json.Writer
+	w.List()
+	for _, a := range av.shown.Avatars() {
+		writeAvatar(&w, "id", &a)
+	}
+	w.EndList()
+	return c.SendBody(w.Bytes(), edge.NoSeq)
 }
 
 // avatar sends one avatar, or its picture if the path ends with .svg.
@@ -489,7 +496,9 @@ func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 	}
 	for _, a := range av.shown.Avatars() {
 		if a.ID == id {
-			return c.SendBody(appendAvatar(nil, &a), edge.NoSeq)
+			var w json.Writer
+			writeAvatar(&w, "id", &a)
+			return c.SendBody(w.Bytes(), edge.NoSeq)
 		}
 	}
 	panic("BUG: server: an avatar without a place in the catalogue")
@@ -514,71 +523,47 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 
 func (av avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
 	a := av.shown.Avatar(uint32(c.Principal.Account))
-	b := encode.AppendString([]byte(`{"avatarId":`), a.ID)
-	c.Private(append(encode.AppendString(append(b, `,"url":`...), a.URL), '}'))
+	var w json.Writer
+	writeAvatar(&w, "avatarId", &a)
+	c.Private(w.Bytes())
 	return nil
 }
 
-func appendAvatar(b []byte, a *accounts.AvatarView) []byte {
-	b = encode.AppendString(append(b, `{"id":`...), a.ID)
-	return append(encode.AppendString(append(b, `,"url":`...), a.URL), '}')
+// writeAvatar writes an avatar whose id has a name of its own in each route.
+func writeAvatar(w *json.Writer, id string, a *accounts.AvatarView) {
+	w.Object()
+	w.Name(id).Text(a.ID)
+	w.Name("url").Text(a.URL)
+	w.EndObject()
 }
 
 // Money is an amount, balance or fee in 10^-18 (docs/contract/market-data.md#decimals).
 type Money = fixed.I128
 
-// anyMoney is the constraint of amounts and sums of amounts.
-type anyMoney interface{ Wide() fixed.I192 }
-
-// appendMoney appends money as its shortest decimal text.
-func appendMoney[M anyMoney](dst []byte, v M) []byte {
-	return fixed.AppendShortest192(dst, v.Wide(), fixed.Scale)
-}
-
-// appendJSONPtr appends a string that may be null.
-func appendJSONPtr(dst []byte, s *string) []byte {
-	if s == nil {
-		return append(dst, "null"...)
+// writeSums writes sums as an object from currency code to amount.
+func writeSums(w *json.Writer, sums []accrual.CurrencyAmount) {
+	w.Object()
+	for _, s := range sums {
+		w.Name(s.CurrencyCode).Money(s.Amount.Wide())
 	}
-	return encode.AppendString(dst, *s)
+	w.EndObject()
 }
 
-// appendSums appends sums as a JSON object from currency code to amount.
-func appendSums(dst []byte, sums []accrual.CurrencyAmount) []byte {
-	dst = append(dst, '{')
-	for i, s := range sums {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendMoney(append(encode.AppendString(dst, s.CurrencyCode), ':'), s.Amount)
+// writeBalances writes the member balances.
+func writeBalances(w *json.Writer, rows []accounts.BalanceView) {
+	w.Name("balances").List()
+	for i := range rows {
+		w.Object()
+		writeBalance(w, &rows[i])
+		w.EndObject()
 	}
-	return append(dst, '}')
+	w.EndList()
 }
 
-// appendList appends a JSON array; f appends one element.
-func appendList[T any](dst []byte, list []T, f func(dst []byte, v *T) []byte) []byte {
-	dst = append(dst, '[')
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = f(dst, &list[i])
-	}
-	return append(dst, ']')
-}
-
-func appendBool(dst []byte, name string, v bool) []byte {
-	return strconv.AppendBool(append(dst, name...), v)
-}
-
-// appendBalance appends {currencyCode, free, held, total}.
-func appendBalance(dst []byte, b *accounts.BalanceView) []byte {
-	return append(appendBalanceMembers(append(dst, '{'), b), '}')
-}
-
-func appendBalanceMembers(dst []byte, b *accounts.BalanceView) []byte {
-	dst = encode.AppendString(append(dst, `"currencyCode":`...), b.CurrencyCode)
-	dst = appendMoney(append(dst, `,"free":`...), b.Free)
-	dst = appendMoney(append(dst, `,"held":`...), b.Held)
-	return appendMoney(append(dst, `,"total":`...), b.Total)
+// writeBalance writes the members of a balance.
+func writeBalance(w *json.Writer, b *accounts.BalanceView) {
+	w.Name("currencyCode").Text(b.CurrencyCode)
+	w.Name("free").Money(b.Free)
+	w.Name("held").Money(b.Held)
+	w.Name("total").Money(b.Total)
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,7 +17,6 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 	"tickhive/server/objects"
 )
@@ -92,7 +92,9 @@ func (s *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	c.SetSeq(uint64(req.Answers[0].Seq))
-	c.Private(append(strconv.AppendUint([]byte{'"'}, uint64(req.Answers[0].Order), 10), '"'))
+	var w json.Writer
+	w.ID(uint64(req.Answers[0].Order))
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -109,12 +111,16 @@ func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	if err := req.Submit(); err != nil {
 		return err
 	}
-	b := appendList([]byte(`{"results":`), req.Answers, func(b []byte, a *entry.Answer) []byte {
-		return appendResult(b, a, c.Principal.UserID)
-	})
-	b, seq := objects.AppendSeqs(b, req.Answers)
-	c.SetSeq(seq)
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("results").List()
+	for i := range req.Answers {
+		writeResult(&w, &req.Answers[i], c.Principal.UserID)
+	}
+	w.EndList()
+	c.SetSeq(objects.WriteSeqs(&w, req.Answers))
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -201,7 +207,7 @@ func (s *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(encode.AppendCanceled(canceled))
+	c.Private(objects.Canceled(canceled))
 	return nil
 }
 
@@ -273,9 +279,9 @@ func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 const cursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,16}(\.[0-9]{1,19})?$`
 
 func appendCursor(b []byte, at marketdata.Cursor) []byte {
-	b = appendID(append(strconv.AppendInt(b, at.TimeNs, 10), '.'), uint64(at.Order))
+	b = fmt.Appendf(b, "%d.%d", at.TimeNs, at.Order)
 	if at.Trade != 0 {
-		b = appendID(append(b, '.'), uint64(at.Trade))
+		b = fmt.Appendf(b, ".%d", at.Trade)
 	}
 	return b
 }
@@ -343,9 +349,15 @@ func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 	}
 	root := l.opt.Board.Load()
 	setNextCursor(c, next)
-	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
-		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Principal.UserID), '}')
-	}))
+	var w json.Writer
+	w.List()
+	for i := range found {
+		w.Object()
+		writeOrder(&w, &found[i], root.View(found[i].ID.Pair()).Instrument, c.Principal.UserID)
+		w.EndObject()
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -376,15 +388,25 @@ func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 	}
 	root := l.opt.Board.Load()
 	setNextCursor(c, next)
-	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
-		return append(appendFill(append(b, '{'), f, root.View(f.Pair).Instrument), '}')
-	}))
+	var w json.Writer
+	w.List()
+	for i := range found {
+		w.Object()
+		writeFill(&w, &found[i], root.View(found[i].Pair).Instrument)
+		w.EndObject()
+	}
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
 // sendOrder sends the view of an order.
 func sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
-	c.Private(append(appendUserOrder([]byte{'{'}, &a.Record, a.Instrument, c.Principal.UserID), '}'))
+	var w json.Writer
+	w.Object()
+	writeOrder(&w, &a.Record, a.Instrument, c.Principal.UserID)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -436,18 +458,28 @@ func (l lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
 	if missing != 0 {
 		c.Response.Header.SetCanonical(edge.HdrTruncated, edge.ValTrue)
 	}
-	b := appendUserOrder([]byte{'{'}, rec, ins, c.Principal.UserID)
-	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
-		return append(appendFill(append(b, '{'), f, ins), '}')
-	})
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	writeOrder(&w, rec, ins, c.Principal.UserID)
+	w.Name("deals").List()
+	for i := range rec.Fills {
+		w.Object()
+		writeFill(&w, &rec.Fills[i], ins)
+		w.EndObject()
+	}
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
 // balances serves GET /api/wallets/balances.
 func (l lists) balances(c *edge.Ctx) *refuse.Refusal {
-	b := appendList([]byte(`{"balances":`), l.balancesOf(uint32(accountOf(c))), appendBalance)
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	writeBalances(&w, l.balancesOf(uint32(accountOf(c))))
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -466,103 +498,76 @@ func (s *Service) balancesOf(n uint32) []accounts.BalanceView {
 
 func sortBalances(rows []accounts.BalanceView) {
 	slices.SortFunc(rows, func(a, b accounts.BalanceView) int {
-		return strings.Compare(a.CurrencyCode,
-			b.CurrencyCode)
+		return strings.Compare(a.CurrencyCode, b.CurrencyCode)
 	})
 }
 
-// appendUserOrder appends the members of the order view of docs/contract/trading.md#order-view.
-func appendUserOrder(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument, userID string) []byte {
+// writeOrder writes the members of the order view of docs/contract/trading.md#order-view.
+func writeOrder(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrument, userID string) {
 	market := r.Type == engine.Market || r.Type == engine.StopMarket
-	b = strconv.AppendUint(append(b, `"id":"`...), uint64(r.ID), 10)
-	b = encode.AppendNullable(append(b, `","clientOrderId":`...), r.Client)
-	b = appendBool(b, `,"isMarket":`, market)
-	b = append(append(append(b, `,"currencyPairCode":"`...), ins.Code...), '"')
-	b = appendBool(b, `,"isBid":`, r.Side == engine.Buy)
-	b = encode.AppendUnits(append(b, `,"price":`...), r.Price, ins.DigitsPrice, !market)
-	b = encode.AppendUnits(append(b, `,"initialAmount":`...), r.Amount, ins.DigitsAmount, !r.ByQuote)
-	b = encode.AppendUnits(append(b, `,"amount":`...), r.Open, ins.DigitsAmount, !r.ByQuote)
-	b = encode.AppendUnits(append(b, `,"decrementedAmount":`...), r.Reduced, ins.DigitsAmount, !r.ByQuote)
-	b = append(b, `,"quoteAmount":`...)
-	if market {
-		b = append(b, "null"...)
-	} else {
-		b = fixed.AppendU128(b, fixed.Mul64(uint64(r.Price), uint64(r.Open)), ins.DigitsTotal())
-	}
-	b = encode.AppendISO(append(b, `,"date":"`...), r.CreatedNs, 7)
-	b = append(append(b, `","userId":"`...), userID...)
-	canceled := r.Status == engine.Canceled || r.Status == engine.PartiallyExecutedAndCanceled
-	b = strconv.AppendBool(append(b, `","isCanceled":`...), canceled)
-	b = append(append(b, `,"status":"`...), r.Status.String()...)
-	return appendOrderTerms(append(b, '"'), r, ins)
+	left := fixed.Mul64(uint64(r.Price), uint64(r.Open))
+	w.Name("id").ID(uint64(r.ID))
+	w.Name("clientOrderId").TextOrNull(r.Client)
+	w.Name("isMarket").Bool(market)
+	w.Name("currencyPairCode").Word(ins.Code)
+	w.Name("isBid").Bool(r.Side == engine.Buy)
+	w.Name("price").UnitsOrNull(r.Price, ins.DigitsPrice, !market)
+	w.Name("initialAmount").UnitsOrNull(r.Amount, ins.DigitsAmount, !r.ByQuote)
+	w.Name("amount").UnitsOrNull(r.Open, ins.DigitsAmount, !r.ByQuote)
+	w.Name("decrementedAmount").UnitsOrNull(r.Reduced, ins.DigitsAmount, !r.ByQuote)
+	w.Name("quoteAmount").SumOrNull(left, ins.DigitsTotal(), !market)
+	w.Name("date").ISO(r.CreatedNs, 7)
+	w.Name("userId").Word(userID)
+	w.Name("isCanceled").Bool(r.Status == engine.Canceled || r.Status == engine.PartiallyExecutedAndCanceled)
+	w.Name("status").Word(r.Status.String())
+	w.Name("type").Word(r.Type.String())
+	w.Name("timeInForce").Word(r.TIF.String())
+	w.Name("postOnly").Bool(r.PostOnly)
+	w.Name("selfTradePrevention").Word(r.STP.String())
+	w.Name("stopPrice").UnitsOrNull(r.Stop, ins.DigitsPrice, r.Stop != 0)
+	w.Name("isTriggered").BoolOrNull(r.Trigger == marketdata.Triggered, r.Trigger != marketdata.NoStop)
+	w.Name("displayAmount").UnitsOrNull(r.Display, ins.DigitsAmount, r.Display != 0)
+	w.Name("initialQuoteAmount").SumOrNull(r.Quote, ins.DigitsTotal(), r.ByQuote)
+	w.Name("filledAmount").Units(r.Filled, ins.DigitsAmount)
+	w.Name("filledQuoteAmount").Sum(r.FilledQuote, ins.DigitsTotal())
+	w.Name("averagePrice").AverageOrNull(r.FilledQuote, r.Filled, ins.DigitsPrice)
+	objects.WriteFee(w, ins, r.Side, r.Fee, r.FeeKnown)
+	w.Name("dateChanged").ISO(r.ChangedNs, 7)
 }
 
-// appendOrderTerms appends the members of the order view that say what the order asked for and what became of it.
-func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
-	b = append(append(b, `,"type":"`...), r.Type.String()...)
-	b = append(append(b, `","timeInForce":"`...), r.TIF.String()...)
-	b = appendBool(b, `","postOnly":`, r.PostOnly)
-	b = append(append(b, `,"selfTradePrevention":"`...), r.STP.String()...)
-	b = encode.AppendUnits(append(b, `","stopPrice":`...), r.Stop, ins.DigitsPrice, r.Stop != 0)
-	b = append(b, `,"isTriggered":`...)
-	switch r.Trigger {
-	case marketdata.Waiting, marketdata.Triggered:
-		b = strconv.AppendBool(b, r.Trigger == marketdata.Triggered)
-	case marketdata.NoStop:
-		b = append(b, "null"...)
-	}
-	b = encode.AppendUnits(append(b, `,"displayAmount":`...), r.Display, ins.DigitsAmount, r.Display != 0)
-	b = append(b, `,"initialQuoteAmount":`...)
-	if r.ByQuote {
-		b = fixed.AppendU128(b, r.Quote, ins.DigitsTotal())
-	} else {
-		b = append(b, "null"...)
-	}
-	b = fixed.AppendI64(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount)
-	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
-	b = encode.AppendAveragePrice(append(b, `,"averagePrice":`...), r.FilledQuote, r.Filled, ins.DigitsPrice)
-	b = encode.AppendFee(b, ins, r.Side, r.Fee, r.FeeKnown)
-	return append(encode.AppendISO(append(b, `,"dateChanged":"`...), r.ChangedNs, 7), '"')
-}
-
-// appendResult appends the result of one command of a batch: the view of its order, or why it was refused.
-func appendResult(b []byte, a *entry.Answer, userID string) []byte {
+// writeResult writes the result of one command of a batch: the view of its order, or why it was refused.
+func writeResult(w *json.Writer, a *entry.Answer, userID string) {
+	w.Object()
+	defer w.EndObject()
 	if a.Reason == engine.NotRejected && a.Found {
-		return append(appendUserOrder(append(b, '{'), &a.Record, a.Instrument, userID), `,"rejectReason":null}`...)
+		writeOrder(w, &a.Record, a.Instrument, userID)
+		w.Name("rejectReason").Null()
+		return
 	}
-	var client string
-	b = append(b, `{"id":`...)
 	if a.Place != nil {
-		client = string(a.Place.Client)
-		b = append(b, "null"...)
+		w.Name("id").Null()
+		w.Name("clientOrderId").TextOrNull(string(a.Place.Client))
 	} else {
-		b = append(appendID(append(b, '"'), uint64(a.Order)), '"')
+		w.Name("id").ID(uint64(a.Order))
+		w.Name("clientOrderId").Null()
 	}
-	b = encode.AppendNullable(append(b, `,"clientOrderId":`...), client)
-	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.Reason.String()...)
-	return append(b, `"}`...)
+	w.Name("status").Word("Rejected")
+	w.Name("rejectReason").Word(a.Reason.String())
 }
 
-// appendFillDeal appends the members of a fill's public deal, as the fill's owner sees it.
-func appendFillDeal(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+// writeFill writes the members of a fill: the public deal as the fill's owner sees it, and the members for its owner.
+func writeFill(w *json.Writer, f *marketdata.Fill, ins *engine.Instrument) {
 	t := marketdata.Trade{TimeNs: f.TimeNs, Price: f.Price, Amount: f.Amount, TakerSide: f.TakerSide}
 	const other = ^engine.AccountID(0)
 	if t.Buyer, t.Seller = f.Account, other; f.Side == engine.Sell {
 		t.Buyer, t.Seller = other, f.Account
 	}
-	return encode.AppendDeal(b, ins, f.Trade, &t, &f.Account)
+	objects.WriteDeal(w, ins, f.Trade, &t, &f.Account)
+	w.Name("orderId").ID(uint64(f.Order))
+	w.Name("tradeId").Uint(uint64(f.Trade))
+	objects.WriteFee(w, ins, f.Side, f.Fee, true)
+	w.Name("isMaker").Bool(f.IsMaker)
 }
-
-// appendFill appends the members of a fill: the public deal and the members for its owner.
-func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
-	b = appendFillDeal(b, f, ins)
-	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
-	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
-	b = encode.AppendFee(b, ins, f.Side, f.Fee, true)
-	return appendBool(b, `,"isMaker":`, f.IsMaker)
-}
-
-func appendID(b []byte, id uint64) []byte { return strconv.AppendUint(b, id, 10) }
 
 // Canceler returns what cancels all orders of a user without a request of the user, such as after a halt.
 func (s *Service) Canceler() *entry.Canceler { return s.canceler }
@@ -590,8 +595,12 @@ func (s *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
 		}
 		firesNs = res.DeadlineNs
 	}
-	b := strconv.AppendInt([]byte(`{"timeoutMs":`), timeout.Milliseconds(), 10)
-	c.Private(append(appendStampOrNull(append(b, `,"firesAt":`...), firesNs), '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("timeoutMs").Int(timeout.Milliseconds())
+	w.Name("firesAt").ISOOrNull(firesNs, 3)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -641,7 +650,11 @@ func (us users) setHalted(c *edge.Ctx, halted bool) (engine.AccountID, *refuse.R
 }
 
 func sendHalt(c *edge.Ctx, halted bool, canceled, open int) {
-	b := strconv.AppendBool([]byte(`{"halted":`), halted)
-	b = strconv.AppendInt(append(b, `,"canceled":`...), int64(canceled), 10)
-	c.Private(append(strconv.AppendInt(append(b, `,"open":`...), int64(open), 10), '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("halted").Bool(halted)
+	w.Name("canceled").Int(int64(canceled))
+	w.Name("open").Int(int64(open))
+	w.EndObject()
+	c.Private(w.Bytes())
 }

@@ -9,7 +9,6 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -120,19 +119,22 @@ func (f faultRoutes) list(c *edge.Ctx) *refuse.Refusal {
 }
 
 func sendRules(c *edge.Ctx, rules []*fault.Active) {
-	b := []byte(`{"rules":[`)
-	for i, a := range rules {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	var w json.Writer
+	w.Object()
+	w.Name("rules").List()
+	for _, a := range rules {
 		n := a.Counts()
-		b = strconv.AppendUint(append(b, `{"id":`...), a.ID, 10)
-		b = encode.AppendString(append(b, `,"rule":`...), a.String())
-		b = strconv.AppendUint(append(b, `,"matched":`...), n.Matched, 10)
-		b = strconv.AppendUint(append(b, `,"applied":`...), n.Applied, 10)
-		b = append(strconv.AppendUint(append(b, `,"skipped":`...), n.Skipped, 10), '}')
+		w.Object()
+		w.Name("id").Uint(a.ID)
+		w.Name("rule").Text(a.String())
+		w.Name("matched").Uint(n.Matched)
+		w.Name("applied").Uint(n.Applied)
+		w.Name("skipped").Uint(n.Skipped)
+		w.EndObject()
 	}
-	c.Private(append(b, `]}`...))
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 }
 
 // removeAll serves DELETE /faults.
@@ -152,5 +154,9 @@ func (f faultRoutes) remove(c *edge.Ctx) *refuse.Refusal {
 }
 
 func sendRemoved(c *edge.Ctx, n int) {
-	c.Private(append(strconv.AppendInt([]byte(`{"removed":`), int64(n), 10), '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("removed").Int(int64(n))
+	w.EndObject()
+	c.Private(w.Bytes())
 }

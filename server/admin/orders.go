@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"strconv"
-
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
@@ -10,9 +8,7 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 	"tickhive/server/objects"
 )
@@ -86,7 +82,7 @@ func (s *Server) submitOne(c *edge.Ctx, b *orderBody) *refuse.Refusal {
 		return err
 	}
 	c.SetSeq(uint64(b.Answers[0].Seq))
-	c.Private(appendOrder(make([]byte, 0, 1024), &b.Answers[0]))
+	sendOrder(c, &b.Answers[0])
 	return nil
 }
 
@@ -102,16 +98,16 @@ func (s *Server) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	if err := b.Submit(); err != nil {
 		return err
 	}
-	out := append(b.rendered[:0], `{"results":[`...)
+	w := json.On(b.rendered[:0])
+	w.Object()
+	w.Name("results").List()
 	for i := range b.Answers {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendResult(out, &b.Answers[i])
+		writeResult(&w, &b.Answers[i])
 	}
-	out, seq := objects.AppendSeqs(append(out, ']'), b.Answers)
-	c.SetSeq(seq)
-	b.rendered = append(out, '}')
+	w.EndList()
+	c.SetSeq(objects.WriteSeqs(&w, b.Answers))
+	w.EndObject()
+	b.rendered = w.Bytes()
 	sendOwned(c, b.rendered)
 	return nil
 }
@@ -129,8 +125,14 @@ func (s *Server) getOrder(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendOrder(nil, &a))
+	sendOrder(c, &a)
 	return nil
+}
+
+func sendOrder(c *edge.Ctx, a *entry.Answer) {
+	w := json.On(make([]byte, 0, 1024))
+	writeOrder(&w, a)
+	c.Private(w.Bytes())
 }
 
 // cancelOrder serves DELETE /orders/{id}.
@@ -201,130 +203,130 @@ func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(encode.AppendCanceled(canceled))
+	c.Private(objects.Canceled(canceled))
 	return nil
 }
 
-// appendOrder appends the Order object of an answer. A member that does not apply is null
+// writeOrder writes the Order object of an answer. A member that does not apply is null
 // (docs/contract/internal.md#orders).
-func appendOrder(b []byte, a *entry.Answer) []byte {
+func writeOrder(w *json.Writer, a *entry.Answer) {
 	if !a.Found {
-		return appendRefused(b, a)
+		writeRefused(w, a)
+		return
 	}
 	r, ins := &a.Record, a.Instrument
-	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(r.ID), 10)
-	b = encode.AppendNullable(append(b, `,"clientOrderId":`...), r.Client)
-	b = encode.AppendUUID(append(b, `,"accountId":"`...), accounts.UserID(uint32(r.Account)))
-	b = append(append(append(b, `","currencyPairCode":"`...), ins.Code...), '"')
-	b = appendWords(b, r.Side, r.Type, r.TIF)
 	market := r.Type == engine.Market || r.Type == engine.StopMarket
-	b = encode.AppendUnits(append(b, `,"price":`...), r.Price, ins.DigitsPrice, !market)
-	b = encode.AppendUnits(append(b, `,"amount":`...), r.Amount, ins.DigitsAmount, !r.ByQuote)
-	b = append(b, `,"quoteAmount":`...)
-	if r.ByQuote {
-		b = fixed.AppendU128(b, r.Quote, ins.DigitsTotal())
-	} else {
-		b = append(b, "null"...)
+	w.Object()
+	w.Name("orderId").Uint(uint64(r.ID))
+	w.Name("clientOrderId").TextOrNull(r.Client)
+	w.Name("accountId").UUID(accounts.UserID(uint32(r.Account)))
+	w.Name("currencyPairCode").Word(ins.Code)
+	writeWords(w, r.Side, r.Type, r.TIF)
+	w.Name("price").UnitsOrNull(r.Price, ins.DigitsPrice, !market)
+	w.Name("amount").UnitsOrNull(r.Amount, ins.DigitsAmount, !r.ByQuote)
+	w.Name("quoteAmount").SumOrNull(r.Quote, ins.DigitsTotal(), r.ByQuote)
+	w.Name("stopPrice").UnitsOrNull(r.Stop, ins.DigitsPrice, r.Stop != 0)
+	w.Name("displayAmount").UnitsOrNull(r.Display, ins.DigitsAmount, r.Display != 0)
+	writeFlags(w, r.PostOnly, r.STP, r.Status)
+	w.Name("filledAmount").Units(r.Filled, ins.DigitsAmount)
+	w.Name("remainingAmount").UnitsOrNull(r.Open+r.Canceled, ins.DigitsAmount, !r.ByQuote)
+	w.Name("decrementedAmount").UnitsOrNull(r.Reduced, ins.DigitsAmount, !r.ByQuote)
+	w.Name("filledQuoteAmount").Sum(r.FilledQuote, ins.DigitsTotal())
+	w.Name("averagePrice").AverageOrNull(r.FilledQuote, r.Filled, ins.DigitsPrice)
+	w.Name("createdAtNs").Int(r.CreatedNs)
+	w.Name("seq").Uint(uint64(r.Seq))
+	w.Name("fills").List()
+	for i := range r.Fills {
+		f := &r.Fills[i]
+		w.Object()
+		w.Name("tradeId").Uint(uint64(f.Trade))
+		w.Name("price").Units(f.Price, ins.DigitsPrice)
+		w.Name("amount").Units(f.Amount, ins.DigitsAmount)
+		objects.WriteFee(w, ins, f.Side, f.Fee, true)
+		w.Name("isMaker").Bool(f.IsMaker)
+		w.EndObject()
 	}
-	b = encode.AppendUnits(append(b, `,"stopPrice":`...), r.Stop, ins.DigitsPrice, r.Stop != 0)
-	b = encode.AppendUnits(append(b, `,"displayAmount":`...), r.Display, ins.DigitsAmount, r.Display != 0)
-	b = appendFlags(b, r.PostOnly, r.STP, r.Status)
-	b = encode.AppendUnits(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount, true)
-	b = encode.AppendUnits(append(b, `,"remainingAmount":`...), r.Open+r.Canceled, ins.DigitsAmount, !r.ByQuote)
-	b = encode.AppendUnits(append(b, `,"decrementedAmount":`...), r.Reduced, ins.DigitsAmount, !r.ByQuote)
-	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
-	b = append(b, `,"averagePrice":`...)
-	b = encode.AppendAveragePrice(b, r.FilledQuote, r.Filled, ins.DigitsPrice)
-	b = strconv.AppendInt(append(b, `,"createdAtNs":`...), r.CreatedNs, 10)
-	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(r.Seq), 10)
-	b = appendFills(append(b, `,"fills":`...), r.Fills, ins)
-	return append(b, `,"rejectReason":null}`...)
+	w.EndList()
+	w.Name("rejectReason").Null()
+	w.EndObject()
 }
 
-// appendRefused appends the Order object of a refused order from the members of the request that could be read.
+// writeRefused writes the Order object of a refused order from the members of the request that could be read.
 // A number that is no multiple of the pair's units is written as its shortest text.
-func appendRefused(b []byte, a *entry.Answer) []byte {
+func writeRefused(w *json.Writer, a *entry.Answer) {
 	o := a.Place
 	priceDigits, amountDigits, totalDigits := -1, -1, -1
 	if a.Instrument != nil {
 		ins := a.Instrument
 		priceDigits, amountDigits, totalDigits = ins.DigitsPrice, ins.DigitsAmount, ins.DigitsTotal()
 	}
-	b = encode.AppendNullable(append(b, `{"orderId":null,"clientOrderId":`...), string(o.Client))
-	b = encode.AppendUUID(append(b, `,"accountId":"`...), o.Account)
-	b = append(append(append(b, `","currencyPairCode":"`...), o.Pair...), '"')
-	b = appendWords(b, o.Side, o.Type, o.TIF)
-	b = appendEcho(append(b, `,"price":`...), o.Price, priceDigits)
-	b = appendEcho(append(b, `,"amount":`...), o.Amount, amountDigits)
-	b = appendEcho(append(b, `,"quoteAmount":`...), o.Quote, totalDigits)
-	b = appendEcho(append(b, `,"stopPrice":`...), o.Stop, priceDigits)
-	b = appendEcho(append(b, `,"displayAmount":`...), o.Display, amountDigits)
-	b = appendFlags(b, o.PostOnly, o.SelfTrade(o.Account != [16]byte{}), engine.Rejected)
-	b = encode.AppendUnits(append(b, `,"filledAmount":`...), 0, max(amountDigits, 0), true)
-	b = appendEcho(append(b, `,"remainingAmount":`...), o.Amount, amountDigits)
-	b = encode.AppendUnits(append(b, `,"decrementedAmount":`...), 0, max(amountDigits, 0), o.Quote == nil)
-	b = encode.AppendUnits(append(b, `,"filledQuoteAmount":`...), 0, max(totalDigits, 0), true)
-	b = strconv.AppendInt(append(b, `,"averagePrice":null,"createdAtNs":`...), a.TimeNs, 10)
-	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(a.Seq), 10)
-	b = append(append(b, `,"fills":[],"rejectReason":"`...), a.Reason.String()...)
-	return append(b, `"}`...)
+	w.Object()
+	w.Name("orderId").Null()
+	w.Name("clientOrderId").TextOrNull(string(o.Client))
+	w.Name("accountId").UUID(o.Account)
+	w.Name("currencyPairCode").Word(string(o.Pair))
+	writeWords(w, o.Side, o.Type, o.TIF)
+	writeEcho(w.Name("price"), o.Price, priceDigits)
+	writeEcho(w.Name("amount"), o.Amount, amountDigits)
+	writeEcho(w.Name("quoteAmount"), o.Quote, totalDigits)
+	writeEcho(w.Name("stopPrice"), o.Stop, priceDigits)
+	writeEcho(w.Name("displayAmount"), o.Display, amountDigits)
+	writeFlags(w, o.PostOnly, o.SelfTrade(o.Account != [16]byte{}), engine.Rejected)
+	w.Name("filledAmount").Units(0, max(amountDigits, 0))
+	writeEcho(w.Name("remainingAmount"), o.Amount, amountDigits)
+	w.Name("decrementedAmount").UnitsOrNull(0, max(amountDigits, 0), o.Quote == nil)
+	w.Name("filledQuoteAmount").Units(0, max(totalDigits, 0))
+	w.Name("averagePrice").Null()
+	w.Name("createdAtNs").Int(a.TimeNs)
+	w.Name("seq").Uint(uint64(a.Seq))
+	w.Name("fills").List()
+	w.EndList()
+	w.Name("rejectReason").Word(a.Reason.String())
+	w.EndObject()
 }
 
-// appendResult appends the result of one command of a batch.
-func appendResult(b []byte, a *entry.Answer) []byte {
+// writeResult writes the result of one command of a batch.
+func writeResult(w *json.Writer, a *entry.Answer) {
 	if a.Found || a.Place != nil {
-		return appendOrder(b, a)
+		writeOrder(w, a)
+		return
 	}
-	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(a.Order), 10)
-	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.Reason.String()...)
-	return append(b, `"}`...)
+	w.Object()
+	w.Name("orderId").Uint(uint64(a.Order))
+	w.Name("status").Word("Rejected")
+	w.Name("rejectReason").Word(a.Reason.String())
+	w.EndObject()
 }
 
-func appendWords(b []byte, side engine.Side, typ engine.OrderType, tif engine.TimeInForce) []byte {
-	b = append(append(b, `,"side":"`...), side.String()...)
-	b = append(append(b, `","type":"`...), typ.String()...)
-	b = append(append(b, `","timeInForce":"`...), tif.String()...)
-	return append(b, '"')
+func writeWords(w *json.Writer, side engine.Side, typ engine.OrderType, tif engine.TimeInForce) {
+	w.Name("side").Word(side.String())
+	w.Name("type").Word(typ.String())
+	w.Name("timeInForce").Word(tif.String())
 }
 
-func appendFlags(b []byte, postOnly bool, stp engine.SelfTrade, status engine.Status) []byte {
-	b = strconv.AppendBool(append(b, `,"postOnly":`...), postOnly)
-	b = append(append(b, `,"selfTradePrevention":"`...), stp.String()...)
-	b = append(append(b, `","status":"`...), status.String()...)
-	return append(b, '"')
+func writeFlags(w *json.Writer, postOnly bool, stp engine.SelfTrade, status engine.Status) {
+	w.Name("postOnly").Bool(postOnly)
+	w.Name("selfTradePrevention").Word(stp.String())
+	w.Name("status").Word(status.String())
 }
 
-// appendEcho appends a decimal of a request with digits decimals. It appends the shortest text when the decimal
-// has more, or when digits is negative because the pair is unknown.
-func appendEcho(b, text []byte, digits int) []byte {
+// writeEcho writes a decimal of a request with digits decimals, or null without one. It writes the shortest text when
+// the decimal has more, or when digits is negative because the pair is unknown.
+func writeEcho(w *json.Writer, text []byte, digits int) {
 	if text == nil {
-		return append(b, "null"...)
+		w.Null()
+		return
 	}
 	d := fixed.MustText(text)
 	if digits >= 0 {
-		q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
-		if rest == 0 {
+		if q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits]); rest == 0 {
+			v := q.ToI128()
 			if d.Sign() < 0 {
-				b = append(b, '-')
+				v = v.Neg()
 			}
-			return fixed.AppendU128(b, q, digits)
+			w.Signed(v, digits)
+			return
 		}
 	}
-	return fixed.AppendShortest(b, d, fixed.Scale)
-}
-
-func appendFills(b []byte, fills []marketdata.Fill, ins *engine.Instrument) []byte {
-	b = append(b, '[')
-	for i := range fills {
-		f := &fills[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(append(b, `{"tradeId":`...), uint64(f.Trade), 10)
-		b = fixed.AppendI64(append(b, `,"price":`...), f.Price, ins.DigitsPrice)
-		b = fixed.AppendI64(append(b, `,"amount":`...), f.Amount, ins.DigitsAmount)
-		b = encode.AppendFee(b, ins, f.Side, f.Fee, true)
-		b = append(strconv.AppendBool(append(b, `,"isMaker":`...), f.IsMaker), '}')
-	}
-	return append(b, ']')
+	w.Shortest(d, fixed.Scale)
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -16,7 +15,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 	"tickhive/server/objects"
 )
@@ -130,58 +128,59 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 			}
 		}
 	}
-	c.Private(book.append(nil))
+	var w json.Writer
+	book.write(&w)
+	c.Private(w.Bytes())
 	return nil
 }
 
-func (k *fullBook) append(b []byte) []byte {
-	b = append(append(append(b, `{"currencyPairCode":"`...), k.ins.Code...), '"')
-	b = append(append(append(b, `,"state":"`...), k.ins.State.String()...), '"')
-	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(k.seq), 10)
-	b = strconv.AppendInt(append(b, `,"timeNs":`...), k.timeNs, 10)
-	b = k.appendSide(append(b, `,"bids":[`...), k.sides[engine.Buy])
-	b = k.appendSide(append(b, `],"asks":[`...), k.sides[engine.Sell])
-	b = append(b, `],"stops":[`...)
+func (k *fullBook) write(w *json.Writer) {
+	w.Object()
+	w.Name("currencyPairCode").Word(k.ins.Code)
+	w.Name("state").Word(k.ins.State.String())
+	w.Name("seq").Uint(uint64(k.seq))
+	w.Name("timeNs").Int(k.timeNs)
+	k.writeSide(w.Name("bids"), k.sides[engine.Buy])
+	k.writeSide(w.Name("asks"), k.sides[engine.Sell])
+	w.Name("stops").List()
 	for i := range k.stops {
 		st := &k.stops[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(st.ID), 10)
-		b = append(append(append(b, `,"side":"`...), st.Side.String()...), '"')
-		b = append(fixed.AppendI64(append(b, `,"stopPrice":`...), st.Price, k.ins.DigitsPrice), '}')
+		w.Object()
+		w.Name("orderId").Uint(uint64(st.ID))
+		w.Name("side").Word(st.Side.String())
+		w.Name("stopPrice").Units(st.Price, k.ins.DigitsPrice)
+		w.EndObject()
 	}
-	return append(b, "]}"...)
+	w.EndList()
+	w.EndObject()
 }
 
-// appendSide appends the levels of a side. orders must be grouped by price.
-func (k *fullBook) appendSide(b []byte, orders []engine.BookOrder) []byte {
-	for i := 0; i < len(orders); {
-		price, shown, end := orders[i].Price, int64(0), i
-		for ; end < len(orders) && orders[end].Price == price; end++ {
-			shown += orders[end].Shown
+// writeSide writes the levels of a side. orders must be grouped by price.
+func (k *fullBook) writeSide(w *json.Writer, orders []engine.BookOrder) {
+	w.List()
+	for len(orders) > 0 {
+		price, shown, n := orders[0].Price, int64(0), 0
+		for ; n < len(orders) && orders[n].Price == price; n++ {
+			shown += orders[n].Shown
 		}
-		if i > 0 {
-			b = append(b, ',')
+		w.Object()
+		w.Name("price").Units(price, k.ins.DigitsPrice)
+		w.Name("amount").Units(shown, k.ins.DigitsAmount)
+		w.Name("orders").List()
+		for i := range orders[:n] {
+			o := &orders[i]
+			w.Object()
+			w.Name("orderId").Uint(uint64(o.ID))
+			w.Name("accountId").UUID(k.uuids[o.Account])
+			w.Name("amount").Units(o.Shown, k.ins.DigitsAmount)
+			w.Name("hiddenAmount").Units(o.Hidden, k.ins.DigitsAmount)
+			w.EndObject()
 		}
-		b = fixed.AppendI64(append(b, `{"price":`...), price, k.ins.DigitsPrice)
-		b = fixed.AppendI64(append(b, `,"amount":`...), shown, k.ins.DigitsAmount)
-		b = append(b, `,"orders":[`...)
-		for j := i; j < end; j++ {
-			if j > i {
-				b = append(b, ',')
-			}
-			o := &orders[j]
-			b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(o.ID), 10)
-			b = encode.AppendUUID(append(b, `,"accountId":"`...), k.uuids[o.Account])
-			b = fixed.AppendI64(append(b, `","amount":`...), o.Shown, k.ins.DigitsAmount)
-			b = fixed.AppendI64(append(b, `,"hiddenAmount":`...), o.Hidden, k.ins.DigitsAmount)
-			b = append(b, '}')
-		}
-		b = append(b, "]}"...)
-		i = end
+		w.EndList()
+		w.EndObject()
+		orders = orders[n:]
 	}
-	return b
+	w.EndList()
 }
 
 // defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
@@ -386,51 +385,25 @@ func pairExists(code string) *refuse.Refusal {
 	return refuse.New(refuse.Conflict, "", "The pair %s exists already.", code)
 }
 
+// sendPair sends a pair. A largest price or amount that is the default, and no factor of the last trade, are null.
 func (s *Server) sendPair(c *edge.Ctx, ins *engine.Instrument) *refuse.Refusal {
-	c.Private(appendPair(nil, ins))
+	var w json.Writer
+	w.Object()
+	w.Name("code").Word(ins.Code)
+	w.Name("digitsPrice").Int(int64(ins.DigitsPrice))
+	w.Name("digitsAmount").Int(int64(ins.DigitsAmount))
+	w.Name("minQuoteAmount").ShortestOrNull(ins.MinQuote.ToI128(), ins.DigitsTotal(), ins.HasMinQuote)
+	w.Name("maxQuoteAmount").ShortestOrNull(ins.MaxQuote.ToI128(), ins.DigitsTotal(), !ins.MaxQuote.IsZero())
+	w.Name("maxPrice").ShortestOrNull(fixed.FromI64(ins.MaxPrice), ins.DigitsPrice, ins.MaxPrice != 0)
+	w.Name("maxAmount").ShortestOrNull(fixed.FromI64(ins.MaxAmount), ins.DigitsAmount, ins.MaxAmount != 0)
+	w.Name("priceBandUp").ShortestOrNull(fixed.FromI64(int64(ins.BandUp)), engine.RateScale, ins.BandUp != 0)
+	w.Name("priceBandDown").ShortestOrNull(fixed.FromI64(int64(ins.BandDown)), engine.RateScale, ins.BandDown != 0)
+	w.Name("state").Word(ins.State.String())
+	w.Name("makerFee").Rate(int64(ins.MakerFee), engine.RateScale)
+	w.Name("takerFee").Rate(int64(ins.TakerFee), engine.RateScale)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
-}
-
-func appendPair(b []byte, ins *engine.Instrument) []byte {
-	b = append(append(b, `{"code":"`...), ins.Code...)
-	b = strconv.AppendInt(append(b, `","digitsPrice":`...), int64(ins.DigitsPrice), 10)
-	b = strconv.AppendInt(append(b, `,"digitsAmount":`...), int64(ins.DigitsAmount), 10)
-	b = append(b, `,"minQuoteAmount":`...)
-	if ins.HasMinQuote {
-		b = fixed.AppendShortest(b, ins.MinQuote.ToI128(), ins.DigitsTotal())
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(b, `,"maxQuoteAmount":`...)
-	if ins.MaxQuote.IsZero() {
-		b = append(b, "null"...)
-	} else {
-		b = fixed.AppendShortest(b, ins.MaxQuote.ToI128(), ins.DigitsTotal())
-	}
-	b = appendLargest(append(b, `,"maxPrice":`...), ins.MaxPrice, ins.DigitsPrice)
-	b = appendLargest(append(b, `,"maxAmount":`...), ins.MaxAmount, ins.DigitsAmount)
-	b = appendFactor(append(b, `,"priceBandUp":`...), ins.BandUp)
-	b = appendFactor(append(b, `,"priceBandDown":`...), ins.BandDown)
-	b = append(append(b, `,"state":"`...), ins.State.String()...)
-	b = encode.AppendRate(append(b, `","makerFee":`...), int64(ins.MakerFee), engine.RateScale)
-	b = encode.AppendRate(append(b, `,"takerFee":`...), int64(ins.TakerFee), engine.RateScale)
-	return append(b, '}')
-}
-
-// appendLargest appends a largest price or amount; 0, the default, is null.
-func appendLargest(b []byte, v int64, digits int) []byte {
-	if v == 0 {
-		return append(b, "null"...)
-	}
-	return fixed.AppendShortest(b, fixed.FromI64(v), digits)
-}
-
-// appendFactor appends a factor of the last trade; 0 is null.
-func appendFactor(b []byte, v uint64) []byte {
-	if v == 0 {
-		return append(b, "null"...)
-	}
-	return encode.AppendRate(b, int64(v), engine.RateScale)
 }
 
 // getPair serves GET /pairs/{code}.
@@ -618,7 +591,7 @@ func (s *Server) getAsset(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendAsset(nil, &a))
+	sendAsset(c, &a)
 	return nil
 }
 
@@ -645,33 +618,24 @@ func (s *Server) finishAsset(c *edge.Ctx, event string, a *engine.Asset) *refuse
 		return err
 	}
 	c.Audit(event, "asset", a.Symbol)
-	c.Private(appendAsset(nil, a))
+	sendAsset(c, a)
 	return nil
 }
 
-func appendAsset(b []byte, a *engine.Asset) []byte {
-	b = append(append(b, `{"symbol":"`...), a.Symbol...)
-	b = encode.AppendString(append(b, `","name":`...), a.Name)
-	b = append(append(append(b, `,"type":"`...), assetKind(a.Fiat).String()...), '"')
-	b = strconv.AppendInt(append(b, `,"digits":`...), int64(a.Digits), 10)
-	b = append(b, `,"unifiedCryptoassetId":`...)
-	if a.HasUnifiedID {
-		b = strconv.AppendInt(b, a.UnifiedCryptoassetID, 10)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = strconv.AppendBool(append(b, `,"canWithdraw":`...), a.CanWithdraw)
-	b = strconv.AppendBool(append(b, `,"canDeposit":`...), a.CanDeposit)
-	b = appendOptional(append(b, `,"minWithdraw":`...), a.MinWithdraw, a.HasMinWithdraw)
-	b = appendOptional(append(b, `,"maxWithdraw":`...), a.MaxWithdraw, a.HasMaxWithdraw)
-	b = appendOptional(append(b, `,"makerFee":`...), a.MakerFee, a.HasMakerFee)
-	b = appendOptional(append(b, `,"takerFee":`...), a.TakerFee, a.HasTakerFee)
-	return append(b, '}')
-}
-
-func appendOptional(b []byte, v fixed.I128, has bool) []byte {
-	if !has {
-		return append(b, "null"...)
-	}
-	return fixed.AppendShortest(b, v, fixed.Scale)
+func sendAsset(c *edge.Ctx, a *engine.Asset) {
+	var w json.Writer
+	w.Object()
+	w.Name("symbol").Word(a.Symbol)
+	w.Name("name").Text(a.Name)
+	w.Name("type").Word(assetKind(a.Fiat).String())
+	w.Name("digits").Int(int64(a.Digits))
+	w.Name("unifiedCryptoassetId").IntOrNull(a.UnifiedCryptoassetID, a.HasUnifiedID)
+	w.Name("canWithdraw").Bool(a.CanWithdraw)
+	w.Name("canDeposit").Bool(a.CanDeposit)
+	w.Name("minWithdraw").ShortestOrNull(a.MinWithdraw, fixed.Scale, a.HasMinWithdraw)
+	w.Name("maxWithdraw").ShortestOrNull(a.MaxWithdraw, fixed.Scale, a.HasMaxWithdraw)
+	w.Name("makerFee").ShortestOrNull(a.MakerFee, fixed.Scale, a.HasMakerFee)
+	w.Name("takerFee").ShortestOrNull(a.TakerFee, fixed.Scale, a.HasTakerFee)
+	w.EndObject()
+	c.Private(w.Bytes())
 }

@@ -16,9 +16,9 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -88,14 +88,13 @@ func (s *Server) unready() *refuse.Refusal {
 
 // incidents serves GET /incidents: those of /api/status, with what only the operator may read.
 func (s *Server) incidents(c *edge.Ctx) *refuse.Refusal {
-	b := []byte{'['}
-	for i, in := range s.opt.Incidents() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = in.Append(b, true)
+	var w json.Writer
+	w.List()
+	for _, in := range s.opt.Incidents() {
+		w.Raw(in.Append(nil, true))
 	}
-	c.Private(append(b, ']'))
+	w.EndList()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -110,10 +109,13 @@ func (s *Server) getClock(c *edge.Ctx) *refuse.Refusal {
 
 func (s *Server) sendClock(c *edge.Ctx) {
 	ns := s.opt.Clock.NowNs()
-	b := encode.AppendMs([]byte(`{"now":`), ns)
-	b = strconv.AppendInt(append(b, `,"nowNs":`...), ns, 10)
-	b = strconv.AppendUint(append(b, `,"seq":`...), s.opt.Board.Load().SeqSum, 10)
-	c.Private(append(b, '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("now").Ms(ns)
+	w.Name("nowNs").Int(ns)
+	w.Name("seq").Uint(s.opt.Board.Load().SeqSum)
+	w.EndObject()
+	c.Private(w.Bytes())
 }
 
 // clockRequest is the body of POST /clock.
@@ -162,7 +164,7 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	} else {
 		target, field = now+int64(*q.advance), "advance"
 	}
-	if target < now && (q.to == nil || *q.to < encode.FloorDiv(now, 1_000_000)) {
+	if target < now && (q.to == nil || *q.to < fixed.FloorDiv(now, 1_000_000)) {
 		return refuse.Param(field, "The member %s must not move the clock back.", field)
 	}
 	target = max(target, now)
@@ -216,32 +218,36 @@ func (s *Server) stateHash(c *edge.Ctx) *refuse.Refusal {
 		s.opt.Log.Error("state hash", "requestId", c.RequestID(), "error", err)
 		return refuse.Later(1, "The state cannot be read now: %s.", err)
 	}
-	b := strconv.AppendUint([]byte(`{"seq":`), h.Market.Seq, 10)
-	b = append(append(append(b, `,"hash":"`...), h.Hash...), `","parts":{`...)
-	for i, part := range h.Parts() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), part.Name...), `":"`...)
-		b = append(append(b, part.Hash...), '"')
+	var w json.Writer
+	w.Object()
+	w.Name("seq").Uint(h.Market.Seq)
+	w.Name("hash").Word(h.Hash)
+	w.Name("parts").Object()
+	for _, part := range h.Parts() {
+		w.Name(part.Name).Word(part.Hash)
 	}
-	b = append(b, `},"pairs":[`...)
-	for i, p := range h.Market.Pairs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, `{"currencyPairCode":"`...), p.Code...), `","seq":`...)
-		b = strconv.AppendUint(b, p.Seq, 10)
-		b = append(append(append(b, `,"hash":"`...), p.Hash...), `"}`...)
+	w.EndObject()
+	w.Name("pairs").List()
+	for _, p := range h.Market.Pairs {
+		w.Object()
+		w.Name("currencyPairCode").Word(p.Code)
+		w.Name("seq").Uint(p.Seq)
+		w.Name("hash").Word(p.Hash)
+		w.EndObject()
 	}
-	c.Private(append(b, "]}"...))
+	w.EndList()
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
 // getLog serves GET /log.
 func (s *Server) getLog(c *edge.Ctx) *refuse.Refusal {
-	level := strings.ToLower(s.opt.LogLevel.Level().String())
-	c.Private(append(encode.AppendString([]byte(`{"level":`), level), '}'))
+	var w json.Writer
+	w.Object()
+	w.Name("level").Word(strings.ToLower(s.opt.LogLevel.Level().String()))
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 

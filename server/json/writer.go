@@ -87,8 +87,26 @@ func (w *Writer) Null() { w.b = append(w.b, "null,"...) }
 // Bool writes true or false.
 func (w *Writer) Bool(v bool) { w.b = append(strconv.AppendBool(w.b, v), ',') }
 
+// BoolOrNull writes true or false, or null unless given.
+func (w *Writer) BoolOrNull(v, given bool) {
+	if !given {
+		w.Null()
+		return
+	}
+	w.Bool(v)
+}
+
 // Int writes a whole number.
 func (w *Writer) Int(v int64) { w.b = append(strconv.AppendInt(w.b, v, 10), ',') }
+
+// IntOrNull writes a whole number, or null unless given.
+func (w *Writer) IntOrNull(v int64, given bool) {
+	if !given {
+		w.Null()
+		return
+	}
+	w.Int(v)
+}
 
 // Uint writes a whole number that may reach 2^64-1.
 func (w *Writer) Uint(v uint64) { w.b = append(strconv.AppendUint(w.b, v, 10), ',') }
@@ -166,9 +184,27 @@ func (w *Writer) Average(total, amount fixed.U128, digitsPrice int) {
 	w.decimal(fixed.AppendAverageHalfEven(w.quote(), total, amount, digitsPrice))
 }
 
+// AverageOrNull writes Average, or null for an amount of 0.
+func (w *Writer) AverageOrNull(total fixed.U128, amount int64, digitsPrice int) {
+	if amount == 0 {
+		w.Null()
+		return
+	}
+	w.Average(total, fixed.FromU64(uint64(amount)), digitsPrice)
+}
+
 // Shortest writes v x 10^-digits without the zeros behind its last digit.
 func (w *Writer) Shortest(v fixed.I128, digits int) {
 	w.decimal(fixed.AppendShortest(w.quote(), v, digits))
+}
+
+// ShortestOrNull writes Shortest, or null unless given.
+func (w *Writer) ShortestOrNull(v fixed.I128, digits int, given bool) {
+	if !given {
+		w.Null()
+		return
+	}
+	w.Shortest(v, digits)
 }
 
 // Rate writes Shortest of a rate, a limit or a fraction.

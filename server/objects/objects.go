@@ -33,12 +33,7 @@ func FeeAsset(in *engine.Instrument, side engine.Side) (currency string, digits 
 // has received, which is below 2^127 units; null if it is not known.
 func WriteFee(w *json.Writer, in *engine.Instrument, side engine.Side, fee fixed.U128, known bool) {
 	currency, digits := FeeAsset(in, side)
-	w.Name("fee")
-	if known {
-		w.Shortest(fee.ToI128(), digits)
-	} else {
-		w.Null()
-	}
+	w.Name("fee").ShortestOrNull(fee.ToI128(), digits, known)
 	w.Name("feeCurrencyCode").Word(currency)
 }
 

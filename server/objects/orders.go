@@ -511,9 +511,9 @@ type pairSeq struct {
 	seq  engine.Seq
 }
 
-// AppendSeqs appends the member seqs of a batch's answer: by pair, the seq that a later read must reflect to show what
+// WriteSeqs writes the member seqs of a batch's answer: by pair, the seq that a later read must reflect to show what
 // the batch has done. Refused commands have none. only is this seq when the batch concerns one pair, else edge.NoSeq.
-func AppendSeqs(dst []byte, answers []entry.Answer) (out []byte, only uint64) {
+func WriteSeqs(w *json.Writer, answers []entry.Answer) (only uint64) {
 	var few [4]pairSeq
 	all, last := few[:0], -1
 	for i := range answers {
@@ -530,18 +530,15 @@ func AppendSeqs(dst []byte, answers []entry.Answer) (out []byte, only uint64) {
 		}
 		all[last].seq = max(all[last].seq, a.Seq)
 	}
-	dst, only = append(dst, `,"seqs":{`...), edge.NoSeq
-	for i, p := range all {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, '"'), p.code...), `":`...)
-		dst = strconv.AppendUint(dst, uint64(p.seq), 10)
+	w.Name("seqs").Object()
+	for _, p := range all {
+		w.Name(p.code).Uint(uint64(p.seq))
 	}
+	w.EndObject()
 	if len(all) == 1 {
-		only = uint64(all[0].seq)
+		return uint64(all[0].seq)
 	}
-	return append(dst, '}'), only
+	return edge.NoSeq
 }
 
 // indexOf returns the place of a pair, -1 for none. A batch has at most 1,000 commands.

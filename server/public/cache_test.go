@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/server/encode"
+	"tickhive/server/objects"
 	"tickhive/server/public"
 	"tickhive/server/servertest"
 )
@@ -318,8 +318,8 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 // Deposit and withdrawal records come from the configuration, by adapter.
 func TestCommissions(t *testing.T) {
 	version, list := uint64(1), []public.AssetCommission{
-		{Type: encode.CommissionWithdrawal, Currency: "USDT", Adapter: "trc20", Percent: 100_000},
-		{Type: encode.CommissionWithdrawal, Currency: "USDT", Adapter: "erc20", Percent: 50_000_000},
+		{Type: objects.CommissionWithdrawal, Currency: "USDT", Adapter: "trc20", Percent: 100_000},
+		{Type: objects.CommissionWithdrawal, Currency: "USDT", Adapter: "erc20", Percent: 50_000_000},
 	}
 	m := servertest.NewMarket(t, func(o *servertest.Options) {
 		o.Market.Commissions = func() []public.AssetCommission { return list }

@@ -13,13 +13,14 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 // AssetCommission is a configured deposit (type 1) or withdrawal (type 2) commission. For an asset without one,
 // Commissions returns a record with commission 0.
 type AssetCommission struct {
-	Type     int // encode.CommissionRefill or encode.CommissionWithdrawal
+	Type     int // objects.CommissionRefill or objects.CommissionWithdrawal
 	Currency string
 	Adapter  string     // lower-case blockchain or fiat adapter; empty: none
 	Percent  uint32     // 10^-8
@@ -28,56 +29,55 @@ type AssetCommission struct {
 
 // Commissions returns the commission records without a user's discount, sorted by hash code: deposits and
 // withdrawals of every asset, and both sides of every pair at its taker fee.
-func (m *Market) Commissions(root *marketdata.Root) []encode.Commission {
-	var all []encode.Commission
+func (m *Market) Commissions(root *marketdata.Root) []objects.Commission {
+	var all []objects.Commission
 	for _, a := range root.Assets() {
-		for kind := encode.CommissionRefill; kind <= encode.CommissionWithdrawal; kind++ {
+		for kind := objects.CommissionRefill; kind <= objects.CommissionWithdrawal; kind++ {
 			all = append(all, m.assetCommissions(a, kind)...)
 		}
 	}
 	for _, id := range root.Sorted() {
 		in := root.View(id).Instrument
-		for kind := encode.CommissionBuy; kind <= encode.CommissionSell; kind++ {
-			all = append(all, encode.Commission{Type: kind, Pair: in.Code, Percent: in.TakerFee})
+		for kind := objects.CommissionBuy; kind <= objects.CommissionSell; kind++ {
+			all = append(all, objects.Commission{Type: kind, Pair: in.Code, Percent: in.TakerFee})
 		}
 	}
 	for i := range all {
 		c := &all[i]
 		c.HashCode = strconv.Itoa(c.Type) + "_" + c.Currency + c.Pair + "_" + c.Adapter
 	}
-	slices.SortFunc(all, func(a, b encode.Commission) int { return cmp.Compare(a.HashCode, b.HashCode) })
+	slices.SortFunc(all, func(a, b objects.Commission) int { return cmp.Compare(a.HashCode, b.HashCode) })
 	return all
 }
 
-func (m *Market) assetCommissions(a *engine.Asset, kind int) []encode.Commission {
-	var of []encode.Commission
+func (m *Market) assetCommissions(a *engine.Asset, kind int) []objects.Commission {
+	var of []objects.Commission
 	var list []AssetCommission
 	if m.opt.Commissions != nil {
 		list = m.opt.Commissions()
 	}
 	for _, set := range list {
 		if set.Currency == a.Symbol && set.Type == kind {
-			of = append(of, encode.Commission{
+			of = append(of, objects.Commission{
 				Type: kind, Currency: a.Symbol, Adapter: set.Adapter,
 				Percent: set.Percent, Minimum: set.Minimum, MinimumIn: a.Symbol,
 			})
 		}
 	}
 	if of == nil {
-		of = []encode.Commission{{Type: kind, Currency: a.Symbol, MinimumIn: a.Symbol}}
+		of = []objects.Commission{{Type: kind, Currency: a.Symbol, MinimumIn: a.Symbol}}
 	}
 	return of
 }
 
 func (m *Market) appendCommissions(b []byte, r *marketdata.Root) []byte {
-	b = append(b, '[')
-	for i, one := range m.Commissions(r) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = encode.AppendCommission(b, &one, 0)
+	w := json.On(b)
+	w.List()
+	for _, one := range m.Commissions(r) {
+		objects.WriteCommission(&w, &one, 0)
 	}
-	return append(b, ']')
+	w.EndList()
+	return w.Bytes()
 }
 
 // metaRoutes returns the routes about the service itself. Their answers have no ETag and are never cached.
@@ -95,17 +95,21 @@ func metaRoutes(m *Market) []*edge.Route {
 
 // healthcheck answers a constant string with the version, which shows that the process is alive.
 func (m *Market) healthcheck(c *edge.Ctx) *refuse.Refusal {
-	c.Private(append(append([]byte(`"TickHive v`), m.opt.Version...), '"'))
+	var w json.Writer
+	w.Word("TickHive v" + m.opt.Version)
+	c.Private(w.Bytes())
 	return nil
 }
 
 // time answers the time of the process clock, which also checks the timestamps of signed requests.
 func (m *Market) time(c *edge.Ctx) *refuse.Refusal {
 	ns := m.opt.Clock.NowNs() + c.SkewNs()
-	b := strconv.AppendInt([]byte(`{"serverTime":`), encode.FloorDiv(ns, 1_000_000), 10)
-	b = append(b, `,"iso":"`...)
-	b = encode.AppendISO(b, ns, 3)
-	c.Private(append(b, `"}`...))
+	var w json.Writer
+	w.Object()
+	w.Name("serverTime").Ms(ns)
+	w.Name("iso").ISO(ns, 3)
+	w.EndObject()
+	c.Private(w.Bytes())
 	return nil
 }
 
@@ -199,94 +203,99 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	case info.Degraded || ageNs > degradedNs:
 		word = "degraded"
 	}
-	b = append(append(append(b, `{"status":"`...), word...), `","version":`...)
-	b = encode.AppendString(b, m.opt.Version)
-	b = encode.AppendString(append(b, `,"epoch":`...), info.Epoch)
-	b = encode.AppendISO(append(b, `,"startedAt":"`...), started, 3)
-	b = strconv.AppendInt(append(b, `","uptimeSeconds":`...), max(now-started, 0)/1_000_000_000, 10)
-	b = strconv.AppendInt(append(b, `,"time":`...), encode.FloorDiv(now, 1_000_000), 10)
-	b = strconv.AppendUint(append(b, `,"seq":`...), root.SeqSum, 10)
-	b = appendProgress(append(b, `,"progress":`...), info.ProgressPPM)
-	b = append(b, `,"pairs":[`...)
-	for i, id := range root.Sorted() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = AppendPairStatus(b, root.View(id), ageNs)
+	w := json.On(b)
+	w.Object()
+	w.Name("status").Word(word)
+	w.Name("version").Text(m.opt.Version)
+	w.Name("epoch").Text(info.Epoch)
+	w.Name("startedAt").ISO(started, 3)
+	w.Name("uptimeSeconds").Int(max(now-started, 0) / 1_000_000_000)
+	w.Name("time").Ms(now)
+	w.Name("seq").Uint(root.SeqSum)
+	w.Name("progress")
+	if info.ProgressPPM < 0 {
+		w.Null()
+	} else {
+		w.Rate(info.ProgressPPM, 6)
 	}
-	b = append(b, `],"incidents":[`...)
-	for i, in := range info.Incidents[:min(len(info.Incidents), statusIncidents)] {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = in.Append(b, false)
+	w.Name("pairs").List()
+	for _, id := range root.Sorted() {
+		writePairStatus(&w, root.View(id), ageNs)
 	}
-	b = appendReplication(append(b, ']'), info.Replication)
-	return append(appendFaults(b, info.Faults), '}')
+	w.EndList()
+	w.Name("incidents").List()
+	for _, in := range info.Incidents[:min(len(info.Incidents), statusIncidents)] {
+		w.Raw(in.Append(nil, false))
+	}
+	w.EndList()
+	writeReplication(&w, info.Replication)
+	writeFaults(&w, info.Faults)
+	w.EndObject()
+	return w.Bytes()
 }
 
-// appendReplication appends the member replication, or nothing without one.
-func appendReplication(b []byte, r *Replication) []byte {
+// writeReplication writes the member replication, or nothing without one.
+func writeReplication(w *json.Writer, r *Replication) {
 	if r == nil {
-		return b
+		return
 	}
-	b = encode.AppendString(append(b, `,"replication":{"role":`...), r.Role)
-	b = strconv.AppendUint(append(b, `,"term":`...), r.Term, 10)
-	b = strconv.AppendUint(append(b, `,"position":`...), r.Position, 10)
-	b = strconv.AppendInt(append(b, `,"lagMs":`...), r.LagMs, 10)
-	b = strconv.AppendBool(append(b, `,"failed":`...), r.Failed)
+	w.Name("replication").Object()
+	w.Name("role").Text(r.Role)
+	w.Name("term").Uint(r.Term)
+	w.Name("position").Uint(r.Position)
+	w.Name("lagMs").Int(r.LagMs)
+	w.Name("failed").Bool(r.Failed)
 	if r.Writer != "" {
-		b = encode.AppendString(append(b, `,"writer":`...), r.Writer)
+		w.Name("writer").Text(r.Writer)
 	}
 	if r.StaleSinceMs != 0 {
-		b = strconv.AppendInt(append(b, `,"staleSince":`...), r.StaleSinceMs, 10)
+		w.Name("staleSince").Int(r.StaleSinceMs)
 	}
-	return append(b, '}')
+	w.EndObject()
 }
 
-// appendFaults appends the member faults, or nothing when no rule is in force.
-func appendFaults(b []byte, faults []FaultInfo) []byte {
+// writeFaults writes the member faults, or nothing when no rule is in force.
+func writeFaults(w *json.Writer, faults []FaultInfo) {
 	if len(faults) == 0 {
-		return b
+		return
 	}
-	b = append(b, `,"faults":[`...)
-	for i, f := range faults {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(append(b, `{"id":`...), f.ID, 10)
-		b = append(encode.AppendString(append(b, `,"rule":`...), f.Rule), '}')
+	w.Name("faults").List()
+	for _, f := range faults {
+		w.Object()
+		w.Name("id").Uint(f.ID)
+		w.Name("rule").Text(f.Rule)
+		w.EndObject()
 	}
-	return append(b, ']')
+	w.EndList()
 }
 
-// AppendPairStatus appends the status row of one pair. Streams send the same row.
-func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
-	b = encode.AppendString(append(b, `{"currencyPairCode":`...), v.Instrument.Code)
-	b = encode.AppendString(append(b, `,"state":`...), v.Instrument.State.String())
-	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(v.Seq), 10)
+// writePairStatus writes the status row of one pair.
+func writePairStatus(w *json.Writer, v *marketdata.View, ageNs int64) {
 	last := v.Trades.Last()
-	b = strconv.AppendUint(append(b, `,"lastTradeId":`...), uint64(last), 10)
-	b = append(b, `,"lastTradeAt":`...)
+	w.Object()
+	w.Name("currencyPairCode").Text(v.Instrument.Code)
+	w.Name("state").Word(v.Instrument.State.String())
+	w.Name("seq").Uint(uint64(v.Seq))
+	w.Name("lastTradeId").Uint(uint64(last))
+	w.Name("lastTradeAt")
 	if last == 0 {
-		b = append(b, "null"...)
+		w.Null()
 	} else {
-		b = encode.AppendMs(b, v.Trades.At(last).TimeNs)
+		w.Ms(v.Trades.At(last).TimeNs)
 	}
-	b = append(b, `,"lastChangeAt":`...)
-	if v.Seq == engine.Seq(0) {
-		b = append(b, "null"...)
+	w.Name("lastChangeAt")
+	if v.Seq == 0 {
+		w.Null()
 	} else {
-		b = encode.AppendMs(b, v.TimeNs)
+		w.Ms(v.TimeNs)
 	}
-	b = strconv.AppendInt(append(b, `,"viewAgeMs":`...), ageNs/1_000_000, 10)
-	return append(b, '}')
+	w.Name("viewAgeMs").Int(ageNs / 1_000_000)
+	w.EndObject()
 }
 
-// appendProgress appends ppm as a decimal fraction, or null if it is negative.
-func appendProgress(b []byte, ppm int64) []byte {
-	if ppm < 0 {
-		return append(b, "null"...)
-	}
-	return encode.AppendRate(b, ppm, 6)
+// AppendPairStatus appends the status row of one pair for the streams.
+func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
+	w := json.On(b)
+	writePairStatus(&w, v, ageNs)
+	return w.Bytes()
 }
