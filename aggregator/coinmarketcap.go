@@ -6,6 +6,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 )
 
 // AppendPairTickers appends CoinMarketCap's ticker object: every configured pair by code, with the
@@ -44,7 +45,7 @@ func appendAssetID(b []byte, r *marketdata.Root, symbol string) []byte {
 
 // PairBook returns the order book in CoinMarketCap's form, with up to levels levels a side, all of
 // them when levels is negative.
-func PairBook(v *marketdata.View, levels int64) *marketdata.Text {
+func PairBook(v *marketdata.View, levels int64) *doc.Text {
 	head := strconv.AppendInt([]byte(`{"timestamp":`), floorMs(v.BookTimeNs), 10)
 	return book(v, head, levels)
 }

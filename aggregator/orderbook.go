@@ -7,22 +7,23 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 )
 
 // Book returns the order book with up to levels levels a side; a negative levels means all. The text consists
 // of the cached texts of pages and directories.
-func Book(v *marketdata.View, levels int64) *marketdata.Text {
+func Book(v *marketdata.View, levels int64) *doc.Text {
 	head := append(append(make([]byte, 0, 96), `{"ticker_id":"`...), v.Instrument.Code...)
 	return book(v, strconv.AppendInt(append(head, `","timestamp":`...), floorMs(v.BookTimeNs), 10), levels)
 }
 
 // book returns head, which has the members before the bids, followed by both sides.
-func book(v *marketdata.View, head []byte, levels int64) *marketdata.Text {
+func book(v *marketdata.View, head []byte, levels int64) *doc.Text {
 	n := math.MaxInt
 	if levels >= 0 {
 		n = int(levels)
 	}
-	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
+	t := doc.NewText()
 	t.Add(append(head, `,"bids":[`...))
 	addSide(t, v, &v.Bids, n)
 	t.Add(betweenBook)
@@ -38,14 +39,14 @@ var betweenBook, endBook = []byte(`],"asks":[`), []byte("]}")
 const sideFactor = 0x9e3779b97f4a7c15
 
 // addSide adds the rows of up to n levels. Each cached row ends in a comma; addSide removes the last comma.
-func addSide(t *marketdata.Text, v *marketdata.View, s *marketdata.Side, n int) {
+func addSide(t *doc.Text, v *marketdata.View, s *marketdata.Side, n int) {
 	if n <= 0 || s.Len() == 0 {
 		return
 	}
 	in := v.Instrument
-	s.AddText(t, marketdata.PageAgg, n, func(dst []byte, rows []marketdata.Level) []byte {
+	s.Texts(marketdata.PageAgg, n, func(dst []byte, rows []marketdata.Level) []byte {
 		return appendLevels(dst, in, rows)
-	})
+	}, t.AddSum)
 	t.Cut()
 }
 

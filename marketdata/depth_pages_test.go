@@ -231,10 +231,10 @@ func TestAPageThatSplitsKeepsItsText(t *testing.T) {
 		return renderLevels(dst, levels)
 	}
 	text := func() string {
-		var text Text
+		var text texts
 		side := s.publish()
-		side.AddText(&text, PageBase, 1<<40, render)
-		return string(text.AppendTo(nil))
+		side.Texts(PageBase, 1<<40, render, text.add)
+		return text.joined()
 	}
 	text()
 	same(t, pageLevels, rendered)

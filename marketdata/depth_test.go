@@ -185,14 +185,14 @@ func TestSideTextAndSum(t *testing.T) {
 			levels = append(levels, l)
 		}
 		for _, n := range []int{0, 1, 15, 16, 17, 40, 600, len(levels), 1 << 40} {
-			var text Text
-			side.AddText(&text, PageAgg, n, renderLevels)
+			var text texts
+			side.Texts(PageAgg, n, renderLevels, text.add)
 			shown := levels[:min(n, len(levels))]
 			want := string(renderLevels(nil, shown))
-			if got := string(text.AppendTo(nil)); got != want || text.Size != len(want) {
+			if got := text.joined(); got != want {
 				t.Fatalf("round %d, %d of %d levels: %q, want %q", round, n, len(levels), got, want)
 			}
-			if text.Sum != levelsSum(shown) {
+			if text.sum != levelsSum(shown) {
 				t.Fatalf("round %d, %d of %d levels: the sum depends on the pages", round, n, len(levels))
 			}
 		}

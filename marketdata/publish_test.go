@@ -144,9 +144,9 @@ func readUntil(done *atomic.Bool, reads *atomic.Int64, b *Board, rnd *rand.Rand)
 					return append(dst, make([]byte, len(trades))...)
 				})
 		}
-		d := v.Cache(DocBook, &Doc{Seq: uint64(v.BookSeq)})
-		if d.Seq != uint64(v.BookSeq) {
-			return fmt.Errorf("pair %d: the kept book is of seq %d, the view's of %d", v.Instrument.ID, d.Seq,
+		d := v.Keep(OfBook, &note{v.BookSeq}).(*note)
+		if d.seq != v.BookSeq {
+			return fmt.Errorf("pair %d: the kept book is of seq %d, the view's of %d", v.Instrument.ID, d.seq,
 				v.BookSeq)
 		}
 		reads.Add(1)
@@ -172,12 +172,12 @@ func TestNoReaderIsServedAnOldViewAfterAnIdleMinute(t *testing.T) {
 				defer wg.Done()
 				start.Wait()
 				v := r.feed.Board().Load().View(0)
-				d := v.Doc(DocBook)
+				d, _ := v.Kept(OfBook).(*note)
 				if d == nil {
 					renders.Add(1)
-					d = v.Cache(DocBook, &Doc{Seq: uint64(v.Seq)})
+					d = v.Keep(OfBook, &note{v.Seq}).(*note)
 				}
-				if v.Seq != want || d.Seq != uint64(want) {
+				if v.Seq != want || d.seq != want {
 					stale.Add(1)
 				}
 			}()
@@ -197,41 +197,41 @@ func TestKeptDocumentsStayWhileWhatTheyAreMadeOfDoes(t *testing.T) {
 	keepAll := func() *View {
 		r.publish()
 		v := r.feed.Board().Load().View(0)
-		for k := range DocKinds {
-			v.Cache(k, &Doc{})
+		for k := range Slots {
+			v.Keep(k, &note{})
 		}
 		return v
 	}
-	kept := func(v *View) (out []DocKind) {
-		for k := range DocKinds {
-			if v.Doc(k) != nil {
+	kept := func(v *View) (out []Slot) {
+		for k := range Slots {
+			if v.Kept(k) != nil {
 				out = append(out, k)
 			}
 		}
 		return out
 	}
-	step := func(what string, do func(), want ...DocKind) {
+	step := func(what string, do func(), want ...Slot) {
 		t.Helper()
 		keepAll()
 		r.now += nanosecond
 		do()
 		r.publish()
 		if got := kept(r.feed.Board().Load().View(0)); !slices.Equal(got, want) {
-			t.Errorf("%s: documents %v are kept, want %v", what, got, want)
+			t.Errorf("%s: slots %v are kept, want %v", what, got, want)
 		}
 	}
-	ticker := []DocKind{DocTicker, DocDeals, DocAggTicker, DocAggTrades100, DocSummaryRow}
+	ticker := []Slot{OfTicker, OfTrades, OfTrades2, OfTickerAndInstrument, OfTickerAndInstrument2}
 	step("a level behind the touch", func() { r.place(0, 1, engine.Buy, 80, 5) }, ticker...)
-	step("a new touch", func() { r.place(0, 1, engine.Buy, 95, 5) }, DocDeals, DocAggTrades100)
+	step("a new touch", func() { r.place(0, 1, engine.Buy, 95, 5) }, OfTrades, OfTrades2)
 	step("a touch that came and went", func() {
 		id := r.place(0, 1, engine.Buy, 97, 5)
 		r.apply(engine.Command{Kind: engine.Cancel, Order: id, Flags: engine.FlagAllAccount})
-	}, DocDeals, DocAggTrades100)
+	}, OfTrades, OfTrades2)
 	step("a trade", func() { r.place(0, 2, engine.Sell, 95, 1) })
 	step("a refusal", func() { r.apply(engine.Command{Kind: engine.Cancel, Order: 12345}) },
-		DocTicker, DocBook, DocDeals, DocAggTicker, DocAggBookFull, DocAggBook100, DocAggTrades100, DocSummaryRow)
+		OfTicker, OfBook, OfBook2, OfBook3, OfTrades, OfTrades2, OfTickerAndInstrument, OfTickerAndInstrument2)
 	step("a day", func() { r.now += secondsOfDay * nanosecond },
-		DocBook, DocDeals, DocAggBookFull, DocAggBook100, DocAggTrades100)
+		OfBook, OfBook2, OfBook3, OfTrades, OfTrades2)
 }
 
 func TestPublishWithoutChangeStoresNothing(t *testing.T) {

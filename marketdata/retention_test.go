@@ -195,8 +195,8 @@ func TestReadersSeeALowerRetention(t *testing.T) {
 	r.publish()
 	before := r.feed.Board().Load()
 	held := before.View(0)
-	for k := range DocKinds {
-		held.Cache(k, &Doc{})
+	for k := range Slots {
+		held.Keep(k, &note{})
 	}
 	limits := Retention{TradesMin: 10, TradesMax: 40}
 	for i := range limits.Candles {
@@ -214,9 +214,9 @@ func TestReadersSeeALowerRetention(t *testing.T) {
 	if minutes, hours := v.Candles(Minute), v.Candles(Hour); minutes.Len() != 8 || hours.Len() != 8 {
 		t.Errorf("%d minutes, %d hours", minutes.Len(), hours.Len())
 	}
-	for k, from := range docSources {
-		if (v.Doc(DocKind(k)) == nil) != (from&fromTrades != 0) {
-			t.Errorf("document %d: %v", k, v.Doc(DocKind(k)))
+	for k, from := range slotInputs {
+		if (v.Kept(Slot(k)) == nil) != (from&fromTrades != 0) {
+			t.Errorf("slot %d: %v", k, v.Kept(Slot(k)))
 		}
 	}
 	if v.TickerVersion != held.TickerVersion || v.Seq != held.Seq {

@@ -1,6 +1,7 @@
 package marketdata
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -197,3 +198,16 @@ func (r *rig) randomPlace(rnd *rand.Rand, c *engine.Command, mid int64) {
 		}
 	}
 }
+
+// texts collects what Side.Texts passes on.
+type texts struct {
+	parts [][]byte
+	sum   uint64
+}
+
+func (t *texts) add(part []byte, sum uint64) {
+	t.parts = append(t.parts, part)
+	t.sum += sum
+}
+
+func (t *texts) joined() string { return string(bytes.Join(t.parts, nil)) }

@@ -1,8 +1,6 @@
 package marketdata
 
 import (
-	"bytes"
-	"errors"
 	"slices"
 	"testing"
 
@@ -46,45 +44,6 @@ func TestASideIsReadUntilTheReaderHasEnough(t *testing.T) {
 			}
 		}
 		same(t, enough, n)
-	}
-}
-
-// full is a writer that takes a number of bytes.
-type full struct{ room int }
-
-var errFull = errors.New("full")
-
-func (f *full) Write(b []byte) (int, error) {
-	n := min(len(b), f.room)
-	if f.room -= n; n < len(b) {
-		return n, errFull
-	}
-	return n, nil
-}
-
-// A text in parts loses its last byte, and is written up to the place at which the writer fails.
-func TestATextInParts(t *testing.T) {
-	whole := "one,two,three,"
-	var text Text
-	for _, part := range []string{"one,", "two,", "three,"} {
-		text.Add([]byte(part))
-	}
-	for cut := range 3 {
-		want := whole[:len(whole)-cut]
-		if got := string(text.AppendTo(nil)); got != want || text.Size != len(want) {
-			t.Errorf("%d bytes cut: %q of %d bytes", cut, got, text.Size)
-		}
-		for room := range len(want) + 1 {
-			n, err := text.WriteTo(&full{room})
-			if n != int64(room) || (err != nil) != (room < len(want)) || err != nil && !errors.Is(err, errFull) {
-				t.Errorf("%d of %d bytes: %d, %v", room, len(want), n, err)
-			}
-		}
-		var b bytes.Buffer
-		if n, err := text.WriteTo(&b); n != int64(len(want)) || err != nil || b.String() != want {
-			t.Errorf("%q of %d bytes, %v", b.String(), n, err)
-		}
-		text.Cut()
 	}
 }
 

@@ -2,109 +2,10 @@ package marketdata
 
 import (
 	"bytes"
-	"io"
 	"sync/atomic"
 
 	"tickhive/engine"
 )
-
-// joinFrom is the size in bytes above which a document in parts is joined on its second request. A larger
-// document does not fit into a connection's write buffer (64 KB); in one piece it is written without the copy
-// into that buffer. A smaller document is copied into the buffer in either form.
-const joinFrom = 64 << 10
-
-// readOnce marks a Doc in parts that has been sent once: the next request joins it.
-var readOnce = new([]byte)
-
-// Size returns the length of the document in bytes.
-func (d *Doc) Size() int {
-	if d.Text != nil {
-		return d.Text.Size
-	}
-	return len(d.Body)
-}
-
-// CachedBytes returns the document in one piece, or nil when the caller should write its parts: the document is
-// small, or this is its first request.
-func (d *Doc) CachedBytes() []byte {
-	if d.Text == nil {
-		return d.Body
-	}
-	if d.Text.Size < joinFrom {
-		return nil
-	}
-	switch whole := d.joined.Load(); whole {
-	case nil:
-		d.joined.CompareAndSwap(nil, readOnce)
-		return nil
-	case readOnce:
-		joined := d.Bytes()
-		d.joined.CompareAndSwap(readOnce, &joined)
-		return joined
-	default:
-		return *whole
-	}
-}
-
-// Bytes returns the document in one piece. It joins a document in parts on each call and caches nothing.
-func (d *Doc) Bytes() []byte {
-	if d.Text == nil {
-		return d.Body
-	}
-	if whole := d.joined.Load(); whole != nil && whole != readOnce {
-		return *whole
-	}
-	return d.Text.AppendTo(make([]byte, 0, d.Text.Size))
-}
-
-// Text is a document in parts: the cached texts of pages and directories, and the bytes between them. A
-// response copies the parts into its connection's buffer, as it would copy a joined text. Joining a book of 11
-// KB at each change costs 5 to 9 us, parts cost 1.5 to 2.7 us. The maker of a Text appends to it; it is frozen
-// once it is in a Doc.
-type Text struct {
-	Parts [][]byte
-	Size  int
-	// Sum identifies the levels that the text shows. It does not depend on the division into pages, so an ETag
-	// made from it survives a restart.
-	Sum uint64
-}
-
-// Add appends a part. It retains part; the caller must not change part afterwards.
-func (t *Text) Add(part []byte) {
-	t.Parts = append(t.Parts, part)
-	t.Size += len(part)
-}
-
-// Cut removes the last byte: the comma after the last row.
-func (t *Text) Cut() {
-	last := &t.Parts[len(t.Parts)-1]
-	*last = (*last)[:len(*last)-1]
-	t.Size--
-}
-
-// AppendTo appends the whole text to dst.
-func (t *Text) AppendTo(dst []byte) []byte {
-	for _, part := range t.Parts {
-		dst = append(dst, part...)
-	}
-	return dst
-}
-
-// WriteTo implements io.WriterTo. Responses write the text with it.
-func (t *Text) WriteTo(w io.Writer) (n int64, err error) {
-	for _, part := range t.Parts {
-		k, err := w.Write(part)
-		n += int64(k)
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// Read always panics. It exists only to make Text an io.Reader: the text is shared and has no
-// read position, so responses call WriteTo.
-func (t *Text) Read([]byte) (int, error) { panic("BUG: a text in parts is written, not read") }
 
 // dirText caches the joined text of the pages of one directory, with the levelsSum and the number of their
 // levels.
@@ -119,16 +20,16 @@ type dirText struct {
 // directory, such as the one at the touch, is not worth a second copy.
 const joinedPages = 8
 
-// AddText adds the rows of the first n levels of the side to t, or of all when there are fewer.
-func (s *Side) AddText(t *Text, kind PageText, n int, render RenderLevels) {
+// Texts passes the rows of the first n levels of the side to add, or of all when there are fewer: cached texts, each
+// with the levelsSum of its levels. The texts are frozen.
+func (s *Side) Texts(kind PageText, n int, render RenderLevels, add func(text []byte, sum uint64)) {
 	for _, d := range s.dirs {
 		if n <= 0 {
 			return
 		}
 		if d.n >= joinedPages && n >= d.n*pageLevels {
 			dt := d.joined(kind, render)
-			t.Add(dt.text)
-			t.Sum += dt.sum
+			add(dt.text, dt.sum)
 			n -= dt.levels
 			continue
 		}
@@ -136,9 +37,7 @@ func (s *Side) AddText(t *Text, kind PageText, n int, render RenderLevels) {
 			if n <= 0 {
 				return
 			}
-			text, sum := p.textOf(kind, n, render)
-			t.Add(text)
-			t.Sum += sum
+			add(p.textOf(kind, n, render))
 			n -= p.n
 		}
 	}
@@ -149,14 +48,14 @@ func (d *directory) joined(kind PageText, render RenderLevels) *dirText {
 	if dt := d.text[kind].Load(); dt != nil {
 		return dt
 	}
-	t, levels := Text{Parts: make([][]byte, 0, dirPages)}, 0
+	dt, texts := &dirText{}, make([][]byte, 0, dirPages)
 	for _, p := range d.pages[:d.n] {
 		pt := p.pageText(kind, render)
-		t.Add(pt.text)
-		t.Sum += pt.sum
-		levels += pt.n
+		texts = append(texts, pt.text)
+		dt.sum += pt.sum
+		dt.levels += pt.n
 	}
-	dt := &dirText{text: t.AppendTo(make([]byte, 0, t.Size)), sum: t.Sum, levels: levels}
+	dt.text = bytes.Join(texts, nil)
 	d.text[kind].CompareAndSwap(nil, dt) // another reader's text has the same bytes
 	return dt
 }

@@ -16,7 +16,7 @@ func TestATickerDocumentHasTheSeqOfItsView(t *testing.T) {
 	m.Limit(0, engine.Buy, 100, 1)
 	m.Publish()
 	old := m.View(0)
-	old.Cache(marketdata.DocTicker, &marketdata.Doc{Seq: uint64(old.TickerSeq)})
+	old.Keep(marketdata.OfTicker, old.TickerSeq)
 	m.Limit(0, engine.Buy, 101, 1)
 	m.Do(engine.Command{Kind: engine.Cancel, Order: m.Core.LastOrderID(0)})
 	m.Publish()
@@ -24,7 +24,7 @@ func TestATickerDocumentHasTheSeqOfItsView(t *testing.T) {
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq <= old.TickerSeq {
 		t.Fatalf("version %d to %d, seq %d to %d", old.TickerVersion, v.TickerVersion, old.TickerSeq, v.TickerSeq)
 	}
-	if d := v.Doc(marketdata.DocTicker); d != nil {
-		t.Errorf("the document of seq %d is shown at seq %d", d.Seq, v.TickerSeq)
+	if seq := v.Kept(marketdata.OfTicker); seq != nil {
+		t.Errorf("the document of seq %d is shown at seq %d", seq, v.TickerSeq)
 	}
 }

@@ -150,14 +150,6 @@ func TestPublicationsMakeRoomForTexts(t *testing.T) {
 	}
 }
 
-// A document with a body is served unchanged.
-func TestADocumentWithABody(t *testing.T) {
-	d := &Doc{Body: []byte("text")}
-	if d.Size() != 4 || string(d.CachedBytes()) != "text" || string(d.Bytes()) != "text" {
-		t.Errorf("%d bytes, %q, %q", d.Size(), d.CachedBytes(), d.Bytes())
-	}
-}
-
 // Rows come in the order and with the ids that were asked for, from blocks that are rendered once, also while trades
 // are added and dropped. An old view renders the blocks of chunks that are gone, and no longer caches them.
 func TestRowsOfBlocks(t *testing.T) {

@@ -44,67 +44,49 @@ type View struct {
 	// Sum is the Checksum that the writer computed, 0 unless Options.Checksums is set.
 	Sum uint64
 
-	docs [DocKinds]atomic.Pointer[Doc]
+	kept [Slots]atomic.Pointer[any]
 }
 
-// DocKind names one cached document of a view.
-type DocKind uint8
+// Slot is a place in a view for something that readers derive from it, such as a rendered document. A view takes over
+// what the pair's view before it has in a slot, as long as the inputs of the slot have not changed. The digits and names
+// of the pair are inputs too, but never change.
+type Slot uint8
 
-// The documents that are cached with a view, one slot each
-// (docs/internals/performance.md#publication-8).
+// The slots, named by their inputs.
 const (
-	DocTicker       DocKind = iota // /api/tickers
-	DocBook                        // /api/orderbook
-	DocDeals                       // /api/deals, first page
-	DocAggTicker                   // one row of the aggregator tickers
-	DocAggBookFull                 // /orderbook, depth 0
-	DocAggBook100                  // /orderbook, depth 100
-	DocAggTrades100                // /historical_trades, limit 100
-	DocSummaryRow                  // one row of /api/summary
-	DocKinds
+	OfTicker Slot = iota
+	OfBook
+	OfBook2
+	OfBook3
+	OfTrades
+	OfTrades2
+	OfTickerAndInstrument
+	OfTickerAndInstrument2
+	Slots
 )
 
-// Doc is the rendered text of a document. Frozen, except for its gzip and joined texts, which are each set
-// once.
-type Doc struct {
-	Body   []byte // nil when the document has parts
-	Text   *Text  // the parts of a large book; nil for other documents
-	joined atomic.Pointer[[]byte]
-	ETag   string
-	Seq    uint64 // the X-Seq header of the answer
-	// RenderedNs is the machine's monotonic time of the rendering. It limits how often a changing document is
-	// compressed.
-	RenderedNs int64
-	Gzip       atomic.Pointer[[]byte]
-}
-
-// docSource is a set of the inputs of a cached document. The digits and names of the pair are inputs too, but
-// never change.
-type docSource uint8
+// input is a set of the inputs of a slot.
+type input uint8
 
 const (
-	fromTicker docSource = 1 << iota
+	fromTicker input = 1 << iota
 	fromBook
 	fromTrades
 	fromInstrument
 )
 
-var docSources = [DocKinds]docSource{
-	DocTicker:       fromTicker,
-	DocBook:         fromBook,
-	DocDeals:        fromTrades,
-	DocAggTicker:    fromTicker | fromInstrument,
-	DocAggBookFull:  fromBook,
-	DocAggBook100:   fromBook,
-	DocAggTrades100: fromTrades,
-	DocSummaryRow:   fromTicker | fromInstrument,
+var slotInputs = [Slots]input{
+	OfTicker: fromTicker,
+	OfBook:   fromBook, OfBook2: fromBook, OfBook3: fromBook,
+	OfTrades: fromTrades, OfTrades2: fromTrades,
+	OfTickerAndInstrument: fromTicker | fromInstrument, OfTickerAndInstrument2: fromTicker | fromInstrument,
 }
 
-// inherit copies from the pair's previous view the documents whose inputs have not changed, so that an event
-// without effect on the book does not make readers render the book again. A document that a reader caches in
-// old after this call is rendered once more, to the same bytes.
+// inherit copies from the pair's previous view what readers have derived from inputs that have not changed, so that an
+// event without effect on the book does not make readers render the book again. What a reader keeps in old after this
+// call is derived once more, to the same bytes.
 func (v *View) inherit(old *View) {
-	var changed docSource
+	var changed input
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
 		changed |= fromTicker
 	}
@@ -117,10 +99,10 @@ func (v *View) inherit(old *View) {
 	if v.Instrument != old.Instrument {
 		changed |= fromInstrument
 	}
-	for k, from := range docSources {
+	for slot, from := range slotInputs {
 		if from&changed == 0 {
-			if d := old.docs[k].Load(); d != nil {
-				v.docs[k].Store(d)
+			if x := old.kept[slot].Load(); x != nil {
+				v.kept[slot].Store(x)
 			}
 		}
 	}
@@ -160,13 +142,18 @@ func (v *View) Checksum() uint64 {
 	return h
 }
 
-// Doc returns the cached document, nil until a reader has rendered it.
-func (v *View) Doc(k DocKind) *Doc { return v.docs[k].Load() }
-
-// Cache caches d unless another reader was first, and returns the cached document.
-func (v *View) Cache(k DocKind, d *Doc) *Doc {
-	if v.docs[k].CompareAndSwap(nil, d) {
-		return d
+// Kept returns what a reader has derived from the view and kept in a slot, nil until then.
+func (v *View) Kept(slot Slot) any {
+	if x := v.kept[slot].Load(); x != nil {
+		return *x
 	}
-	return v.docs[k].Load()
+	return nil
+}
+
+// Keep keeps x in a slot unless another reader was first, and returns what the slot has. x must be frozen.
+func (v *View) Keep(slot Slot, x any) any {
+	if v.kept[slot].CompareAndSwap(nil, &x) {
+		return x
+	}
+	return *v.kept[slot].Load()
 }

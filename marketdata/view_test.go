@@ -111,73 +111,73 @@ func TestHashesStayInEveryVersion(t *testing.T) {
 	same(t, levelsSum([]Level{{3, 4}, {5, 6}}), levelsSum([]Level{{5, 6}})+levelsSum([]Level{{3, 4}}))
 }
 
-// A document is there or not. The first one that a reader caches stays.
-func TestTheDocumentsOfAView(t *testing.T) {
-	for k := range DocKinds {
+// note is what the readers of these tests keep in a view.
+type note struct{ seq engine.Seq }
+
+// A slot is empty or not. What the first reader keeps in it stays.
+func TestTheSlotsOfAView(t *testing.T) {
+	for slot := range Slots {
 		v := &View{TradesSeq: 5}
-		look := func(want *Doc) {
+		look := func(want any) {
 			t.Helper()
-			if got := v.Doc(k); got != want {
-				t.Errorf("kind %d: %p, want %p", k, got, want)
+			if got := v.Kept(slot); got != want {
+				t.Errorf("slot %d: %v, want %v", slot, got, want)
 			}
 		}
 		look(nil)
-		old, own, late := &Doc{Seq: 4}, &Doc{Seq: 5}, &Doc{Seq: 5}
-		v.docs[k].Store(old)
-		look(old)
-		v.docs[k].Store(nil)
-		if got := v.Cache(k, own); got != own {
-			t.Errorf("kind %d: another document than the first one is shown", k)
+		own, late := &note{4}, &note{4}
+		if got := v.Keep(slot, own); got != own {
+			t.Errorf("slot %d: %v is shown, want the first %v", slot, got, own)
 		}
 		look(own)
-		if got := v.Cache(k, late); got != own {
-			t.Errorf("kind %d: the second document takes the place of the first", k)
+		if got := v.Keep(slot, late); got != own {
+			t.Errorf("slot %d: the second note takes the place of the first", slot)
 		}
 		look(own)
 	}
 }
 
-// A view takes over exactly the documents whose inputs are equal.
-func TestAViewTakesOverDocuments(t *testing.T) {
+// A view takes over exactly what was derived from equal inputs.
+func TestAViewTakesOverWhatItKeeps(t *testing.T) {
 	instrument := &engine.Instrument{}
 	for name, c := range map[string]struct {
 		change func(v *View)
 		kept   string
 	}{
-		"nothing":        {func(*View) {}, "ticker book deals aggTicker full 100 trades summary"},
-		"seq":            {func(v *View) { v.Seq++ }, "ticker book deals aggTicker full 100 trades summary"},
-		"book":           {func(v *View) { v.BookSeq++ }, "ticker deals aggTicker trades summary"},
-		"trades":         {func(v *View) { v.TradesSeq++ }, "ticker book aggTicker full 100 summary"},
-		"ticker":         {func(v *View) { v.TickerSeq++ }, "book deals full 100 trades"},
-		"ticker version": {func(v *View) { v.TickerVersion++ }, "book deals full 100 trades"},
+		"nothing":        {func(*View) {}, "ticker book book2 book3 trades trades2 both both2"},
+		"seq":            {func(v *View) { v.Seq++ }, "ticker book book2 book3 trades trades2 both both2"},
+		"book":           {func(v *View) { v.BookSeq++ }, "ticker trades trades2 both both2"},
+		"trades":         {func(v *View) { v.TradesSeq++ }, "ticker book book2 book3 both both2"},
+		"ticker":         {func(v *View) { v.TickerSeq++ }, "book book2 book3 trades trades2"},
+		"ticker version": {func(v *View) { v.TickerVersion++ }, "book book2 book3 trades trades2"},
 		"instrument": {
 			func(v *View) { v.Instrument = new(engine.Instrument) },
-			"ticker book deals full 100 trades",
+			"ticker book book2 book3 trades trades2",
 		},
 		"book, ticker": {
-			func(v *View) { v.BookSeq, v.TickerSeq = v.BookSeq+1, v.TickerSeq+1 }, "deals trades",
+			func(v *View) { v.BookSeq, v.TickerSeq = v.BookSeq+1, v.TickerSeq+1 }, "trades trades2",
 		},
 		"instrument, book": {
-			func(v *View) { v.Instrument, v.BookSeq = new(engine.Instrument), v.BookSeq+1 }, "ticker deals trades",
+			func(v *View) { v.Instrument, v.BookSeq = new(engine.Instrument), v.BookSeq+1 }, "ticker trades trades2",
 		},
 	} {
-		names := [DocKinds]string{"ticker", "book", "deals", "aggTicker", "full", "100", "trades", "summary"}
+		names := [Slots]string{"ticker", "book", "book2", "book3", "trades", "trades2", "both", "both2"}
 		made := func() *View {
 			return &View{Instrument: instrument, Seq: 9, BookSeq: 8, TradesSeq: 7, TickerSeq: 6, TickerVersion: 5}
 		}
 		old, v := made(), made()
-		for k := range DocKinds {
-			old.docs[k].Store(&Doc{Seq: uint64(k)})
+		for slot := range Slots {
+			old.Keep(slot, &note{engine.Seq(slot)})
 		}
 		c.change(v)
 		v.inherit(old)
 		kept := ""
-		for k := range DocKinds {
-			if d := v.docs[k].Load(); d != nil {
-				if d != old.docs[k].Load() {
-					t.Errorf("%s: another document %s", name, names[k])
+		for slot := range Slots {
+			if x := v.Kept(slot); x != nil {
+				if x != old.Kept(slot) {
+					t.Errorf("%s: another note of %s", name, names[slot])
 				}
-				kept += " " + names[k]
+				kept += " " + names[slot]
 			}
 		}
 		if kept != " "+c.kept {
@@ -273,18 +273,18 @@ func TestTheDivisionOfASidesText(t *testing.T) {
 		{[]int{small, small}, pageLevels, 1, []bool{false, false}},
 		{[]int{small, small}, pageLevels + 1, 2, []bool{false, false}},
 	} {
-		s, text := side(c.pages...), Text{}
-		s.AddText(&text, PageBase, c.n, renderLevels)
-		if len(text.Parts) != c.parts {
-			t.Errorf("%v, %d levels: %d parts, want %d", c.pages, c.n, len(text.Parts), c.parts)
+		s, text := side(c.pages...), texts{}
+		s.Texts(PageBase, c.n, renderLevels, text.add)
+		if len(text.parts) != c.parts {
+			t.Errorf("%v, %d levels: %d parts, want %d", c.pages, c.n, len(text.parts), c.parts)
 		}
 		var levels []Level
 		for l := range s.All {
 			levels = append(levels, l)
 		}
 		levels = levels[:max(0, min(c.n, len(levels)))]
-		same(t, string(renderLevels(nil, levels)), string(text.AppendTo(nil)))
-		same(t, levelsSum(levels), text.Sum)
+		same(t, string(renderLevels(nil, levels)), text.joined())
+		same(t, levelsSum(levels), text.sum)
 		for k, d := range s.dirs {
 			if has := d.text[PageBase].Load() != nil; has != c.join[k] {
 				t.Errorf("%v, %d levels: directory %d is %s: %v", c.pages, c.n, k, joined, has)
@@ -293,8 +293,8 @@ func TestTheDivisionOfASidesText(t *testing.T) {
 				t.Error("a text of another kind")
 			}
 		}
-		again := Text{}
-		s.AddText(&again, PageBase, c.n, func([]byte, []Level) []byte { t.Error("rendered again"); return nil })
+		again := texts{}
+		s.Texts(PageBase, c.n, func([]byte, []Level) []byte { t.Error("rendered again"); return nil }, again.add)
 		same(t, text, again)
 	}
 }

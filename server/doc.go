@@ -1,6 +1,7 @@
 // Package server holds no code. The packages below it serve the exchange over HTTP and WebSocket, on fasthttp:
 //
-//	edge        listeners, route table, checks of a request, limits, errors, probes
+//	conn        a listener that bounds who is connected    doc      a rendered document: tag, gzip, parts
+//	edge        route table, checks of a request, limits, errors, probes
 //	body        strict readers of request bodies        encode   JSON of market data and decimals
 //	json        the writer of JSON                      objects  the market's objects, which several audiences send
 //	public      market data, listing and datafeed routes, status

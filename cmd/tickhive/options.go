@@ -14,7 +14,7 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/fixed"
 	"tickhive/launchpad"
-	"tickhive/server/edge"
+	"tickhive/server/conn"
 	"tickhive/server/forward"
 )
 
@@ -37,12 +37,12 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		Hive:          hive.DefaultOptions(),
 	}
 	if c.TLS.Cert != "" {
-		if o.Public.Certificate, err = edge.NewCertificate("tls", c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
+		if o.Public.Certificate, err = conn.NewCertificate("tls", c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
 			return exchange.Options{}, usageError{Err: err}
 		}
 	}
 	if c.Internal.Cert != "" {
-		o.Internal.Certificate, err = edge.NewCertificate("internal", c.Internal.Cert, c.Internal.Key, time.Now)
+		o.Internal.Certificate, err = conn.NewCertificate("internal", c.Internal.Cert, c.Internal.Key, time.Now)
 		if err != nil {
 			return exchange.Options{}, usageError{Err: err}
 		}

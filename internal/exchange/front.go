@@ -24,6 +24,7 @@ import (
 	"tickhive/server/admin"
 	"tickhive/server/agents"
 	"tickhive/server/binance"
+	"tickhive/server/conn"
 	"tickhive/server/edge"
 	"tickhive/server/forward"
 	"tickhive/server/public"
@@ -306,7 +307,7 @@ func (f *front) admit() {
 }
 
 // accepts returns the accept statistics of every listener.
-func (f *front) accepts() []edge.AcceptStat {
+func (f *front) accepts() []conn.AcceptStat {
 	return append(f.publicServer.Accepts(), f.internalServer.Accepts())
 }
 

@@ -23,7 +23,7 @@ import (
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
-	"tickhive/server/edge"
+	"tickhive/server/conn"
 	"tickhive/sim"
 )
 
@@ -113,7 +113,7 @@ type PublicOptions struct {
 	ConnectionsPerIP int      // 0: 1,000; -1: unlimited
 	Connections      int      // 0: 16,384; lowered if Files is too small
 
-	Certificate *edge.Certificate // nil: plain text
+	Certificate *conn.Certificate // nil: plain text
 
 	ReadTimeout  time.Duration // whole request; 0: 10 s
 	WriteTimeout time.Duration // whole response; 0: 30 s
@@ -142,7 +142,7 @@ type InternalOptions struct {
 	// TokenFile has the token; relative to the data directory; made with a random one if absent.
 	TokenFile string
 	// Certificate is for an address that is not loopback; nil: the cluster's key makes one.
-	Certificate *edge.Certificate
+	Certificate *conn.Certificate
 	Hosts       []string // additional names and IPs that requests without a token may address
 }
 

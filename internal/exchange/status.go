@@ -2,7 +2,9 @@ package exchange
 
 import (
 	"errors"
+	"fmt"
 
+	"tickhive/internal/fixed"
 	"tickhive/server/edge"
 	"tickhive/server/objects"
 	"tickhive/server/public"
@@ -32,8 +34,12 @@ func (f *front) status() public.StatusInfo {
 // incidents returns first the incidents that still last, and then the ended ones, newest first.
 func (f *front) incidents() (all []edge.Incident) {
 	for _, a := range f.accepts() {
-		if in, lasts := a.Incident(); lasts {
-			all = append([]edge.Incident{in}, all...)
+		if a.Reason != "" {
+			at := fixed.FloorDiv(a.SinceNs, 1_000_000)
+			all = append([]edge.Incident{{
+				AtMs: at, FirstMs: at, Count: 1, Kind: "listener", Detail: a.Reason,
+				Message: fmt.Sprintf("the %s listener cannot accept connections; it tries again until it can", a.Listener),
+			}}, all...)
 		}
 	}
 	for _, in := range f.data.Incidents() {

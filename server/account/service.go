@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 	"tickhive/server/edge"
 	"tickhive/server/json"
 	"tickhive/server/objects"
@@ -480,7 +481,7 @@ func (av avatars) list(c *edge.Ctx) *refuse.Refusal {
 		writeAvatar(&w, "id", &a)
 	}
 	w.EndList()
-	return c.SendBody(w.Bytes(), edge.NoSeq)
+	return c.SendBody(w.Bytes(), doc.NoSeq)
 }
 
 // avatar sends one avatar, or its picture if the path ends with .svg.
@@ -498,7 +499,7 @@ func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 		if a.ID == id {
 			var w json.Writer
 			writeAvatar(&w, "id", &a)
-			return c.SendBody(w.Bytes(), edge.NoSeq)
+			return c.SendBody(w.Bytes(), doc.NoSeq)
 		}
 	}
 	panic("BUG: server: an avatar without a place in the catalogue")
@@ -506,8 +507,8 @@ func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 
 // sendPicture sends an SVG with headers that keep browsers from treating it as anything else.
 func sendPicture(c *edge.Ctx, svg []byte) {
-	tag := string(edge.AppendTag(nil, edge.TagHash(svg)))
-	c.PublicHeaders([]byte(tag), edge.NoSeq)
+	tag := string(doc.AppendTag(nil, doc.Hash(svg)))
+	c.PublicHeaders([]byte(tag), doc.NoSeq)
 	h := &c.Response.Header
 	h.SetCanonical(edge.HdrCSP, []byte("default-src 'none'; style-src 'unsafe-inline'"))
 	if c.Principal != nil {

@@ -15,6 +15,7 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
+	"tickhive/server/conn"
 	"tickhive/server/edge"
 )
 
@@ -30,7 +31,7 @@ type MetricsSource struct {
 	// Server returns the public server, for its panics and connections.
 	Server func() *edge.Server
 	// Accepts returns the accept counters of each listener.
-	Accepts func() []edge.AcceptStat
+	Accepts func() []conn.AcceptStat
 	// Scrubs returns the number of scrubs that read every file, and of files that the last one found damaged.
 	Scrubs func() (ended uint64, damaged int64)
 	// Logs returns the figures of each log that is open.

@@ -29,6 +29,7 @@ import (
 	"tickhive/internal/machine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/conn"
 	"tickhive/server/edge"
 )
 
@@ -163,7 +164,7 @@ func New(o Options) (*Server, error) {
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
 		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
 		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
-		Conns: edge.NewConnTable(edge.ConnLimits{Total: o.Connections, TLS: o.TLS}),
+		Conns: conn.NewTable(conn.Limits{Total: o.Connections, TLS: o.TLS, Answer: edge.ConnAnswer}),
 	})
 	if err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (s *Server) Shutdown(ctx context.Context) error { return s.edge.Shutdown(ct
 func (s *Server) Routes() []*edge.Route { return s.edge.Table }
 
 // Accepts returns the accept counters of the listener.
-func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("internal") }
+func (s *Server) Accepts() conn.AcceptStat { return s.edge.Accepts.Stat("internal") }
 
 // RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }

@@ -14,6 +14,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
+	"tickhive/server/conn"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
@@ -222,7 +223,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 			break
 		}
 		if s.api != nil { // its requests pay by weight
-			if !edge.Counted(ws.NetConn()).SetSpare(false) {
+			if !conn.Of(ws.NetConn()).SetSpare(false) {
 				break // closed for another connection: no answer can arrive
 			}
 			err = s.answerAPI(text)
@@ -243,7 +244,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 func (s *socket) setSpare() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	edge.Counted(s.ws.NetConn()).SetSpare(len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
+	conn.Of(s.ws.NetConn()).SetSpare(len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
 }
 
 // write looks at the market and sends what has changed, until the socket ends.

@@ -14,6 +14,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
+	"tickhive/server/conn"
 )
 
 // AggregatorPrefix is the documented prefix of the aggregator namespace.
@@ -49,11 +50,11 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 	entry, err := e.find(c.RequestCtx)
 	c.public = entry != nil && entry.public
-	if conn, ok := c.Conn().(*CountedConn); ok && !conn.beginRequest() {
+	if socket, ok := c.Conn().(*conn.Conn); ok && !socket.BeginRequest() {
 		return refuse.Later(1, "The connection was closed to make room for another one.")
 	}
 	if err := framing(c.RequestCtx); err != nil {
-		lingerOnClose(c.Conn())
+		conn.Linger(c.Conn())
 		c.SetConnectionClose()
 		return err
 	}
@@ -97,8 +98,8 @@ func (e *Listener) finish(c *Ctx) {
 	if began := c.RequestCtx.Time(); !began.IsZero() { // by a server: it has read the clock already
 		stats.latency.Observe(clock.SinceNs(began))
 	}
-	if conn, ok := c.Conn().(*CountedConn); ok && c.Hijacked() {
-		conn.passThrough()
+	if socket, ok := c.Conn().(*conn.Conn); ok && c.Hijacked() {
+		socket.PassThrough()
 	}
 	if e.Log.Enabled(context.Background(), slog.LevelDebug) {
 		e.logRequest(c)

@@ -1,5 +1,5 @@
-// Package edge is the HTTP edge of the exchange: listeners, the route table, and the checks and
-// limits that every request passes before its handler runs.
+// Package edge is the HTTP edge of the exchange: the route table, and the checks and limits that every
+// request passes before its handler runs. Its connections are those of package conn.
 //
 // Owner: fasthttp runs one goroutine per connection. A handler owns only its Ctx, until it
 // returns; everything else that it reads is atomic, or immutable once published.
@@ -15,7 +15,7 @@
 //     thing, state.
 //  3. One table (routes.go) lists every route; it drives the router, Allow, metrics and the
 //     OpenAPI documents.
-//  4. No request compresses: gzip.go does, once for each cached document.
+//  4. No request waits for the compression of a document that is kept (package doc).
 //
 // It defines no route and verifies no signature: resources add routes, Options.Authenticate verifies.
 package edge

@@ -243,7 +243,7 @@ func (c faultyRequest) repeat(a *fault.Active) bool {
 	for _, h := range kept.Headers {
 		c.Response.Header.SetCanonical([]byte(h[0]), []byte(h[1]))
 	}
-	if tag := string(c.Response.Header.PeekCanonical(HdrETag)); len(tag) >= tagLen && NotModified(c.RequestCtx, tag) {
+	if tag := string(c.Response.Header.PeekCanonical(HdrETag)); tag != "" && NotModified(c.RequestCtx, tag) {
 		c.NotModified()
 		return true
 	}

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"net/netip"
 	"strings"
 	"testing"
 
-	"tickhive/marketdata"
+	"tickhive/server/conn"
+	"tickhive/server/doc"
 )
 
 // A text with more parts than one system call accepts arrives whole, after the buffered bytes,
@@ -24,28 +24,24 @@ func TestLargeTextIsGatheredBehindTheBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	accepted, err := ln.Accept()
+	accepted, err := conn.NewTable(conn.Limits{Total: 1}).Listener(ln, nil).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, refused := NewConnTable(ConnLimits{Total: 1}).enter(accepted, netip.MustParseAddr("192.0.2.1"))
-	if refused != nil {
-		t.Fatalf("%s", refused)
-	}
-	text, want := &marketdata.Text{}, ""
+	text, want := &doc.Text{}, ""
 	for i := range 3000 {
 		part := strings.Repeat(string(rune('a'+i%26)), 40+i%7)
 		text.Add([]byte(part))
 		want += part
 	}
-	stream, ok := textStream(conn, text).(*gatheredText)
+	stream, ok := textStream(accepted, text).(*gatheredText)
 	if !ok {
 		t.Fatal("not gathered")
 	}
 	sent := make(chan error, 1)
 	go func() {
-		defer conn.Close()
-		w := bufio.NewWriter(conn)
+		defer accepted.Close()
+		w := bufio.NewWriter(accepted)
 		for range 2 {
 			if _, err := w.WriteString("head:"); err != nil {
 				sent <- err

@@ -3,7 +3,6 @@ package edge
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/refuse"
+	"tickhive/server/conn"
 )
 
 // clientIPs determines the address of the client that sent a request. Immutable.
@@ -30,8 +30,8 @@ const maxForwarded = 32
 // (RFC 9110 section 5.3). A proxy appends the address that it saw, so a client can forge everything except the
 // end of the list.
 func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
-	ip := addrOf(ctx.RemoteAddr())
-	if len(t.proxies) == 0 || !contains(t.proxies, ip) {
+	ip := conn.AddrOf(ctx.RemoteAddr())
+	if len(t.proxies) == 0 || !conn.Contains(t.proxies, ip) {
 		return ip
 	}
 	seen := 0
@@ -48,7 +48,7 @@ func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 			if err != nil {
 				return ip
 			}
-			if ip = a.Unmap(); !contains(t.proxies, ip) {
+			if ip = a.Unmap(); !conn.Contains(t.proxies, ip) {
 				return ip
 			}
 		}
@@ -62,46 +62,13 @@ func cutLast(list []byte) (last, rest []byte, more bool) {
 	return list[i+1:], list[:max(i, 0)], i >= 0
 }
 
-// clientKey returns the key under which limits count a client: its address, or the /64 of an IPv6 address.
-func clientKey(a netip.Addr) netip.Addr {
-	if a.Is6() {
-		if p, err := a.WithZone("").Prefix(64); err == nil {
-			return p.Addr()
-		}
-	}
-	return a
-}
-
-// networkOf returns the network by which connections are shared out: the /24, or the /48 of IPv6.
-func networkOf(a netip.Addr) netip.Addr {
-	bits := 24
-	if a.Is6() {
-		bits = 48
-	}
-	p, err := a.WithZone("").Prefix(bits)
-	if err != nil {
-		panic("BUG: server: network of " + a.String())
-	}
-	return p.Addr()
-}
-
-// addrOf returns the IP of a connection's address, 0.0.0.0 for an in-memory connection.
-func addrOf(a net.Addr) netip.Addr {
-	if tcp, ok := a.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
-	}
-	return netip.IPv4Unspecified()
-}
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // ClientAddr returns the client's address that the rate limits use.
 func (c *Ctx) ClientAddr() netip.Addr {
 	if c.client.IsValid() {
 		return c.client
 	}
 	if c.edge.clients == nil {
-		return addrOf(c.RemoteAddr())
+		return conn.AddrOf(c.RemoteAddr())
 	}
 	return c.edge.clients.of(c.RequestCtx)
 }
@@ -183,11 +150,11 @@ func (l *limiter) allowsKey(key []byte) bool { return len(key) > 0 && l.keys[str
 func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	ip := c.ClientAddr()
 	now := c.edge.MachineNs()
-	if contains(l.nets, ip) {
+	if conn.Contains(l.nets, ip) {
 		l.unlimited(c)
 		return nil
 	}
-	key := clientKey(ip)
+	key := conn.KeyOf(ip)
 	s := &l.shards[shardOf(key)]
 	s.mu.Lock()
 	log, ok := s.lru.Get(key)
@@ -273,7 +240,7 @@ func shardOf(a netip.Addr) int {
 
 // exempts reports whether the allow-list names the caller's address or verified key.
 func (l *limiter) exempts(c *Ctx) bool {
-	return l != nil && (contains(l.nets, c.ClientAddr()) ||
+	return l != nil && (conn.Contains(l.nets, c.ClientAddr()) ||
 		c.Principal != nil && l.allowsKey([]byte(c.Principal.PublicKey)))
 }
 
@@ -286,8 +253,8 @@ func (l *limiter) show(c *Ctx, p *pathEntry) {
 	ip := c.ClientAddr()
 	now := c.edge.MachineNs()
 	left, resetNs := l.perMinute, now
-	if !contains(l.nets, ip) {
-		key := clientKey(ip)
+	if !conn.Contains(l.nets, ip) {
+		key := conn.KeyOf(ip)
 		s := &l.shards[shardOf(key)]
 		s.mu.Lock()
 		if log, ok := s.lru.Peek(key); ok {

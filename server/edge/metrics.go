@@ -1,9 +1,11 @@
 package edge
 
 import (
+	"strconv"
 	"sync/atomic"
 
 	"tickhive/internal/clock"
+	"tickhive/server/encode"
 )
 
 // routeStats holds the counters of one route. Any goroutine may read them.
@@ -43,34 +45,53 @@ func (e *Listener) Stats() []RouteStat {
 	return all
 }
 
-// limitReasons names the limits by which requests and connections are refused with 429 (and 503, when all
-// connections are used up).
-var limitReasons = [...]string{
-	"address", "user", "key", "streamed", "connections", "connections_address", "connections_network",
-}
+// limitReasons names the limits by which requests are refused with 429.
+var limitReasons = [limitedByEdge]string{"address", "user", "key", "streamed"}
 
 const (
 	limitAddress = iota
 	limitUser
 	limitKey
 	limitStreamed
-	limitConnections // from here on counted by ConnTable
-	limitConnectionsAddress
-	limitConnectionsNetwork
+	limitedByEdge // the number of the reasons above: conn.Table counts the others
 )
 
 // limitCounts counts refusals by limitReasons.
-type limitCounts [len(limitReasons)]atomic.Uint64
+type limitCounts [limitedByEdge]atomic.Uint64
 
-// Limited returns the number of refusals by limits since the start, by the reason.
+// Limited returns the number of refusals by limits since the start, of requests and of connections, by the reason.
 func (s *Server) Limited() map[string]uint64 {
 	_, all := s.listeners()
-	out := make(map[string]uint64, len(limitReasons))
+	refused := s.conns.Refused()
+	out := map[string]uint64{
+		"connections": refused.Total, "connections_address": refused.Address, "connections_network": refused.Network,
+	}
 	for i, reason := range limitReasons {
-		out[reason] = s.conns.limited[i].Load()
 		for _, l := range all {
 			out[reason] += l.limited[i].Load()
 		}
 	}
 	return out
+}
+
+// Incident is one entry of the status page: Count equal ones, the newest at AtMs. The message is for everybody, and
+// the detail, which may name files, addresses and users, for the operator.
+type Incident struct {
+	AtMs, FirstMs   int64
+	Count           int64
+	Kind            string
+	Message, Detail string
+}
+
+// Append appends the incident as JSON. withDetail is set for the operator alone.
+func (in *Incident) Append(dst []byte, withDetail bool) []byte {
+	dst = strconv.AppendInt(append(dst, `{"at":`...), in.AtMs, 10)
+	dst = encode.AppendString(append(dst, `,"kind":`...), in.Kind)
+	dst = encode.AppendString(append(dst, `,"message":`...), in.Message)
+	dst = strconv.AppendInt(append(dst, `,"count":`...), in.Count, 10)
+	dst = strconv.AppendInt(append(dst, `,"firstAt":`...), in.FirstMs, 10)
+	if withDetail {
+		dst = encode.AppendString(append(dst, `,"detail":`...), in.Detail)
+	}
+	return append(dst, '}')
 }

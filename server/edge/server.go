@@ -23,6 +23,8 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/conn"
+	"tickhive/server/doc"
 	"tickhive/server/forward"
 )
 
@@ -60,7 +62,7 @@ type Options struct {
 	ConnectionsPerIP int // default 1000; -1: unlimited
 	Connections      int // default 16,384
 
-	Certificate *Certificate // nil: clients come in plain text
+	Certificate *conn.Certificate // nil: clients come in plain text
 
 	ReadTimeout  time.Duration // default 10 s: the whole request
 	WriteTimeout time.Duration // default 30 s: the whole answer
@@ -156,15 +158,6 @@ func prefixes(list []string) (nets []netip.Prefix, rest []string) {
 	return nets, rest
 }
 
-func contains(nets []netip.Prefix, a netip.Addr) bool {
-	for _, p := range nets {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
-}
-
 // networkShare is the part of all connections, one in networkShare, that one network may hold.
 const networkShare = 4
 
@@ -178,7 +171,7 @@ type Server struct {
 	aggregator *Listener // nil unless split
 	facade     *Listener // nil unless Options.Facade is set
 	clients    *clientIPs
-	conns      *ConnTable
+	conns      *conn.Table
 	missing    func(c *Ctx) *refuse.Refusal // nil: no page for browsers
 }
 
@@ -195,9 +188,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.clients = &clientIPs{proxies: proxies}
 	exempt, _ := prefixes(o.Rate.Allow)
-	s.conns = NewConnTable(ConnLimits{
+	s.conns = conn.NewTable(conn.Limits{
 		Total: o.Connections, PerAddress: max(o.ConnectionsPerIP, 0), PerNetwork: max(o.Connections/networkShare, 1),
 		Exempt: append(exempt, proxies...), TLS: o.Certificate.Config(nil),
+		Answer: ConnAnswer,
 	})
 	limit, err := newLimiter(o.Rate, s.clients)
 	if err != nil {
@@ -207,9 +201,9 @@ func New(o Options) (*Server, error) {
 		Name: "public", faults: o.Faults, replica: o.Replica, board: o.Board, peers: o.Peers,
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
-		pieces: newPieceTable(exempt), secure: o.Certificate != nil,
+		pieces: conn.NewPieces(exempt), secure: o.Certificate != nil,
 		auth: o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
-		gzip:           &gzipMaker{machineNs: o.MachineNs},
+		gzip:           doc.NewPacker(o.MachineNs),
 		aggregatorHost: o.AggregatorHost,
 	}
 	table := s.table()
@@ -358,9 +352,9 @@ func (s *Server) Panics() uint64 {
 }
 
 // Accepts returns the accept failures of each listener.
-func (s *Server) Accepts() []AcceptStat {
+func (s *Server) Accepts() []conn.AcceptStat {
 	names, all := s.listeners()
-	stats := make([]AcceptStat, len(all))
+	stats := make([]conn.AcceptStat, len(all))
 	for i, l := range all {
 		stats[i] = l.Accepts.Stat(names[i])
 	}
@@ -382,10 +376,10 @@ type ListenerOptions struct {
 	Write       time.Duration
 	Idle        time.Duration
 	WriteBuf    int
-	Conns       *ConnTable
+	Conns       *conn.Table
 	limiter     *limiter // nil: no limit on requests
 	clients     *clientIPs
-	pieces      *pieceTable
+	pieces      *conn.Pieces
 	secure      bool // clients come by TLS
 	auth        func(c *Ctx) (*Principal, *refuse.Refusal)
 	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
@@ -393,7 +387,7 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *gzipMaker                   // nil: no route sends cached documents
+	gzip        *doc.Packer                  // nil: no route sends cached documents
 	replica     *forward.Replica             // nil: not a replica
 	board       *marketdata.Board            // see Options
 	peers       *clusterkey.Ring             // see Options
@@ -420,7 +414,7 @@ type Listener struct {
 	panics   atomic.Uint64
 	authFailures
 	limited limitCounts
-	Accepts acceptStats
+	Accepts *conn.Accepts
 	held    atomic.Int64  // requests that fault rules hold back
 	closing chan struct{} // closed by Shutdown
 	close   sync.Once
@@ -429,7 +423,7 @@ type Listener struct {
 // NewListener builds the router and the HTTP server of one listener from its route table.
 func NewListener(o ListenerOptions) (*Listener, error) {
 	e := &Listener{
-		ListenerOptions: o, router: router.New(), Accepts: acceptStats{clock: o.Clock, log: o.Log},
+		ListenerOptions: o, router: router.New(), Accepts: conn.NewAccepts(o.Clock, o.Log),
 		closing: make(chan struct{}), exposed: []byte(strings.Join(append([]string{exposed}, o.expose...), ", ")),
 	}
 	e.ctxPool.New = func() any { return &Ctx{edge: e} }
@@ -463,7 +457,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 		Handler:            e.handle,
 		ErrorHandler:       e.parseError,
 		Logger:             quietLogger{o.Log},
-		Concurrency:        1 << 20, // ConnTable limits connections, with a JSON answer
+		Concurrency:        1 << 20, // conn.Table limits connections, with a JSON answer
 		ReadBufferSize:     MaxHeadBytes,
 		WriteBufferSize:    o.WriteBuf,
 		ReadTimeout:        o.Read,
@@ -476,7 +470,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 		NoDefaultContentType:         true,
 		SecureErrorLogMessage:        true,
 		CloseOnShutdown:              true,
-		// A connection that waits for a request holds no buffers and no context; see conn_wait.go.
+		// A connection that waits for a request holds no buffers and no context; see conn.Conn.
 		ReduceMemoryUsage: true,
 	}
 	return e, nil
@@ -484,7 +478,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 
 // Serve answers requests on the connections of ln until shutdown.
 func (e *Listener) Serve(ln net.Listener) error {
-	if err := e.HTTP.Serve(newLimitedListener(ln, e.Conns, &e.Accepts)); err != nil {
+	if err := e.HTTP.Serve(e.Conns.Listener(ln, e.Accepts)); err != nil {
 		return fmt.Errorf("edge: listener %s: %w", ln.Addr(), err)
 	}
 	return nil
@@ -493,10 +487,7 @@ func (e *Listener) Serve(ln net.Listener) error {
 // Shutdown stops accepting, finishes the requests in progress and closes idle connections.
 func (e *Listener) Shutdown(ctx context.Context) error {
 	e.close.Do(func() { close(e.closing) })
-	e.Conns.setShutdownDeadlines()
-	// also ends connections that were accepted while the listener was closing
-	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines)
-	defer late.Stop()
+	defer e.Conns.Finish()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go e.awaitIdle(ctx, cancel)
@@ -505,6 +496,9 @@ func (e *Listener) Shutdown(ctx context.Context) error {
 	}
 	return nil
 }
+
+// shutdownLook is the time between two looks of a shutdown at the open connections.
+const shutdownLook = 5 * time.Millisecond
 
 // errIdle ends the wait of a shutdown: no connection is open.
 var errIdle = errors.New("edge: no connection is open")
@@ -529,7 +523,7 @@ func (e *Listener) awaitIdle(ctx context.Context, end context.CancelCauseFunc) {
 
 // parseError answers unreadable requests (docs/contract/errors.md#error-object).
 func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
-	lingerOnClose(ctx.Conn())
+	conn.Linger(ctx.Conn())
 	var small *fasthttp.ErrSmallBuffer
 	var late interface{ Timeout() bool }
 	answer := &refuse.Refusal{

@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/server/edge"
+	"tickhive/server/doc"
 	"tickhive/server/json"
 )
 
@@ -512,7 +512,7 @@ type pairSeq struct {
 }
 
 // WriteSeqs writes the member seqs of a batch's answer: by pair, the seq that a later read must reflect to show what
-// the batch has done. Refused commands have none. only is this seq when the batch concerns one pair, else edge.NoSeq.
+// the batch has done. Refused commands have none. only is this seq when the batch concerns one pair, else doc.NoSeq.
 func WriteSeqs(w *json.Writer, answers []entry.Answer) (only uint64) {
 	var few [4]pairSeq
 	all, last := few[:0], -1
@@ -538,7 +538,7 @@ func WriteSeqs(w *json.Writer, answers []entry.Answer) (only uint64) {
 	if len(all) == 1 {
 		return uint64(all[0].seq)
 	}
-	return edge.NoSeq
+	return doc.NoSeq
 }
 
 // indexOf returns the place of a pair, -1 for none. A batch has at most 1,000 commands.

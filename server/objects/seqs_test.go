@@ -5,7 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
-	"tickhive/server/edge"
+	"tickhive/server/doc"
 	"tickhive/server/json"
 )
 
@@ -23,10 +23,10 @@ func TestSeqsOfABatch(t *testing.T) {
 		want    string
 		only    uint64
 	}{
-		{nil, `"seqs":{}`, edge.NoSeq},
-		{[]entry.Answer{refused, {}}, `"seqs":{}`, edge.NoSeq},
+		{nil, `"seqs":{}`, doc.NoSeq},
+		{[]entry.Answer{refused, {}}, `"seqs":{}`, doc.NoSeq},
 		{[]entry.Answer{done(a, 3), refused, done(again, 5)}, `"seqs":{"A_USDT":5}`, 5},
-		{[]entry.Answer{done(a, 3), done(b, 1), done(a, 4), done(b, 2)}, `"seqs":{"A_USDT":4,"B_USDT":2}`, edge.NoSeq},
+		{[]entry.Answer{done(a, 3), done(b, 1), done(a, 4), done(b, 2)}, `"seqs":{"A_USDT":4,"B_USDT":2}`, doc.NoSeq},
 	} {
 		var w json.Writer
 		only := WriteSeqs(&w, c.answers)

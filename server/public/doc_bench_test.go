@@ -10,7 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/markettest"
 	"tickhive/marketdata"
-	"tickhive/server/edge"
+	"tickhive/server/doc"
 )
 
 // docMarket is a market without a loop whose clock passes a millisecond a command.
@@ -62,20 +62,20 @@ func BenchmarkDocument(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		pairs int
-		make  func(r *marketdata.Root) *marketdata.Doc
+		make  func(r *marketdata.Root) *doc.Doc
 	}{
-		{"book40x40", 1, func(r *marketdata.Root) *marketdata.Doc { return baseBookDoc(r.View(0), 0) }},
-		{"aggBook100", 1, func(r *marketdata.Root) *marketdata.Doc { return aggBookDoc(r.View(0), 50, 0) }},
-		{"deals100", 1, func(r *marketdata.Root) *marketdata.Doc { return firstDealsDoc(r.View(0), 0) }},
-		{"aggTrades100", 1, func(r *marketdata.Root) *marketdata.Doc {
+		{"book40x40", 1, func(r *marketdata.Root) *doc.Doc { return baseBookDoc(r.View(0), 0) }},
+		{"aggBook100", 1, func(r *marketdata.Root) *doc.Doc { return aggBookDoc(r.View(0), 50, 0) }},
+		{"deals100", 1, func(r *marketdata.Root) *doc.Doc { return firstDealsDoc(r.View(0), 0) }},
+		{"aggTrades100", 1, func(r *marketdata.Root) *doc.Doc {
 			v := r.View(0)
 			f := aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: cachedTrades}
 			return aggTradesDoc(v, aggregator.Select(&v.Trades, f), 0)
 		}},
-		{"tickers100", 100, func(r *marketdata.Root) *marketdata.Doc {
+		{"tickers100", 100, func(r *marketdata.Root) *doc.Doc {
 			return s.docs.aggTickers.get(r, func() int64 { return 0 })
 		}},
-		{"tickers1000", 1000, func(r *marketdata.Root) *marketdata.Doc {
+		{"tickers1000", 1000, func(r *marketdata.Root) *doc.Doc {
 			now := int64(r.Gen) * sharedFloorNs
 			return s.docs.aggTickers.get(r, func() int64 { return now })
 		}},
@@ -99,9 +99,9 @@ func BenchmarkDocument(b *testing.B) {
 	}
 }
 
-func copyOf(size int) func(*marketdata.Root) *marketdata.Doc {
+func copyOf(size int) func(*marketdata.Root) *doc.Doc {
 	text := bytes.Repeat([]byte("x"), size)
-	return func(*marketdata.Root) *marketdata.Doc {
-		return edge.NewDoc(bytes.Join([][]byte{text[:size/2], text[size/2:]}, nil), 1, 0)
+	return func(*marketdata.Root) *doc.Doc {
+		return doc.New(bytes.Join([][]byte{text[:size/2], text[size/2:]}, nil), 1, 0)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/markettest"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 )
 
 // tradeRow is a trade in the forms of the two first pages.
@@ -55,29 +56,29 @@ func firstPages(newest []tradeRow) (deals, agg string) {
 // trades too. A page stays until the next trade, with its seq and a tag for each text.
 func TestFirstPagesHaveTheRowsOfTheTrades(t *testing.T) {
 	t.Parallel()
-	for _, keep := range []int{1, 50, 100, 150, 10_000} {
+	for _, least := range []int{1, 50, 100, 150, 10_000} {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m := docMarket{markettest.New(marketdata.Options{
-			Retention: marketdata.Retention{TradesMin: keep, TradesMax: max(keep, 1000)},
+			Retention: marketdata.Retention{TradesMin: least, TradesMax: max(least, 1000)},
 		})}
 		m.pair(0)
 		var rows []tradeRow
 		var seq engine.Seq
 		made, stayed, tags := 0, 0, map[string]string{}
-		check := func(v *marketdata.View, kind marketdata.DocKind, want string, render func() *marketdata.Doc) {
+		check := func(v *marketdata.View, slot marketdata.Slot, want string, render func() *doc.Doc) {
 			t.Helper()
-			d := v.Doc(kind)
+			d := kept(v, slot)
 			if stayed++; d == nil {
-				d = v.Cache(kind, render())
+				d = keep(v, slot, render())
 				made, stayed = made+1, stayed-1
 			}
-			if string(d.Body) != want || d.Seq != uint64(seq) || d != v.Doc(kind) {
-				t.Fatalf("seed %d, keep %d: document %d, seq %d\n%s\nwant seq %d\n%s", seed, keep, kind, d.Seq, d.Body,
+			if string(d.Body) != want || d.Seq != uint64(seq) || d != kept(v, slot) {
+				t.Fatalf("seed %d, keep %d: document %d, seq %d\n%s\nwant seq %d\n%s", seed, least, slot, d.Seq, d.Body,
 					seq, want)
 			}
 			if text, known := tags[d.ETag]; known && text != want {
-				t.Fatalf("seed %d, keep %d: one tag of two texts\n%s\n%s", seed, keep, text, want)
+				t.Fatalf("seed %d, keep %d: one tag of two texts\n%s\n%s", seed, least, text, want)
 			}
 			tags[d.ETag] = want
 		}
@@ -102,11 +103,11 @@ func TestFirstPagesHaveTheRowsOfTheTrades(t *testing.T) {
 			}
 			v := m.View(0)
 			if int(v.Trades.Last()) != len(rows) {
-				t.Fatalf("seed %d, keep %d: the newest trade is %d, want %d", seed, keep, v.Trades.Last(), len(rows))
+				t.Fatalf("seed %d, keep %d: the newest trade is %d, want %d", seed, least, v.Trades.Last(), len(rows))
 			}
 			deals, agg := firstPages(rows[len(rows)-min(v.Trades.Len(), 100):])
-			check(v, marketdata.DocDeals, deals, func() *marketdata.Doc { return firstDealsDoc(v, 0) })
-			check(v, marketdata.DocAggTrades100, agg, func() *marketdata.Doc {
+			check(v, slotDeals, deals, func() *doc.Doc { return firstDealsDoc(v, 0) })
+			check(v, slotAggTrades100, agg, func() *doc.Doc {
 				return aggTradesDoc(v, aggregator.Select(&v.Trades, aggregator.Filter{
 					StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: cachedTrades,
 				}), 0)

@@ -11,6 +11,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 	"tickhive/server/json"
@@ -174,9 +175,7 @@ var tradeTypes = []string{"buy", "sell"}
 
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
 func aggregatorRoutes(m *Market) []*edge.Route {
-	m.docs.aggTickers.setRows(func(v *marketdata.View) *marketdata.Doc {
-		return cachedRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
-	})
+	m.docs.aggTickers.setRows(slotAggTickerRow, aggregator.AppendTicker)
 	m.docs.aggPairs.setConfig(aggregator.AppendPairs)
 	m.docs.aggAsset.setConfig(func(dst []byte, r *marketdata.Root) []byte {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
@@ -228,27 +227,27 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	levels, kind := depth/2, marketdata.DocAggBook100
+	levels, slot := depth/2, slotAggBook100
 	switch depth {
 	case 0:
-		levels, kind = -1, marketdata.DocAggBookFull
+		levels, slot = -1, slotAggBookFull
 	case cachedDepth:
 	default:
 		book := aggregator.Book(v, levels)
 		return c.SendBody(book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
 	}
-	d := v.Doc(kind)
+	d := kept(v, slot)
 	if d == nil {
-		d = v.Cache(kind, aggBookDoc(v, levels, c.MachineNs()))
+		d = keep(v, slot, aggBookDoc(v, levels, c.MachineNs()))
 	}
-	return c.SendDoc(d, m.placeOf(v.Instrument.ID, kind))
+	return c.SendDoc(d, m.placeOf(v, slot))
 }
 
 // aggBookDoc returns the aggregator's book as a document to cache. The first part of its text holds the pair's
 // code and the book's time.
-func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
+func aggBookDoc(v *marketdata.View, levels, nowNs int64) *doc.Doc {
 	text := aggregator.Book(v, levels)
-	return bookDoc(v, text, edge.TagHash(text.Parts[0]), nowNs)
+	return bookDoc(v, text, doc.Hash(text.Parts[0]), nowNs)
 }
 
 const (
@@ -322,16 +321,16 @@ func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Ref
 }
 
 func (m *Market) sendCachedTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
-	d := v.Doc(marketdata.DocAggTrades100)
+	d := kept(v, slotAggTrades100)
 	if d == nil {
-		d = v.Cache(marketdata.DocAggTrades100, aggTradesDoc(v, sel, c.MachineNs()))
+		d = keep(v, slotAggTrades100, aggTradesDoc(v, sel, c.MachineNs()))
 	}
-	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocAggTrades100))
+	return c.SendDoc(d, m.placeOf(v, slotAggTrades100))
 }
 
-func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
+func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *doc.Doc {
 	body := aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
-	return edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
+	return doc.New(body, uint64(v.TradesSeq), nowNs)
 }
 
 // The forms of answers with trades. The form is an input of an answer's ETag.
@@ -346,10 +345,10 @@ func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	reader func(*marketdata.View, aggregator.Selection, aggregator.Form) *aggregator.TradesReader,
 ) *refuse.Refusal {
 	var f aggregator.Form
-	hash := edge.JoinTag(edge.TagHash([]byte(v.Instrument.Code)), form)
+	hash := doc.Join(doc.Hash([]byte(v.Instrument.Code)), form)
 	if c.DecimalsText {
 		f.Quote = edge.AppendQuotedDecimals
-		hash = edge.JoinTag(hash, 1)
+		hash = doc.Join(hash, 1)
 	}
 	sides := uint64(0)
 	if sel.Buy {
@@ -363,7 +362,7 @@ func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 		newestNs = uint64(v.Trades.At(sel.High).TimeNs)
 	}
 	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, newestNs} {
-		hash = edge.JoinTag(hash, part)
+		hash = doc.Join(hash, part)
 	}
 	packed, ok := c.SendHead(hash, uint64(v.TradesSeq), true)
 	if !ok {

@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 	"tickhive/server/json"
@@ -73,9 +74,7 @@ const summaryPath = "/api/summary"
 
 // marketRoutes returns the single-pair routes of {base_url} and the summary.
 func marketRoutes(m *Market) []*edge.Route {
-	m.docs.summary.setRows(func(v *marketdata.View) *marketdata.Doc {
-		return cachedRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
-	})
+	m.docs.summary.setRows(slotSummaryRow, aggregator.AppendSummary)
 	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Tagged: true, Hot: path != summaryPath,
@@ -99,16 +98,38 @@ func marketRoutes(m *Market) []*edge.Route {
 	}
 }
 
-// cachedRow returns a pair's row of a document over all pairs; it renders and caches the row if necessary. Seq
-// of the row holds its ETag hash.
-func cachedRow(v *marketdata.View, kind marketdata.DocKind,
-	render func(dst []byte, v *marketdata.View) []byte,
-) *marketdata.Doc {
-	if d := v.Doc(kind); d != nil {
-		return d
-	}
-	body := render(make([]byte, 0, 512), v)
-	return v.Cache(kind, &marketdata.Doc{Body: body, Seq: edge.TagHash(body)})
+// The slots of a view, each with one document or row (docs/internals/performance.md#publication-8).
+const (
+	slotTicker       = marketdata.OfTicker               // /api/tickers
+	slotBook         = marketdata.OfBook                 // /api/orderbook
+	slotAggBookFull  = marketdata.OfBook2                // /orderbook, depth 0
+	slotAggBook100   = marketdata.OfBook3                // /orderbook, depth 100
+	slotDeals        = marketdata.OfTrades               // /api/deals, first page
+	slotAggTrades100 = marketdata.OfTrades2              // /historical_trades, limit 100
+	slotAggTickerRow = marketdata.OfTickerAndInstrument  // one row of the aggregator tickers
+	slotSummaryRow   = marketdata.OfTickerAndInstrument2 // one row of /api/summary
+)
+
+// kept returns the document in a slot of a view, nil until a reader has rendered it.
+func kept(v *marketdata.View, slot marketdata.Slot) *doc.Doc {
+	d, _ := v.Kept(slot).(*doc.Doc)
+	return d
+}
+
+// keep keeps a document in a slot of a view, unless another reader was first, and returns the one that is kept.
+func keep(v *marketdata.View, slot marketdata.Slot, d *doc.Doc) *doc.Doc {
+	return v.Keep(slot, d).(*doc.Doc)
+}
+
+// placeOf returns the place of a document that is kept with the view of a pair.
+func (m *Market) placeOf(v *marketdata.View, slot marketdata.Slot) doc.Place {
+	return doc.Place{In: m, Slot: uint64(v.Instrument.ID)<<8 | uint64(slot)}
+}
+
+// Holds reports whether the newest view of a pair has this document. It implements doc.Keeper for placeOf.
+func (m *Market) Holds(slot uint64, d *doc.Doc) bool {
+	v := m.board.Load().View(engine.PairID(slot >> 8))
+	return v != nil && kept(v, marketdata.Slot(slot)) == d
 }
 
 func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
@@ -120,12 +141,12 @@ func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	d := v.Doc(marketdata.DocTicker)
+	d := kept(v, slotTicker)
 	if d == nil {
 		body := encode.AppendTicker(make([]byte, 0, 384), v)
-		d = v.Cache(marketdata.DocTicker, edge.NewDoc(body, uint64(v.TickerSeq), c.MachineNs()))
+		d = keep(v, slotTicker, doc.New(body, uint64(v.TickerSeq), c.MachineNs()))
 	}
-	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocTicker))
+	return c.SendDoc(d, m.placeOf(v, slotTicker))
 }
 
 // bookLevels is the number of levels of a side that /api/orderbook shows
@@ -148,11 +169,11 @@ func (m *Market) orderbook(c *edge.Ctx) *refuse.Refusal {
 	if !aliases {
 		return c.SendBody(appendBookPlain(nil, v), uint64(v.BookSeq))
 	}
-	d := v.Doc(marketdata.DocBook)
+	d := kept(v, slotBook)
 	if d == nil {
-		d = v.Cache(marketdata.DocBook, baseBookDoc(v, c.MachineNs()))
+		d = keep(v, slotBook, baseBookDoc(v, c.MachineNs()))
 	}
-	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocBook))
+	return c.SendDoc(d, m.placeOf(v, slotBook))
 }
 
 // lookup returns the view of a pair, or a 404 refusal.
@@ -161,10 +182,6 @@ func (m *Market) lookup(name string, code []byte) (*marketdata.View, *refuse.Ref
 		return v, nil
 	}
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
-}
-
-func (m *Market) placeOf(id engine.PairID, kind marketdata.DocKind) edge.DocPlace {
-	return edge.DocPlace{Board: m.board, Pair: id, Kind: kind}
 }
 
 const (
@@ -232,16 +249,16 @@ func continueDeals(c *edge.Ctx, low, from, to engine.TradeID) {
 
 // firstDeals answers with the newest page of deals. It caches the page with the view.
 func (m *Market) firstDeals(c *edge.Ctx, v *marketdata.View) *refuse.Refusal {
-	d := v.Doc(marketdata.DocDeals)
+	d := kept(v, slotDeals)
 	if d == nil {
-		d = v.Cache(marketdata.DocDeals, firstDealsDoc(v, c.MachineNs()))
+		d = keep(v, slotDeals, firstDealsDoc(v, c.MachineNs()))
 	}
-	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocDeals))
+	return c.SendDoc(d, m.placeOf(v, slotDeals))
 }
 
-func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+func firstDealsDoc(v *marketdata.View, nowNs int64) *doc.Doc {
 	low, high, _ := pageRange(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
-	return edge.NewDoc(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), nowNs)
+	return doc.New(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), nowNs)
 }
 
 // pageRange returns the ids of one page when the ids low to high are listed newest first. oldest reports that
@@ -443,11 +460,11 @@ func (r *candleRows) filled(low, high int64) {
 
 // bookText renders /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the deprecated aliases.
 // It consists of the cached texts of the pages, so that one changed level makes one page render again.
-func bookText(v *marketdata.View) *marketdata.Text {
-	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
+func bookText(v *marketdata.View) *doc.Text {
+	t := doc.NewText()
 	t.Add(openArray)
 	addBookRows(t, v, engine.Buy)
-	t.Sum *= edge.TagSeed0 // so that swapping bids and asks changes the sum
+	t.Sum *= doc.Seed // so that swapping bids and asks changes the sum
 	addBookRows(t, v, engine.Sell)
 	if len(t.Parts) > 1 {
 		t.Cut() // the comma after the last row
@@ -456,25 +473,17 @@ func bookText(v *marketdata.View) *marketdata.Text {
 	return t
 }
 
-func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+func baseBookDoc(v *marketdata.View, nowNs int64) *doc.Doc {
 	return bookDoc(v, bookText(v), 0, nowNs)
 }
 
 // bookDoc returns a book as a document to cache. Its ETag hashes the inputs of the text (the levels, their
 // decimals and head): hashing 11 KB of text would cost more than rendering the page that changed.
-func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
-	tag := edge.JoinTag(head, text.Sum)
-	tag = edge.JoinTag(tag, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
-	d := &marketdata.Doc{Text: text, ETag: string(edge.AppendTag(nil, tag)), Seq: uint64(v.BookSeq), RenderedNs: nowNs}
-	if text.Size <= joinedText {
-		d.Text, d.Body = nil, d.Bytes()
-	}
-	return d
+func bookDoc(v *marketdata.View, text *doc.Text, head uint64, nowNs int64) *doc.Doc {
+	hash := doc.Join(head, text.Sum)
+	hash = doc.Join(hash, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
+	return doc.InParts(text, hash, uint64(v.BookSeq), nowNs)
 }
-
-// joinedText is the size in bytes up to which a document in parts is joined when it is rendered. Joining costs
-// 0.5 us per change; sending parts costs 0.3 us more per answer.
-const joinedText = 8 << 10
 
 var openArray, closeArray = []byte("["), []byte("]")
 
@@ -486,14 +495,14 @@ func closeRows(b []byte) []byte {
 	return append(b, ']')
 }
 
-func addBookRows(t *marketdata.Text, v *marketdata.View, side engine.Side) {
+func addBookRows(t *doc.Text, v *marketdata.View, side engine.Side) {
 	in, levels := v.Instrument, &v.Bids
 	if side == engine.Sell {
 		levels = &v.Asks
 	}
-	levels.AddText(t, marketdata.PageBase, bookLevels, func(dst []byte, rows []marketdata.Level) []byte {
+	levels.Texts(marketdata.PageBase, bookLevels, func(dst []byte, rows []marketdata.Level) []byte {
 		return appendBookLevels(dst, in, side, rows, true)
-	})
+	}, t.AddSum)
 }
 
 // appendBookPlain appends the same book as bookText, without the deprecated aliases (?aliases=false).

@@ -6,6 +6,7 @@ import (
 
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 	"tickhive/server/edge"
 )
 
@@ -26,7 +27,7 @@ type sharedDoc struct {
 	cur     atomic.Pointer[rendering]
 	version func(r *marketdata.Root) docVersion
 	// render returns the document as of root r.
-	render func(r *marketdata.Root, nowNs int64) *marketdata.Doc
+	render func(r *marketdata.Root, nowNs int64) *doc.Doc
 	// hasFloor enables the minimum of 5 ms between two renderings of a large document.
 	hasFloor bool
 }
@@ -36,11 +37,11 @@ type rendering struct {
 	root    *marketdata.Root
 	version docVersion
 	atNs    int64
-	doc     *marketdata.Doc
+	doc     *doc.Doc
 }
 
 // get returns the document as of root or newer. A large document may be older, by less than the floor.
-func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketdata.Doc {
+func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *doc.Doc {
 	made := d.cur.Load()
 	if made != nil && made.version == d.version(root) {
 		return made.doc
@@ -66,10 +67,10 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 	}
 }
 
-// Holds reports whether doc is the newest rendering.
-func (d *sharedDoc) Holds(doc *marketdata.Doc) bool {
+// Holds reports whether one is the newest rendering. It implements doc.Keeper.
+func (d *sharedDoc) Holds(_ uint64, one *doc.Doc) bool {
 	made := d.cur.Load()
-	return made != nil && made.doc == doc
+	return made != nil && made.doc == one
 }
 
 type sharedDocs struct {
@@ -91,14 +92,14 @@ func configVersion(r *marketdata.Root) docVersion {
 
 // sendShared sends a document over all pairs.
 func (m *Market) sendShared(c *edge.Ctx, d *sharedDoc) *refuse.Refusal {
-	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), edge.DocPlace{Shared: d})
+	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), doc.Place{In: d})
 }
 
 // setConfig makes d a document over pairs and assets, which render appends.
 func (d *sharedDoc) setConfig(render func(dst []byte, r *marketdata.Root) []byte) {
 	d.version = configVersion
-	d.render = func(r *marketdata.Root, nowNs int64) *marketdata.Doc {
-		return edge.NewDoc(render(nil, r), edge.NoSeq, nowNs)
+	d.render = func(r *marketdata.Root, nowNs int64) *doc.Doc {
+		return doc.New(render(nil, r), doc.NoSeq, nowNs)
 	}
 }
 
@@ -108,59 +109,72 @@ func (d *sharedDoc) setTickers(render func(dst []byte, r *marketdata.Root) []byt
 	d.version = func(r *marketdata.Root) docVersion {
 		return docVersion{r.TickersVersion, r.TickersSeqSum, r.PairsVersion, uint64(r.ControlSeq)}
 	}
-	d.render = func(r *marketdata.Root, nowNs int64) *marketdata.Doc {
-		return edge.NewDoc(render(nil, r), r.TickersSeqSum, nowNs)
+	d.render = func(r *marketdata.Root, nowNs int64) *doc.Doc {
+		return doc.New(render(nil, r), r.TickersSeqSum, nowNs)
 	}
 }
 
 // setQuoted makes d the document of with its decimals as strings.
 func (d *sharedDoc) setQuoted(of *sharedDoc) {
 	d.version, d.hasFloor = of.version, of.hasFloor
-	d.render = func(r *marketdata.Root, nowNs int64) *marketdata.Doc {
+	d.render = func(r *marketdata.Root, nowNs int64) *doc.Doc {
 		body := of.render(r, nowNs).Body
-		return edge.NewDoc(edge.AppendQuotedDecimals(nil, body), r.TickersSeqSum, nowNs)
+		return doc.New(edge.AppendQuotedDecimals(nil, body), r.TickersSeqSum, nowNs)
 	}
 }
 
-// setRows makes d a document over the tickers of all pairs. row returns a pair's row, cached with the view,
-// with the row's hash in Seq. Empty rows are left out.
-func (d *sharedDoc) setRows(row func(v *marketdata.View) *marketdata.Doc) {
+// pairRow is a pair's row of a document over all pairs. Frozen.
+type pairRow struct {
+	text []byte // empty: the document leaves the pair out
+	hash uint64
+}
+
+// pairRowOf returns a pair's row, which is kept with the view; it renders the row if necessary.
+func pairRowOf(v *marketdata.View, slot marketdata.Slot, render func(dst []byte, v *marketdata.View) []byte) *pairRow {
+	if one, _ := v.Kept(slot).(*pairRow); one != nil {
+		return one
+	}
+	text := render(make([]byte, 0, 512), v)
+	return v.Keep(slot, &pairRow{text: text, hash: doc.Hash(text)}).(*pairRow)
+}
+
+// setRows makes d a document over the tickers of all pairs. Each view keeps its row in a slot.
+func (d *sharedDoc) setRows(slot marketdata.Slot, render func(dst []byte, v *marketdata.View) []byte) {
 	d.version, d.hasFloor = tickersVersion, true
-	d.render = func(r *marketdata.Root, nowNs int64) *marketdata.Doc {
-		body, tag := joinRows(r, row)
-		return &marketdata.Doc{
-			Body: body, ETag: string(edge.AppendTag(nil, tag)), Seq: r.TickersSeqSum, RenderedNs: nowNs,
-		}
+	d.render = func(r *marketdata.Root, nowNs int64) *doc.Doc {
+		body, hash := joinRows(r, slot, render)
+		return doc.Hashed(body, hash, r.TickersSeqSum, nowNs)
 	}
 }
 
-// joinRows renders a body from the rows of all pairs. tag is its hash, made from the hashes of its rows.
-func joinRows(r *marketdata.Root, row func(v *marketdata.View) *marketdata.Doc) (body []byte, tag uint64) {
+// joinRows renders a body from the rows of all pairs. hash is made from the hashes of its rows.
+func joinRows(r *marketdata.Root, slot marketdata.Slot, render func(dst []byte, v *marketdata.View) []byte,
+) (body []byte, hash uint64) {
 	sorted := r.Sorted()
-	rows := make([]*marketdata.Doc, len(sorted))
+	rows := make([]*pairRow, len(sorted))
 	size := len("[]")
-	tag = edge.TagSeed0
+	hash = doc.Seed
 	for i, id := range sorted {
-		one := row(r.View(id))
+		one := pairRowOf(r.View(id), slot, render)
 		rows[i] = one
-		if n := len(one.Body); n > 0 {
+		if n := len(one.text); n > 0 {
 			size += n + len(",")
-			tag = edge.JoinTag(tag, one.Seq)
+			hash = doc.Join(hash, one.hash)
 		}
 	}
 	var text strings.Builder // unlike make, it does not zero the memory first
 	text.Grow(size)
 	between := byte('[')
 	for _, one := range rows {
-		if len(one.Body) > 0 {
+		if len(one.text) > 0 {
 			text.WriteByte(between)
-			text.Write(one.Body)
+			text.Write(one.text)
 			between = ','
 		}
 	}
 	if between == '[' {
-		return []byte("[]"), tag
+		return []byte("[]"), hash
 	}
 	text.WriteByte(']')
-	return edge.StringBytes(text.String()), tag
+	return edge.StringBytes(text.String()), hash
 }

@@ -12,6 +12,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/doc"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
@@ -84,7 +85,7 @@ func udfConfig(m *Market, c *edge.Ctx) *refuse.Refusal {
 		`"supports_timescale_marks":false,"supports_time":true,`+
 		`"exchanges":[{"value":"TickHive","name":"TickHive","desc":"TickHive"}],`+
 		`"symbols_types":[{"name":"Spot","value":"crypto"}]}`...)
-	return c.SendBody(b, edge.NoSeq)
+	return c.SendBody(b, doc.NoSeq)
 }
 
 func appendUDFResolutions(b []byte) []byte {
@@ -132,7 +133,7 @@ func udfSymbols(m *Market, c *edge.Ctx) *refuse.Refusal {
 		`"has_no_volume":false,"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],`+
 		`"weekly_multipliers":["1"],"monthly_multipliers":["1","12"],"data_status":"streaming",`+
 		`"supported_resolutions":`...)
-	return c.SendBody(append(appendUDFResolutions(b), '}'), edge.NoSeq)
+	return c.SendBody(append(appendUDFResolutions(b), '}'), doc.NoSeq)
 }
 
 func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
@@ -160,7 +161,7 @@ func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if is(kind, "crypto") && is(exchange, "TickHive") {
 		b = m.appendUDFFound(b, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
 	}
-	return c.SendBody(append(b, ']'), edge.NoSeq)
+	return c.SendBody(append(b, ']'), doc.NoSeq)
 }
 
 // appendUDFFound appends the pairs whose code contains query, compared with and without the underscore.

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"tickhive/internal/refuse"
-	"tickhive/server/edge"
+	serverconn "tickhive/server/conn"
 )
 
 // Limits of one connection's inbound side (docs/contract/limits.md#streams).
@@ -43,8 +43,8 @@ const (
 //	detached   conn.hub.detached: it has no subscriptions, and its operations are ignored.
 type conn struct {
 	socket  net.Conn
-	raw     syscall.RawConn   // the descriptor of socket; nil when it has none
-	counted *edge.CountedConn // of socket; nil when it has none. The hub may use it when the reader has ended
+	raw     syscall.RawConn  // the descriptor of socket; nil when it has none
+	counted *serverconn.Conn // of socket; nil when it has none. The hub may use it when the reader has ended
 	in      inbound
 	backlog *backlog
 	pongNs  atomic.Int64
@@ -103,7 +103,7 @@ func (c *conn) serve(h *Hub, first []request) {
 }
 
 func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
-	c := &conn{socket: socket, raw: socketOf(socket), counted: edge.Counted(socket), remote: remote}
+	c := &conn{socket: socket, raw: socketOf(socket), counted: serverconn.Of(socket), remote: remote}
 	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c, updates: h.opts.QueueBytes}
 	return c
 }

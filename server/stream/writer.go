@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/server/edge"
+	serverconn "tickhive/server/conn"
 )
 
 // maxWriters bounds the writer goroutines; more writers than cores never help.
@@ -227,7 +227,7 @@ func encrypted(nc net.Conn) bool {
 	if c, ok := nc.(interface{ UnsafeConn() net.Conn }); ok {
 		nc = c.UnsafeConn()
 	}
-	c, ok := nc.(*edge.CountedConn)
+	c, ok := nc.(*serverconn.Conn)
 	return ok && c.Encrypted()
 }
 
@@ -237,7 +237,7 @@ func socketOf(nc net.Conn) syscall.RawConn {
 		switch c := nc.(type) {
 		case interface{ UnsafeConn() net.Conn }: // fasthttp's connection of an upgrade
 			nc = c.UnsafeConn()
-		case *edge.CountedConn:
+		case *serverconn.Conn:
 			nc = c.Conn
 		case syscall.Conn:
 			raw, err := c.SyscallConn()

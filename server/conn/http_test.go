@@ -1,4 +1,4 @@
-package edge_test
+package conn_test
 
 import (
 	"bufio"

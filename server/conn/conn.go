@@ -1,4 +1,4 @@
-package edge
+package conn
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,7 +18,6 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
-	"tickhive/server/encode"
 )
 
 // Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes
@@ -31,12 +29,10 @@ const (
 	// shutdownReadTime bounds a shutdown's wait for the rest of a request that has begun to
 	// arrive, and for the first byte of a connection that has sent none.
 	shutdownReadTime = time.Second
-	// shutdownLook is the time between two looks of a shutdown at the open connections.
-	shutdownLook = 5 * time.Millisecond
 )
 
-// ConnLimits are the limits of a table of connections; 0 means unlimited, except for Total.
-type ConnLimits struct {
+// Limits are the limits of a table of connections; 0 means unlimited, except for Total.
+type Limits struct {
 	Total      int
 	PerAddress int // IPv6 by /64
 	PerNetwork int // by /24 and /48; loopback is exempt
@@ -44,35 +40,37 @@ type ConnLimits struct {
 	TLS *tls.Config
 	// Connections from Exempt addresses have no limit but Total, and are not closed to make room for others.
 	Exempt []netip.Prefix
+	// Answer returns all that the server says to a client whose connection is refused; nil: it says nothing.
+	Answer func(r *refuse.Refusal) []byte
 }
 
-// ConnTable counts the open connections, in total, per address and per network. Any goroutine may
-// use it.
-type ConnTable struct {
-	limits ConnLimits
+// Table counts the open connections, in total, per address and per network. Any goroutine may use it. Several
+// listeners may share it.
+type Table struct {
+	limits Limits
 
 	mu      sync.Mutex
 	perIP   map[netip.Addr]int
 	perNet  map[netip.Addr]int
-	conns   map[*CountedConn]struct{}
+	conns   map[*Conn]struct{}
 	open    int
 	evicted uint64
-	limited limitCounts
+	refused Refused
 	// whole answers to connections that are refused; immutable
-	answerFull, answerPerIP, answerPerNet []byte
+	answerFull, answerPerIP, answerPerNet, answerPlain []byte
 
-	// connections without a complete request, as *CountedConn in the order of their accepts; some may have had
+	// connections without a complete request, as *Conn in the order of their accepts; some may have had
 	// one since
 	unserved list.List
 	victims  []victim // the connections that had waited longest when they were last sorted, longest last
 	nextLook time.Time
 }
 
-// NewConnTable returns an empty table with these limits.
-func NewConnTable(limits ConnLimits) *ConnTable {
-	t := &ConnTable{
+// NewTable returns an empty table with these limits.
+func NewTable(limits Limits) *Table {
+	t := &Table{
 		limits: limits, perIP: make(map[netip.Addr]int), perNet: make(map[netip.Addr]int),
-		conns: make(map[*CountedConn]struct{}),
+		conns: make(map[*Conn]struct{}),
 	}
 	t.setAnswers()
 	return t
@@ -80,22 +78,22 @@ func NewConnTable(limits ConnLimits) *ConnTable {
 
 // enter counts a connection and wraps it, or returns the answer that refuses it. When the table is full, it
 // first closes the least useful connection.
-func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal []byte) {
-	exempt := contains(t.limits.Exempt, ip)
+func (t *Table) enter(conn net.Conn, ip netip.Addr) (c *Conn, refusal []byte) {
+	exempt := Contains(t.limits.Exempt, ip)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case !exempt && reached(t.perIP[clientKey(ip)], t.limits.PerAddress):
-		t.limited[limitConnectionsAddress].Add(1)
+	case !exempt && reached(t.perIP[KeyOf(ip)], t.limits.PerAddress):
+		t.refused.Address++
 		return nil, t.answerPerIP
 	case !exempt && !ip.IsLoopback() && reached(t.perNet[networkOf(ip)], t.limits.PerNetwork):
-		t.limited[limitConnectionsNetwork].Add(1)
+		t.refused.Network++
 		return nil, t.answerPerNet
 	}
 	for t.open >= t.limits.Total {
 		v := t.leastUseful()
 		if v == nil {
-			t.limited[limitConnections].Add(1)
+			t.refused.Total++
 			return nil, t.answerFull
 		}
 		t.evicted++
@@ -104,7 +102,7 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 		t.mu.Lock()
 	}
 	t.open++
-	t.perIP[clientKey(ip)]++
+	t.perIP[KeyOf(ip)]++
 	t.perNet[networkOf(ip)]++
 	c = newCounted(conn, t, ip, exempt)
 	t.conns[c] = struct{}{}
@@ -118,7 +116,7 @@ func reached(n, limit int) bool { return limit > 0 && n >= limit }
 
 // untrack removes a connection from the ones that setShutdownDeadlines changes. The connection counts until
 // uncount.
-func (t *ConnTable) untrack(c *CountedConn) {
+func (t *Table) untrack(c *Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
@@ -128,11 +126,11 @@ func (t *ConnTable) untrack(c *CountedConn) {
 }
 
 // uncount stops counting a connection. It must be called after the descriptor is closed.
-func (t *ConnTable) uncount(ip netip.Addr) {
+func (t *Table) uncount(ip netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open--
-	decrement(t.perIP, clientKey(ip))
+	decrement(t.perIP, KeyOf(ip))
 	decrement(t.perNet, networkOf(ip))
 }
 
@@ -142,8 +140,15 @@ func decrement(counts map[netip.Addr]int, key netip.Addr) {
 	}
 }
 
+// Finish makes the connections end when a listener shuts down: a request that has not arrived within shutdownReadTime
+// is refused. stop ends a second round, for connections that were accepted while the listener was closing.
+func (t *Table) Finish() (stop func() bool) {
+	t.setShutdownDeadlines()
+	return time.AfterFunc(shutdownReadTime/2, t.setShutdownDeadlines).Stop
+}
+
 // setShutdownDeadlines refuses requests that do not arrive within shutdownReadTime, by a read deadline.
-func (t *ConnTable) setShutdownDeadlines() {
+func (t *Table) setShutdownDeadlines() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	until := time.Now().Add(shutdownReadTime)
@@ -153,31 +158,45 @@ func (t *ConnTable) setShutdownDeadlines() {
 }
 
 // Open returns the number of open connections.
-func (t *ConnTable) Open() int {
+func (t *Table) Open() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.open
 }
 
 // Evicted returns the number of connections that were closed to make room for others.
-func (t *ConnTable) Evicted() uint64 {
+func (t *Table) Evicted() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.evicted
 }
 
+// Refused counts the connections that were refused, by the limit.
+type Refused struct{ Total, Address, Network uint64 }
+
+// Refused returns the number of connections that were refused since the start.
+func (t *Table) Refused() Refused {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused
+}
+
 // setAnswers renders the answers that refuse connections. They name the limit and the setting that moves it.
-func (t *ConnTable) setAnswers() {
+func (t *Table) setAnswers() {
+	answer := t.limits.Answer
+	if answer == nil {
+		return
+	}
 	const lifts = " %s raises it, rate.allow and server.trusted_proxies lift it."
 	full := "The server has reached its limit of %d open connections (server.connections); try again in a second."
-	t.answerFull = refusal("503 Service Unavailable", retryable(refuse.Unavailable, full, t.limits.Total))
+	t.answerFull = answer(retryable(refuse.Unavailable, full, t.limits.Total))
 	perIP := "This address has reached its limit of %d open connections; close one first." + lifts
-	t.answerPerIP = refusal("429 Too Many Requests",
-		retryable(refuse.RateLimit, perIP, t.limits.PerAddress, "server.connections_per_ip"))
+	t.answerPerIP = answer(retryable(refuse.RateLimit, perIP, t.limits.PerAddress, "server.connections_per_ip"))
 	perNet := "This network (/24, or /48 of IPv6) has reached its share of %d open connections; close one first." +
 		lifts
-	t.answerPerNet = refusal("429 Too Many Requests",
-		retryable(refuse.RateLimit, perNet, t.limits.PerNetwork, "server.connections"))
+	t.answerPerNet = answer(retryable(refuse.RateLimit, perNet, t.limits.PerNetwork, "server.connections"))
+	t.answerPlain = answer(refuse.New(refuse.InvalidParam, "",
+		"This port speaks TLS: the address must begin with https:// or wss://."))
 }
 
 // retryable returns a refusal that another try in a second may not meet.
@@ -185,29 +204,16 @@ func retryable(code refuse.Code, format string, args ...any) *refuse.Refusal {
 	return refuse.New(code, "", format, args...).After(1)
 }
 
-// refusal returns the complete answer to a connection that is refused.
-func refusal(status string, r *refuse.Refusal) []byte {
-	body, again := string(appendError(nil, r, []byte("connection"))), ""
-	if r.RetryAfter > 0 {
-		again = "Retry-After: " + itoa(int(r.RetryAfter)) + "\r\n"
-	}
-	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
-		"X-Request-Id: connection\r\n" + again + "Connection: close\r\n" +
-		"X-Content-Type-Options: nosniff\r\nCross-Origin-Opener-Policy: same-origin\r\n" +
-		"Cross-Origin-Resource-Policy: same-origin\r\nContent-Length: " +
-		itoa(len(body)) + "\r\n\r\n" + body)
-}
-
-// CountedConn is a counted connection. Closing it removes it from the table. The close lingers when a request
+// Conn is a counted connection. Closing it removes it from the table. The close lingers when a request
 // was refused unread.
-type CountedConn struct {
+type Conn struct {
 	net.Conn
 	socket net.Conn // below TLS
-	table  *ConnTable
+	table  *Table
 	ip     netip.Addr
 	exempt bool
 	place  *list.Element // its element in table.unserved; guarded by table.mu
-	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn.go
+	use    atomic.Int64  // rank of a waiting connection, useBusy or useEvicted
 	// upgraded connections rank by SetSpare alone
 	upgraded atomic.Bool
 	served   bool // a request has been complete; owner: the connection's goroutine
@@ -217,8 +223,8 @@ type CountedConn struct {
 }
 
 // newCounted wraps a connection that has just been accepted.
-func newCounted(conn net.Conn, t *ConnTable, ip netip.Addr, exempt bool) *CountedConn {
-	c := &CountedConn{Conn: encrypt(conn, t.limits.TLS), socket: conn, table: t, ip: ip, exempt: exempt}
+func newCounted(conn net.Conn, t *Table, ip netip.Addr, exempt bool) *Conn {
+	c := &Conn{Conn: encrypt(conn, t.limits.TLS), socket: conn, table: t, ip: ip, exempt: exempt}
 	if t.limits.TLS == nil {
 		c.initWait()
 	}
@@ -226,16 +232,16 @@ func newCounted(conn net.Conn, t *ConnTable, ip netip.Addr, exempt bool) *Counte
 	return c
 }
 
-// lingerOnClose makes the close of c first read what the client still sends.
-func lingerOnClose(c net.Conn) {
-	if cc, ok := c.(*CountedConn); ok {
+// Linger makes the close of c first read what the client still sends.
+func Linger(c net.Conn) {
+	if cc, ok := c.(*Conn); ok {
 		cc.linger.Store(true)
 	}
 }
 
 // Close lingers, closes and then leaves the table, in this order: lingering connections count
 // towards the limits, so a client cannot use them to hold more descriptors than the limits allow.
-func (c *CountedConn) Close() error {
+func (c *Conn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return nil
 	}
@@ -249,11 +255,52 @@ func (c *CountedConn) Close() error {
 }
 
 // lingerOn ends what the server sends on the connection or its socket, and reads what the client still sends.
-func (c *CountedConn) lingerOn(conn net.Conn) {
+func (c *Conn) lingerOn(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 		_ = conn.SetReadDeadline(time.Now().Add(lingerTime))
 		c.discard(conn)
 	}
+}
+
+// Contains reports whether one of the networks has the address.
+func Contains(nets []netip.Prefix, a netip.Addr) bool {
+	for _, p := range nets {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// KeyOf returns the key under which limits count a client: its address, or the /64 of an IPv6 address.
+func KeyOf(a netip.Addr) netip.Addr {
+	if a.Is6() {
+		if p, err := a.WithZone("").Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return a
+}
+
+// networkOf returns the network by which connections are shared out: the /24, or the /48 of IPv6.
+func networkOf(a netip.Addr) netip.Addr {
+	bits := 24
+	if a.Is6() {
+		bits = 48
+	}
+	p, err := a.WithZone("").Prefix(bits)
+	if err != nil {
+		panic("BUG: server: network of " + a.String())
+	}
+	return p.Addr()
+}
+
+// AddrOf returns the IP of a connection's address, 0.0.0.0 for an in-memory connection.
+func AddrOf(a net.Addr) netip.Addr {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.IPv4Unspecified()
 }
 
 // Pauses after a failed accept, and the time after the last failure for which the listener still counts as
@@ -278,23 +325,26 @@ func isShortage(err error) bool {
 	return false
 }
 
-// limitedListener refuses connections beyond the table's limits, counts the others, and
-// retries after shortages. One goroutine calls Accept; any goroutine may call Close.
-type limitedListener struct {
+// listener refuses connections beyond the table's limits, counts the others, and retries after shortages. One
+// goroutine calls Accept; any goroutine may call Close.
+type listener struct {
 	net.Listener
-	table *ConnTable
-	stats *acceptStats
+	table *Table
+	stats *Accepts
 	pause time.Duration // before the next accept; 0 after a connection
 	once  sync.Once
 	ended chan struct{} // closed by Close
 }
 
-func newLimitedListener(ln net.Listener, table *ConnTable, stats *acceptStats) *limitedListener {
-	return &limitedListener{Listener: ln, table: table, stats: stats, ended: make(chan struct{})}
+// Listener returns ln with the limits of the table: its connections are of type *Conn. stats counts failed accepts.
+func (t *Table) Listener(ln net.Listener, stats *Accepts) net.Listener { return t.listener(ln, stats) }
+
+func (t *Table) listener(ln net.Listener, stats *Accepts) *listener {
+	return &listener{Listener: ln, table: t, stats: stats, ended: make(chan struct{})}
 }
 
 // Accept returns the next connection within the limits.
-func (l *limitedListener) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -306,9 +356,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			continue
 		}
 		l.pause = 0
-		ip := addrOf(c.RemoteAddr())
+		ip := AddrOf(c.RemoteAddr())
 		counted, why := l.table.enter(c, ip)
-		if why == nil {
+		if counted != nil {
 			return counted, nil
 		}
 		if l.table.limits.TLS != nil {
@@ -323,7 +373,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 }
 
 // wait waits before the next accept, twice as long as before, or until Close.
-func (l *limitedListener) wait() {
+func (l *listener) wait() {
 	l.pause = min(max(2*l.pause, acceptPauseMin), acceptPauseMax)
 	timer := time.NewTimer(l.pause)
 	defer timer.Stop()
@@ -334,7 +384,7 @@ func (l *limitedListener) wait() {
 }
 
 // Close closes the listener and ends a wait in progress.
-func (l *limitedListener) Close() error {
+func (l *listener) Close() error {
 	l.once.Do(func() { close(l.ended) })
 	return l.Listener.Close()
 }
@@ -348,8 +398,8 @@ type AcceptStat struct {
 	SinceNs int64 // process clock; time of the first of the current failures
 }
 
-// acceptStats counts the failed accepts of a listener. Any goroutine may use it.
-type acceptStats struct {
+// Accepts counts the failed accepts of a listener. Any goroutine may use it.
+type Accepts struct {
 	clock clock.Clock
 	log   *slog.Logger
 
@@ -360,8 +410,13 @@ type acceptStats struct {
 	last     time.Time // of the last failure; monotonic, so a clock step does not end the failure
 }
 
+// NewAccepts returns counters that report the first of several failures to log.
+func NewAccepts(clock clock.Clock, log *slog.Logger) *Accepts {
+	return &Accepts{clock: clock, log: log}
+}
+
 // failed records a failure. It logs only the first one after acceptFailingFor without failures.
-func (a *acceptStats) failed(at net.Addr, err error) {
+func (a *Accepts) failed(at net.Addr, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.failing() {
@@ -375,10 +430,10 @@ func (a *acceptStats) failed(at net.Addr, err error) {
 }
 
 // failing reports whether the listener still counts as failing. The caller holds mu.
-func (a *acceptStats) failing() bool { return a.failures > 0 && time.Since(a.last) < acceptFailingFor }
+func (a *Accepts) failing() bool { return a.failures > 0 && time.Since(a.last) < acceptFailingFor }
 
 // Stat returns a copy, labelled with the listener's name.
-func (a *acceptStats) Stat(name string) AcceptStat {
+func (a *Accepts) Stat(name string) AcceptStat {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := AcceptStat{Listener: name, Failures: a.failures}
@@ -388,38 +443,7 @@ func (a *acceptStats) Stat(name string) AcceptStat {
 	return s
 }
 
-// Incident returns an entry for the status page. lasts reports that accepts still fail.
-func (s AcceptStat) Incident() (in Incident, lasts bool) {
-	at := encode.FloorDiv(s.SinceNs, 1_000_000)
-	return Incident{
-		AtMs: at, FirstMs: at, Count: 1, Kind: "listener", Detail: s.Reason,
-		Message: fmt.Sprintf("the %s listener cannot accept connections; it tries again until it can", s.Listener),
-	}, s.Reason != ""
-}
-
-// Incident is one entry of the status page: Count equal ones, the newest at AtMs. The message is for everybody, and
-// the detail, which may name files, addresses and users, for the operator.
-type Incident struct {
-	AtMs, FirstMs   int64
-	Count           int64
-	Kind            string
-	Message, Detail string
-}
-
-// Append appends the incident as JSON. withDetail is set for the operator alone.
-func (in *Incident) Append(dst []byte, withDetail bool) []byte {
-	dst = strconv.AppendInt(append(dst, `{"at":`...), in.AtMs, 10)
-	dst = encode.AppendString(append(dst, `,"kind":`...), in.Kind)
-	dst = encode.AppendString(append(dst, `,"message":`...), in.Message)
-	dst = strconv.AppendInt(append(dst, `,"count":`...), in.Count, 10)
-	dst = strconv.AppendInt(append(dst, `,"firstAt":`...), in.FirstMs, 10)
-	if withDetail {
-		dst = encode.AppendString(append(dst, `,"detail":`...), in.Detail)
-	}
-	return append(dst, '}')
-}
-
-// Values of CountedConn.use besides ranks.
+// Values of Conn.use besides ranks.
 const (
 	useBusy    = 0  // a request is being answered, or the connection was upgraded and is used: never closed for others
 	useEvicted = -1 // closed for another connection
@@ -438,7 +462,7 @@ const victimPause = 100 * time.Millisecond
 
 // victim is a connection with its rank at the time of the look.
 type victim struct {
-	conn *CountedConn
+	conn *Conn
 	rank int64
 }
 
@@ -454,9 +478,9 @@ func rankOf(served bool, since time.Time) int64 {
 
 // leastUseful takes the least useful connection that waits for a request, nil without one. The
 // caller holds mu and closes the connection after it has released mu.
-func (t *ConnTable) leastUseful() *CountedConn {
+func (t *Table) leastUseful() *Conn {
 	for e := t.unserved.Front(); e != nil; e = t.unserved.Front() {
-		c := t.unserved.Remove(e).(*CountedConn)
+		c := t.unserved.Remove(e).(*Conn)
 		if rank := c.use.Load(); 0 < rank && rank < useServed && c.use.CompareAndSwap(rank, useEvicted) {
 			return c
 		}
@@ -488,7 +512,7 @@ func (t *ConnTable) leastUseful() *CountedConn {
 }
 
 // takeVictim takes the last victim of the last look that still waits as it did then.
-func (t *ConnTable) takeVictim() *CountedConn {
+func (t *Table) takeVictim() *Conn {
 	for n := len(t.victims); n > 0; n = len(t.victims) {
 		v := t.victims[n-1]
 		t.victims[n-1] = victim{}
@@ -500,9 +524,9 @@ func (t *ConnTable) takeVictim() *CountedConn {
 	return nil
 }
 
-// beginRequest marks the connection as busy. It returns false if the connection was closed to make
-// room for another one: its request must not run, because no answer can arrive.
-func (c *CountedConn) beginRequest() bool {
+// BeginRequest marks the connection as busy when a request has arrived. It returns false if the connection was closed
+// to make room for another one: its request must not run, because no answer can arrive.
+func (c *Conn) BeginRequest() bool {
 	c.served = true
 	c.wait.mu.Lock()
 	c.wait.idleUntil = time.Time{} // answers that are still kept no longer end a wait
@@ -512,7 +536,7 @@ func (c *CountedConn) beginRequest() bool {
 
 // evict closes the connection at once: no lingering, and no farewell of TLS, which could wait for
 // the peer.
-func (c *CountedConn) evict() {
+func (c *Conn) evict() {
 	if c.closed.CompareAndSwap(false, true) {
 		c.table.untrack(c)
 		_ = c.socket.Close() // its requests fail either way
@@ -520,20 +544,20 @@ func (c *CountedConn) evict() {
 	}
 }
 
-// Counted returns the listener's connection of an upgraded one, nil when it has none. Only the upgrade callback may
-// call it: once it has returned, the server gives conn to another client. The result stays with its client.
-func Counted(conn net.Conn) *CountedConn {
-	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
-		conn = upgraded.UnsafeConn()
+// Of returns the listener's connection of an upgraded one, nil when it has none. Only the upgrade callback may
+// call it: once it has returned, the server gives upgraded to another client. The result stays with its client.
+func Of(upgraded net.Conn) *Conn {
+	if u, ok := upgraded.(interface{ UnsafeConn() net.Conn }); ok {
+		upgraded = u.UnsafeConn()
 	}
-	c, _ := conn.(*CountedConn)
+	c, _ := upgraded.(*Conn)
 	return c
 }
 
 // SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
 // request since the first of these calls. It returns false when the connection was closed for another. Any goroutine
 // may call it, also after the connection has ended. On nil it does nothing and returns true.
-func (c *CountedConn) SetSpare(spare bool) bool {
+func (c *Conn) SetSpare(spare bool) bool {
 	if c == nil {
 		return true
 	}
@@ -601,22 +625,17 @@ func (c *Certificate) Config(other func(*tls.ClientHelloInfo) *tls.Certificate) 
 }
 
 // Encrypted reports whether the connection has TLS. A write to it that timed out cannot be repeated.
-func (c *CountedConn) Encrypted() bool { return c.Conn != c.socket }
-
-// plainAnswer is the answer to a client that speaks HTTP without TLS.
-var plainAnswer = refusal("400 Bad Request", &refuse.Refusal{
-	Code: refuse.InvalidParam, Message: "This port speaks TLS: the address must begin with https:// or wss://.",
-})
+func (c *Conn) Encrypted() bool { return c.Conn != c.socket }
 
 // answerPlain answers a client whose first bytes are a request instead of a handshake. Without it, the client would
 // see an empty answer or a reset. The goroutine of the connection calls it with the error of the handshake.
-func (c *CountedConn) answerPlain(handshake error) {
+func (c *Conn) answerPlain(handshake error) {
 	var head tls.RecordHeaderError
 	if !errors.As(handshake, &head) || head.Conn == nil || !isRequest(head.RecordHeader) {
 		return
 	}
 	_ = c.socket.SetWriteDeadline(time.Now().Add(lingerTime))
-	if _, err := c.socket.Write(plainAnswer); err == nil {
+	if _, err := c.socket.Write(c.table.answerPlain); err == nil {
 		c.lingerOn(c.socket)
 	}
 }

@@ -1,4 +1,4 @@
-package edge
+package conn
 
 import (
 	"errors"
@@ -28,19 +28,19 @@ func TestAKeptAnswerProtectsItsConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := NewConnTable(ConnLimits{Total: 1})
+	table := NewTable(Limits{Total: 1})
 	c, refused := table.enter(accepted, netip.MustParseAddr("192.0.2.1"))
 	if refused != nil {
 		t.Fatalf("%s", refused)
 	}
-	c.beginRequest()
+	c.BeginRequest()
 	if _, err := c.Write([]byte("answer")); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	c.beginRequest() // the next pipelined request
+	c.BeginRequest() // the next pipelined request
 	if err := c.flush(); err != nil || c.use.Load() != useBusy {
 		t.Fatalf("%v: a connection was free to be closed during a request", err)
 	}
@@ -67,7 +67,7 @@ func TestAKeptAnswerProtectsItsConnection(t *testing.T) {
 }
 
 // tcpPair returns a counted connection and its client.
-func tcpPair(t *testing.T) (*CountedConn, net.Conn) {
+func tcpPair(t *testing.T) (*Conn, net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -82,7 +82,7 @@ func tcpPair(t *testing.T) (*CountedConn, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, why := NewConnTable(ConnLimits{Total: 1}).enter(near, addrOf(nil))
+	c, why := NewTable(Limits{Total: 1}).enter(near, AddrOf(nil))
 	if why != nil {
 		t.Fatalf("%s", why)
 	}
@@ -123,7 +123,7 @@ func TestALingeringConnectionHoldsNoBuffer(t *testing.T) {
 	var ended sync.WaitGroup
 	var fars []net.Conn
 	var begun []chan struct{}
-	near := make([]*CountedConn, conns)
+	near := make([]*Conn, conns)
 	for i := range near {
 		c, far := tcpPair(t)
 		near[i], fars, begun = c, append(fars, far), append(begun, make(chan struct{}))

@@ -1,4 +1,4 @@
-package edge
+package conn
 
 import (
 	"errors"
@@ -10,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"tickhive/internal/refuse"
 )
 
 // waitBuffer is the size of the buffers of a connection: for the beginning of a request, and for short answers.
@@ -38,22 +36,22 @@ type waiter struct {
 	idleUntil time.Time // the deadline that was set while answers were unsent; else zero
 }
 
-func (c *CountedConn) initWait() {
+func (c *Conn) initWait() {
 	if s, ok := c.Conn.(syscall.Conn); ok {
 		c.wait.raw, _ = s.SyscallConn() // an error means that the socket is closed, and then Read fails too
 		c.wait.try = c.wait.readArrived
 	}
 }
 
-// passThrough makes reads and writes go to the socket at once: an upgraded connection has other owners. Bytes that
+// PassThrough makes reads and writes go to the socket at once: an upgraded connection has other owners. Bytes that
 // were read before it are still delivered first.
-func (c *CountedConn) passThrough() {
+func (c *Conn) PassThrough() {
 	_ = c.flush() // after an error the next write fails too
 	c.wait.raw = nil
 }
 
 // Read implements io.Reader. A read of one byte waits for the next request.
-func (c *CountedConn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	w := &c.wait
 	if w.kept == nil {
 		if w.raw == nil {
@@ -127,7 +125,7 @@ func plainTimeout(err error) error {
 
 // discard reads and drops lingerBytes of the connection or its socket at most, until the client's end or the read
 // deadline. It holds a buffer only while it has bytes: a flood of slow requests ends in as many lingering connections.
-func (c *CountedConn) discard(from net.Conn) {
+func (c *Conn) discard(from net.Conn) {
 	if c.wait.raw == nil {
 		_, _ = io.CopyN(io.Discard, from, lingerBytes)
 		return
@@ -170,7 +168,7 @@ func (w *waiter) readArrived(fd uintptr) bool {
 }
 
 // Write implements io.Writer. It keeps short answers until the next read that can block, or Close.
-func (c *CountedConn) Write(p []byte) (int, error) {
+func (c *Conn) Write(p []byte) (int, error) {
 	w := &c.wait
 	if w.raw == nil {
 		return c.Conn.Write(p)
@@ -191,8 +189,14 @@ func (c *CountedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// writeParts writes parts to the socket with one call, after what Write kept. It consumes the slice.
-func (c *CountedConn) writeParts(parts net.Buffers) (int64, error) {
+// Gathers reports whether WriteParts is one call of the system, which a connection with TLS does not have.
+func (c *Conn) Gathers() bool {
+	_, ok := c.Conn.(*net.TCPConn)
+	return ok
+}
+
+// WriteParts writes parts to the socket with one call, after what Write kept. It consumes the slice.
+func (c *Conn) WriteParts(parts net.Buffers) (int64, error) {
 	if err := c.flush(); err != nil {
 		return 0, err
 	}
@@ -200,7 +204,7 @@ func (c *CountedConn) writeParts(parts net.Buffers) (int64, error) {
 }
 
 // flush sends the answers that Write kept, and then lets the connection be closed for others.
-func (c *CountedConn) flush() error {
+func (c *Conn) flush() error {
 	w := &c.wait
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,7 +224,7 @@ func (c *CountedConn) flush() error {
 // SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the next request, which
 // makes the connection's rank without another reading of the clock. Answers that are not sent yet postpone the
 // rank. Deadlines of a WebSocket's reader say nothing about its use.
-func (c *CountedConn) SetReadDeadline(t time.Time) error {
+func (c *Conn) SetReadDeadline(t time.Time) error {
 	if c.use.Load() == useBusy && !t.IsZero() && !c.upgraded.Load() {
 		c.wait.mu.Lock()
 		if c.wait.corked != nil {
@@ -233,38 +237,39 @@ func (c *CountedConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-func (c *CountedConn) idleSince(t time.Time) { c.use.CompareAndSwap(useBusy, rankOf(c.served, t)) }
+func (c *Conn) idleSince(t time.Time) { c.use.CompareAndSwap(useBusy, rankOf(c.served, t)) }
 
-var _ net.Conn = (*CountedConn)(nil)
+var _ net.Conn = (*Conn)(nil)
 
 // Limits of answers that are written in pieces (docs/contract/limits.md#http). Without them, a few hundred
 // clients that hardly read could hold a gigabyte of kernel memory for hours.
 const (
-	maxPieceAnswers = 2         // answers in progress per address
-	minPieceRate    = 64 << 10  // bytes a second that a client must read
+	MaxPieceAnswers = 2         // answers in progress per address
+	MinPieceRate    = 64 << 10  // bytes a second that a client must read
 	sendBufferBytes = 256 << 10 // bytes that the kernel holds for a client because they are sent but not read
 )
 
-// pieceTable counts the answers in progress that are written in pieces, per address. Any goroutine may use it.
-type pieceTable struct {
+// Pieces counts the answers in progress that are written in pieces, per address. Any goroutine may use it.
+type Pieces struct {
 	exempt []netip.Prefix
 	mu     sync.Mutex
 	count  map[netip.Addr]int
 }
 
-func newPieceTable(exempt []netip.Prefix) *pieceTable {
-	return &pieceTable{exempt: exempt, count: make(map[netip.Addr]int)}
+// NewPieces returns an empty table. Addresses of exempt have no limit.
+func NewPieces(exempt []netip.Prefix) *Pieces {
+	return &Pieces{exempt: exempt, count: make(map[netip.Addr]int)}
 }
 
-// enter counts an answer to ip. ok is false when the address has as many answers in progress as it may.
-func (t *pieceTable) enter(ip netip.Addr) (leave func(), ok bool) {
-	if contains(t.exempt, ip) {
+// Enter counts an answer to ip. ok is false when the address has as many answers in progress as it may.
+func (t *Pieces) Enter(ip netip.Addr) (leave func(), ok bool) {
+	if Contains(t.exempt, ip) {
 		return func() {}, true
 	}
-	key := clientKey(ip)
+	key := KeyOf(ip)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.count[key] >= maxPieceAnswers {
+	if t.count[key] >= MaxPieceAnswers {
 		return nil, false
 	}
 	t.count[key]++
@@ -275,47 +280,22 @@ func (t *pieceTable) enter(ip netip.Addr) (leave func(), ok bool) {
 	}, true
 }
 
-// SendPieces makes r the body of the answer; size is its length or -1. Within each write timeout the client
-// must read at minPieceRate on average.
-func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
-	leave, ok := c.edge.pieces.enter(c.ClientAddr())
-	if !ok {
-		c.edge.limited[limitStreamed].Add(1)
-		c.dropBodyHeaders()
-		return refuse.New(refuse.RateLimit, "", "An address may read %d streamed answers at a time; "+
-			"read one to its end first.", maxPieceAnswers).After(1)
-	}
-	if counted, ok := c.Conn().(*CountedConn); ok {
-		counted.boundSendBuffer()
-	}
-	c.Response.SetBodyStream(&pieceReader{
-		r: r, conn: c.Conn(), window: c.edge.Write, quota: int(c.edge.Write.Seconds() * minPieceRate), leave: leave,
-	}, size)
-	return nil
-}
-
-// dropBodyHeaders removes the headers that describe the body which the client does not get.
-func (c *Ctx) dropBodyHeaders() {
-	h := &c.Response.Header
-	h.DisableNormalizing() // the normal form of ETag is Etag
-	for _, name := range bodyHeaders {
-		h.DelBytes(name)
-	}
-	h.EnableNormalizing()
-}
-
-// boundSendBuffer limits the bytes that the kernel holds for the client. Linux doubles the value that is set,
+// BoundSendBuffer limits the bytes that the kernel holds for the client of c. Linux doubles the value that is set,
 // for its own overhead.
-func (c *CountedConn) boundSendBuffer() {
-	if tcp, ok := c.socket.(*net.TCPConn); ok {
+func BoundSendBuffer(c net.Conn) {
+	counted, _ := c.(*Conn)
+	if counted == nil {
+		return
+	}
+	if tcp, ok := counted.socket.(*net.TCPConn); ok {
 		// an error means that the socket is closed, and then the write fails too
 		_ = tcp.SetWriteBuffer(sendBufferBytes / 2)
 	}
 }
 
-// pieceReader is the body of an answer in pieces. When the client has read the quota of the current window, it
+// paced is the body of an answer in pieces. When the client has read the quota of the current window, it
 // extends the write deadline by another window.
-type pieceReader struct {
+type paced struct {
 	r      io.Reader
 	conn   net.Conn
 	window time.Duration
@@ -324,12 +304,18 @@ type pieceReader struct {
 	leave  func()
 }
 
+// Paced returns r as the body of an answer on c, of which the client must read quota bytes in each window. leave is
+// called once, after the answer or its failure.
+func Paced(c net.Conn, r io.Reader, quota int, window time.Duration, leave func()) io.ReadCloser {
+	return &paced{r: r, conn: c, window: window, quota: quota, leave: leave}
+}
+
 // Read implements io.Reader.
-func (p *pieceReader) Read(b []byte) (int, error) {
+func (p *paced) Read(b []byte) (int, error) {
 	if p.left <= 0 {
 		p.left += max(p.quota, 1)
 		if err := p.conn.SetWriteDeadline(time.Now().Add(p.window)); err != nil {
-			return 0, fmt.Errorf("edge: write deadline: %w", err)
+			return 0, fmt.Errorf("server: write deadline: %w", err)
 		}
 	}
 	n, err := p.r.Read(b)
@@ -337,17 +323,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. fasthttp calls it once, after the answer or its failure.
-func (p *pieceReader) Close() error {
+// Close implements io.Closer. The HTTP server calls it once.
+func (p *paced) Close() error {
 	p.leave()
 	return nil
-}
-
-// SendPaced makes body the body of the answer, size bytes. The client must read quota bytes in each window. An answer
-// of the internal listener has no other limit.
-func (c *Ctx) SendPaced(body io.ReadCloser, size int64, quota int, window time.Duration) {
-	c.Response.SetBodyStream(&pieceReader{
-		r: body, conn: c.Conn(), window: window, quota: quota,
-		leave: func() { _ = body.Close() }, // after the answer no one is left to report to
-	}, int(size))
 }

@@ -1,4 +1,4 @@
-package edge
+package conn
 
 import (
 	"net"
@@ -8,7 +8,7 @@ import (
 )
 
 // enterFrom lets a connection from an address in; it returns nil when the table refuses it.
-func enterFrom(t *testing.T, table *ConnTable, ip string) *CountedConn {
+func enterFrom(t *testing.T, table *Table, ip string) *Conn {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
@@ -20,21 +20,21 @@ func enterFrom(t *testing.T, table *ConnTable, ip string) *CountedConn {
 // the one that is idle longest. It closes none that is answered, and none of an exempt address.
 func TestAFullTableClosesTheLeastUseful(t *testing.T) {
 	exempt := netip.MustParsePrefix("192.0.2.0/24")
-	table := NewConnTable(ConnLimits{Total: 6, Exempt: []netip.Prefix{exempt}})
+	table := NewTable(Limits{Total: 6, Exempt: []netip.Prefix{exempt}})
 	start := time.Now()
-	var conns []*CountedConn
+	var conns []*Conn
 	for _, ip := range []string{"192.0.2.1", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"} {
 		conns = append(conns, enterFrom(t, table, ip))
 	}
 	idle := func(i int, since time.Duration) {
-		if !conns[i].beginRequest() {
+		if !conns[i].BeginRequest() {
 			t.Fatalf("connection %d was closed", i)
 		}
 		if err := conns[i].SetReadDeadline(start.Add(since)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !conns[1].beginRequest() { // and its answer is not complete
+	if !conns[1].BeginRequest() { // and its answer is not complete
 		t.Fatal("closed")
 	}
 	idle(2, 5*time.Second)
@@ -55,7 +55,7 @@ func TestAFullTableClosesTheLeastUseful(t *testing.T) {
 	idle(9, 6*time.Second)
 	for _, want := range []int{8, 3, 2, 9} { // 8 sent nothing, then the one that waits longest
 		c := enterFrom(t, table, "10.0.0.9")
-		if c == nil || !gone(want) || !c.beginRequest() {
+		if c == nil || !gone(want) || !c.BeginRequest() {
 			t.Fatalf("connection %d is open: %v, %v", want, !gone(want), c)
 		}
 	}
@@ -65,15 +65,15 @@ func TestAFullTableClosesTheLeastUseful(t *testing.T) {
 	if table.Open() != 6 || table.Evicted() != 8 {
 		t.Errorf("%d open, %d closed for others", table.Open(), table.Evicted())
 	}
-	if conns[4].beginRequest() {
+	if conns[4].BeginRequest() {
 		t.Error("a request on a connection that was closed for another runs")
 	}
 }
 
 // One look at a full table serves many new connections.
 func TestOneLookServesManyConnections(t *testing.T) {
-	table := NewConnTable(ConnLimits{Total: 3 * victimBatch})
-	var conns []*CountedConn
+	table := NewTable(Limits{Total: 3 * victimBatch})
+	var conns []*Conn
 	for range 5 * victimBatch {
 		c := enterFrom(t, table, "10.0.0.1")
 		if c == nil {
@@ -90,7 +90,7 @@ func TestOneLookServesManyConnections(t *testing.T) {
 
 // A /24 and a /48 have their share; loopback and exempt addresses have none.
 func TestNetworksShareTheConnections(t *testing.T) {
-	table := NewConnTable(ConnLimits{
+	table := NewTable(Limits{
 		Total: 100, PerAddress: 4, PerNetwork: 3, Exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32")},
 	})
 	for _, c := range []struct {
@@ -138,12 +138,12 @@ func TestNetworksShareTheConnections(t *testing.T) {
 // An upgraded connection that is spare is closed for another one, after those that sent no request, in the order in
 // which it became spare. One that is used again is not.
 func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
-	table := NewConnTable(ConnLimits{Total: 4})
-	var conns []*CountedConn
+	table := NewTable(Limits{Total: 4})
+	var conns []*Conn
 	for range 4 {
 		c := enterFrom(t, table, "10.0.0.1")
 		conns = append(conns, c)
-		if len(conns) < 4 && !c.beginRequest() { // the last one stays without a request
+		if len(conns) < 4 && !c.BeginRequest() { // the last one stays without a request
 			t.Fatal("closed")
 		}
 	}
@@ -160,14 +160,14 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 	}
 	for n, want := range []int{3, 1, 0} {
 		c := enterFrom(t, table, "10.0.0.9")
-		if c == nil || !conns[want].closed.Load() || !c.beginRequest() {
+		if c == nil || !conns[want].closed.Load() || !c.BeginRequest() {
 			t.Fatalf("connection %d: connection %d is open: %v, %v", n, want, !conns[want].closed.Load(), c)
 		}
 	}
 	if c := enterFrom(t, table, "10.0.0.9"); c != nil || conns[2].closed.Load() {
 		t.Errorf("a used upgraded connection is closed: %v", conns[2].closed.Load())
 	}
-	if conns[0].SetSpare(false) || conns[0].beginRequest() {
+	if conns[0].SetSpare(false) || conns[0].BeginRequest() {
 		t.Error("a closed connection came back")
 	}
 }
@@ -178,13 +178,13 @@ type lentConn struct{ net.Conn }
 func (c *lentConn) UnsafeConn() net.Conn { return c.Conn }
 
 func TestASpareMarkStaysWithItsClient(t *testing.T) {
-	table := NewConnTable(ConnLimits{Total: 2})
+	table := NewTable(Limits{Total: 2})
 	first, second := enterFrom(t, table, "10.0.0.1"), enterFrom(t, table, "10.0.0.2")
-	if !first.beginRequest() || !second.beginRequest() {
+	if !first.BeginRequest() || !second.BeginRequest() {
 		t.Fatal("closed")
 	}
 	lent := &lentConn{first}
-	counted := Counted(lent)
+	counted := Of(lent)
 	lent.Conn = second
 	if !counted.SetSpare(true) {
 		t.Fatal("closed")
@@ -193,7 +193,7 @@ func TestASpareMarkStaysWithItsClient(t *testing.T) {
 		t.Errorf("ranks %d of the first, %d of the second", first.use.Load(), second.use.Load())
 	}
 	lent.Conn = nil
-	if none := Counted(lent); none != nil || !none.SetSpare(true) {
+	if none := Of(lent); none != nil || !none.SetSpare(true) {
 		t.Error("a connection that is not the listener's is marked")
 	}
 }

@@ -1,10 +1,8 @@
-package edge
+package doc
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/valyala/fasthttp"
 )
 
 // An If-None-Match matches exactly if one entry of its list, taken apart by a plain reading of the contract, is
@@ -18,19 +16,14 @@ func FuzzIfNoneMatch(f *testing.F) {
 		f.Add(sent)
 	}
 	f.Fuzz(func(t *testing.T, sent string) {
-		if strings.ContainsAny(sent, "\r\n\x00") {
-			return
-		}
-		var ctx fasthttp.RequestCtx
-		ctx.Request.Header.Set("If-None-Match", sent)
 		want := false
-		for one := range strings.SplitSeq(string(ctx.Request.Header.Peek("If-None-Match")), ",") {
+		for one := range strings.SplitSeq(sent, ",") {
 			switch strings.TrimPrefix(strings.TrimSpace(one), "W/") {
 			case "*", tag, `"0123456789abcdef-g"`, `"0123456789abcdef-b"`:
 				want = true
 			}
 		}
-		if got := NotModified(&ctx, tag); got != want {
+		if got := Names([]byte(sent), tag); got != want {
 			t.Fatalf("%q matches: %v, want %v", sent, got, want)
 		}
 	})

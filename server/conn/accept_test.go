@@ -1,4 +1,4 @@
-package edge
+package conn
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 )
 
 // scriptedListener is a listener whose Accept follows a script: it returns the next error, or
@@ -58,10 +59,10 @@ func (l *scriptedListener) Addr() net.Addr {
 }
 
 // limitedFor returns the listener of an edge around ln, and the text of its log.
-func limitedFor(ln net.Listener) (*limitedListener, *acceptStats, *strings.Builder) {
+func limitedFor(ln net.Listener) (*listener, *Accepts, *strings.Builder) {
 	var text strings.Builder
-	stats := &acceptStats{clock: clock.Real{}, log: slog.New(slog.NewTextHandler(&text, nil))}
-	return newLimitedListener(ln, NewConnTable(ConnLimits{Total: 100}), stats), stats, &text
+	stats := NewAccepts(clock.Real{}, slog.New(slog.NewTextHandler(&text, nil)))
+	return NewTable(Limits{Total: 100}).listener(ln, stats), stats, &text
 }
 
 // A listener keeps working when descriptors or memory run out for a moment: it waits 5 ms,
@@ -185,13 +186,13 @@ func TestAcceptEndsWithTheListener(t *testing.T) {
 // is closed.
 func TestALingeringConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := NewConnTable(ConnLimits{Total: 10})
+		table := NewTable(Limits{Total: 10})
 		near, far := net.Pipe()
-		c, why := table.enter(halfConn{near}, addrOf(nil))
+		c, why := table.enter(halfConn{near}, AddrOf(nil))
 		if why != nil {
 			t.Fatalf("%s", why)
 		}
-		lingerOnClose(c)
+		Linger(c)
 		closed := make(chan struct{})
 		go func() { _ = c.Close(); close(closed) }()
 		synctest.Wait() // it reads on
@@ -213,11 +214,13 @@ func (halfConn) CloseWrite() error { return nil }
 
 // A refused connection learns the limit and the settings that move it.
 func TestRefusedConnectionsNameTheLimit(t *testing.T) {
-	table := NewConnTable(ConnLimits{Total: 70, PerAddress: 7, PerNetwork: 17})
+	table := NewTable(Limits{Total: 70, PerAddress: 7, PerNetwork: 17, Answer: func(r *refuse.Refusal) []byte {
+		return []byte(r.Error())
+	}})
 	for answer, words := range map[string][]string{
-		string(table.answerPerIP):  {"429 ", "limit of 7 open", "server.connections_per_ip", "rate.allow"},
-		string(table.answerPerNet): {"429 ", "share of 17 open", "server.connections ", "rate.allow"},
-		string(table.answerFull):   {"503 ", "limit of 70 open", "server.connections"},
+		string(table.answerPerIP):  {"RATE_LIMIT: ", "limit of 7 open", "server.connections_per_ip", "rate.allow"},
+		string(table.answerPerNet): {"RATE_LIMIT: ", "share of 17 open", "server.connections ", "rate.allow"},
+		string(table.answerFull):   {"UNAVAILABLE: ", "limit of 70 open", "server.connections"},
 	} {
 		for _, word := range words {
 			if !strings.Contains(answer, word) {

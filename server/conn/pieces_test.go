@@ -1,4 +1,4 @@
-package edge
+package conn
 
 import (
 	"errors"
@@ -24,10 +24,7 @@ func (c *deadlineConn) SetWriteDeadline(t time.Time) error { c.set = append(c.se
 func TestPiecesNeedTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, left := &deadlineConn{}, 0
-		p := &pieceReader{
-			r: strings.NewReader(strings.Repeat("x", 2500)), conn: conn, window: 30 * time.Second, quota: 1000,
-			leave: func() { left++ },
-		}
+		p := Paced(conn, strings.NewReader(strings.Repeat("x", 2500)), 1000, 30*time.Second, func() { left++ })
 		start := time.Now()
 		buf := make([]byte, 100)
 		for {
@@ -68,7 +65,7 @@ func TestSendBufferIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer near.Close()
-	(&CountedConn{Conn: near, socket: near}).boundSendBuffer()
+	BoundSendBuffer(&Conn{Conn: near, socket: near})
 	raw, err := near.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
