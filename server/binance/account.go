@@ -3,7 +3,6 @@ package binance
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -15,7 +14,8 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 var reqAPIKey = []byte("X-Mbx-Apikey") // X-MBX-APIKEY as the request parser normalizes it
@@ -249,94 +249,99 @@ func works(r *marketdata.OrderRecord) bool { return r.Trigger != marketdata.Wait
 // changedNs returns the time of the order's last change.
 func changedNs(r *marketdata.OrderRecord) int64 { return max(r.CreatedNs, r.ChangedNs, r.EndedNs) }
 
-// appendOrderHead appends the members that every form of an order begins with. client is the client order id to
-// show.
-func appendOrderHead(b []byte, symbol, client string, id engine.OrderID) []byte {
-	b = append(append(append(b, `"symbol":"`...), symbol...), `","orderId":`...)
-	b = append(strconv.AppendUint(b, uint64(id), 10), `,"orderListId":-1,"clientOrderId":`...)
-	return encode.AppendString(b, client)
+// writeOrderHead writes the members that every form of an order begins with. client is the client order id to show.
+func writeOrderHead(w *json.Writer, symbol, client string, id engine.OrderID) {
+	w.Name("symbol").Word(symbol)
+	w.Name("orderId").Uint(uint64(id))
+	w.Name("orderListId").Int(-1)
+	w.Name("clientOrderId").Text(client)
 }
 
-// appendOrderFigures appends the members that queries and results share.
-func appendOrderFigures(b []byte, in *engine.Instrument, r *marketdata.OrderRecord) []byte {
-	b = appendQuoted(append(b, ','), "price", r.Price, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "origQty", quantity(r), in.DigitsAmount)
-	b = appendQuoted(append(b, ','), "executedQty", r.Filled, in.DigitsAmount)
-	b = appendQuoted128(append(b, ','), "origQuoteOrderQty", asked(r), in.DigitsTotal())
-	b = appendQuoted128(append(b, ','), "cummulativeQuoteQty", r.FilledQuote, in.DigitsTotal())
-	b = append(append(append(b, `,"status":"`...), orderStatus(r)...), `","timeInForce":"`...)
-	b = append(append(append(b, tifName(r)...), `","type":"`...), typeName(r.Type, r.PostOnly)...)
-	b = append(append(append(b, `","side":"`...), sideName(r.Side)...), '"')
+// writeOrderFigures writes the members that queries and results share.
+func writeOrderFigures(w *json.Writer, in *engine.Instrument, r *marketdata.OrderRecord) {
+	w.Name("price").Units(r.Price, in.DigitsPrice)
+	w.Name("origQty").Units(quantity(r), in.DigitsAmount)
+	w.Name("executedQty").Units(r.Filled, in.DigitsAmount)
+	w.Name("origQuoteOrderQty").Sum(asked(r), in.DigitsTotal())
+	w.Name("cummulativeQuoteQty").Sum(r.FilledQuote, in.DigitsTotal())
+	w.Name("status").Word(orderStatus(r))
+	w.Name("timeInForce").Word(tifName(r))
+	w.Name("type").Word(typeName(r.Type, r.PostOnly))
+	w.Name("side").Word(sideName(r.Side))
 	if r.Stop != 0 {
-		b = appendQuoted(append(b, ','), "stopPrice", r.Stop, in.DigitsPrice)
+		w.Name("stopPrice").Units(r.Stop, in.DigitsPrice)
 	}
 	if r.Display != 0 {
-		b = appendQuoted(append(b, ','), "icebergQty", r.Display, in.DigitsAmount)
+		w.Name("icebergQty").Units(r.Display, in.DigitsAmount)
 	}
 	if works(r) {
-		b = encode.AppendMs(append(b, `,"workingTime":`...), r.CreatedNs)
+		w.Name("workingTime").Ms(r.CreatedNs)
 	} else {
-		b = append(b, `,"workingTime":-1`...)
+		w.Name("workingTime").Int(-1)
 	}
-	b = append(b, `,"selfTradePreventionMode":"`...)
-	return append(append(b, selfTrades[r.STP]...), '"')
+	w.Name("selfTradePreventionMode").Word(selfTrades[r.STP])
 }
 
-// appendOrder appends an order as queries show it.
-func (f *Facade) appendOrder(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord) []byte {
-	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.orderID(r), r.ID)
-	b = appendOrderFigures(b, in, r)
+// writeOrder writes an order as queries show it.
+func (f *Facade) writeOrder(w *json.Writer, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord) {
+	w.Object()
+	writeOrderHead(w, f.symbolsOf(root).of(in), f.orderID(r), r.ID)
+	writeOrderFigures(w, in, r)
 	if r.Stop == 0 { // queries have both members of every order
-		b = appendQuoted(append(b, ','), "stopPrice", 0, in.DigitsPrice)
+		w.Name("stopPrice").Units(0, in.DigitsPrice)
 	}
 	if r.Display == 0 {
-		b = appendQuoted(append(b, ','), "icebergQty", 0, in.DigitsAmount)
+		w.Name("icebergQty").Units(0, in.DigitsAmount)
 	}
-	b = encode.AppendMs(append(b, `,"time":`...), r.CreatedNs)
-	b = encode.AppendMs(append(b, `,"updateTime":`...), changedNs(r))
-	return append(strconv.AppendBool(append(b, `,"isWorking":`...), works(r)), '}')
+	w.Name("time").Ms(r.CreatedNs)
+	w.Name("updateTime").Ms(changedNs(r))
+	w.Name("isWorking").Bool(works(r))
+	w.EndObject()
 }
 
-// appendResult appends an order as the answer to its placing shows it. kind is ACK, RESULT or FULL.
-func (f *Facade) appendResult(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
-	kind string,
-) []byte {
-	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.orderID(r), r.ID)
-	b = encode.AppendMs(append(b, `,"transactTime":`...), changedNs(r))
-	if kind == "ACK" {
-		return append(b, '}')
+// result returns an order as the answer to its placing shows it. kind is ACK, RESULT or FULL.
+func (f *Facade) result(root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord, kind string) []byte {
+	w := json.Quoted(nil)
+	w.Object()
+	writeOrderHead(&w, f.symbolsOf(root).of(in), f.orderID(r), r.ID)
+	w.Name("transactTime").Ms(changedNs(r))
+	if kind != "ACK" {
+		writeOrderFigures(&w, in, r)
 	}
-	b = appendOrderFigures(b, in, r)
-	if kind != "FULL" {
-		return append(b, '}')
+	if kind == "FULL" {
+		w.Name("fills").List()
+		for i := range r.Fills {
+			fill := &r.Fills[i]
+			w.Object()
+			w.Name("price").Units(fill.Price, in.DigitsPrice)
+			w.Name("qty").Units(fill.Amount, in.DigitsAmount)
+			writeCommission(&w, in, fill, "commission", "commissionAsset")
+			w.Name("tradeId").Uint(uint64(fill.Trade))
+			w.EndObject()
+		}
+		w.EndList()
 	}
-	b = append(b, `,"fills":[`...)
-	for i := range r.Fills {
-		fill := &r.Fills[i]
-		b = appendQuoted(append(b, '{'), "price", fill.Price, in.DigitsPrice)
-		b = appendQuoted(append(b, ','), "qty", fill.Amount, in.DigitsAmount)
-		b = appendCommission(append(b, ','), in, fill, "commission", "commissionAsset")
-		b = append(strconv.AppendUint(append(b, `,"tradeId":`...), uint64(fill.Trade), 10), "},"...)
-	}
-	return append(trimComma(b), "]}"...)
+	w.EndObject()
+	return w.Bytes()
 }
 
-// appendCommission appends the fee of a fill and its currency with the given names of the members.
-func appendCommission(b []byte, in *engine.Instrument, fill *marketdata.Fill, amount, asset string) []byte {
-	currency, digits := encode.FeeAsset(in, fill.Side)
-	b = appendQuoted128(b, amount, fill.Fee, digits)
-	b = append(append(append(b, `,"`...), asset...), `":"`...)
-	return append(append(b, currency...), '"')
+// writeCommission writes the fee of a fill and its currency with the given names of the members.
+func writeCommission(w *json.Writer, in *engine.Instrument, fill *marketdata.Fill, amount, asset string) {
+	currency, digits := objects.FeeAsset(in, fill.Side)
+	w.Name(amount).Sum(fill.Fee, digits)
+	w.Name(asset).Word(currency)
 }
 
-// appendCanceled appends an order as the answer to its cancel shows it. client is the id of the cancel, "" for none.
-func (f *Facade) appendCanceled(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
+// writeCanceled writes an order as the answer to its cancel shows it. client is the id of the cancel, "" for none.
+func (f *Facade) writeCanceled(w *json.Writer, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
 	client string,
-) []byte {
-	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.cancelID(r, client), r.ID)
-	b = encode.AppendString(append(b, `,"origClientOrderId":`...), f.orderID(r))
-	b = encode.AppendMs(append(b, `,"transactTime":`...), changedNs(r))
-	return append(appendOrderFigures(b, in, r), '}')
+) {
+	w.Object()
+	writeOrderHead(w, f.symbolsOf(root).of(in), f.cancelID(r, client), r.ID)
+	w.Name("origClientOrderId").Text(f.orderID(r))
+	w.Name("transactTime").Ms(changedNs(r))
+	writeOrderFigures(w, in, r)
+	w.EndObject()
 }
 
 // balances returns a row for every currency: the currencies of assets and pairs, zeros included, and the caller's other
@@ -375,9 +380,19 @@ func rate(r uint32, discount uint32) fixed.I128 {
 	return fixed.Mul64(uint64(r), uint64(engine.RateOne-discount)).ToI128()
 }
 
-func appendRate(b []byte, name string, v fixed.I128) []byte {
-	b = append(append(append(b, '"'), name...), `":"`...)
-	return append(fixed.AppendShortest(b, v, 2*engine.RateScale), '"')
+// writeRates writes the caller's rates as two members, in 10^-16.
+func writeRates(w *json.Writer, makerName string, maker fixed.I128, takerName string, taker fixed.I128) {
+	w.Name(makerName).Shortest(maker, 2*engine.RateScale)
+	w.Name(takerName).Shortest(taker, 2*engine.RateScale)
+}
+
+// writeFourRates writes an object of rates; the rates of buyers and sellers are 0.
+func writeFourRates(w *json.Writer, maker, taker fixed.I128) {
+	w.Object()
+	writeRates(w, "maker", maker, "taker", taker)
+	w.Name("buyer").Rate(0, 1)
+	w.Name("seller").Rate(0, 1)
+	w.EndObject()
 }
 
 // rates returns the caller's rates in a pair, for the side whose discount is the smaller one.
@@ -393,10 +408,10 @@ func account(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	return q.appendAccount(nil, omit != "true"), nil
+	return q.accountAnswer(omit != "true"), nil
 }
 
-func (q *call) appendAccount(b []byte, zeros bool) []byte {
+func (q *call) accountAnswer(zeros bool) []byte {
 	root := q.f.opt.Board.Load()
 	var maker, taker fixed.I128
 	for _, id := range root.Sorted() {
@@ -410,36 +425,46 @@ func (q *call) appendAccount(b []byte, zeros bool) []byte {
 	}
 	const basisPoint = 1_000_000_000_000 // 10^-4 in 10^-16
 	points := func(v fixed.I128) int64 { q, _ := v.Abs().DivMod64(basisPoint); return int64(q.Lo) }
-	b = strconv.AppendInt(append(b, `{"makerCommission":`...), points(maker), 10)
-	b = strconv.AppendInt(append(b, `,"takerCommission":`...), points(taker), 10)
-	b = append(b, `,"buyerCommission":0,"sellerCommission":0,"commissionRates":{`...)
-	b = appendRate(append(appendRate(b, "maker", maker), ','), "taker", taker)
-	b = append(b, `,"buyer":"0.0","seller":"0.0"},"canTrade":`...)
-	b = strconv.AppendBool(b, q.Principal.CanTrade)
-	b = append(b, `,"canWithdraw":false,"canDeposit":false,"brokered":false,"requireSelfTradePrevention":false,`+
-		`"preventSor":false,"updateTime":`...)
-	b = encode.AppendMs(b, q.f.opt.Clock.NowNs())
-	b = append(b, `,"accountType":"SPOT","balances":[`...)
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("makerCommission").Int(points(maker))
+	w.Name("takerCommission").Int(points(taker))
+	w.Name("buyerCommission").Int(0)
+	w.Name("sellerCommission").Int(0)
+	writeFourRates(w.Name("commissionRates"), maker, taker)
+	w.Name("canTrade").Bool(q.Principal.CanTrade)
+	w.Name("canWithdraw").Bool(false)
+	w.Name("canDeposit").Bool(false)
+	w.Name("brokered").Bool(false)
+	w.Name("requireSelfTradePrevention").Bool(false)
+	w.Name("preventSor").Bool(false)
+	w.Name("updateTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("accountType").Word("SPOT")
+	w.Name("balances").List()
 	for _, row := range q.balances(root, zeros) {
-		b = append(AppendBalance(b, "asset", "free", "locked", &row), ',')
+		w.Object()
+		writeBalance(&w, "asset", "free", "locked", &row)
+		w.EndObject()
 	}
-	b = append(trimComma(b), `],"permissions":["SPOT"],"uid":`...)
-	return append(strconv.AppendUint(b, uint64(q.Principal.Account), 10), '}')
+	w.EndList()
+	w.Name("permissions").Words("SPOT")
+	w.Name("uid").Uint(uint64(q.Principal.Account))
+	w.EndObject()
+	return w.Bytes()
 }
 
-// AppendBalance appends a balance with the given names of its members.
-func AppendBalance(b []byte, asset, free, locked string, row *accounts.BalanceView) []byte {
-	b = append(append(append(b, `{"`...), asset...), `":"`...)
-	b = append(append(append(append(b, row.CurrencyCode...), `","`...), free...), `":"`...)
-	b = appendMoney(b, row.Free, row.Digits)
-	b = append(append(append(b, `","`...), locked...), `":"`...)
-	return append(appendMoney(b, row.Held, row.Digits), `"}`...)
+// writeBalance writes the members of a balance under the given names.
+func writeBalance(w *json.Writer, asset, free, locked string, row *accounts.BalanceView) {
+	w.Name(asset).Word(row.CurrencyCode)
+	writeMoney(w.Name(free), row.Free, row.Digits)
+	writeMoney(w.Name(locked), row.Held, row.Digits)
 }
 
-// appendMoney appends an amount of 10^-18 with the digits of its asset, of whose units it is a whole number.
-func appendMoney(b []byte, v fixed.I192, digits int) []byte {
-	b = fixed.AppendI192(b, v, fixed.Scale)
-	return b[:len(b)-fixed.Scale+max(digits, 1)]
+// writeMoney writes an amount of 10^-18 with the digits of its asset, of whose units it is a whole number.
+func writeMoney(w *json.Writer, v fixed.I192, digits int) {
+	var text [80]byte // 2^191 has 58 digits
+	b := fixed.AppendI192(append(text[:0], '"'), v, fixed.Scale)
+	w.Raw(append(b[:len(b)-fixed.Scale+max(digits, 1)], '"'))
 }
 
 // commission serves GET /api/v3/account/commission.
@@ -450,12 +475,20 @@ func commission(q *call) ([]byte, *failure) {
 	}
 	maker, taker := q.rates(v.Instrument)
 	symbol := q.f.symbolsOf(q.f.opt.Board.Load()).of(v.Instrument)
-	b := append(append([]byte(`{"symbol":"`), symbol...), `","standardCommission":{`...)
-	b = appendRate(append(appendRate(b, "maker", maker), ','), "taker", taker)
-	const none = `{"maker":"0.0","taker":"0.0","buyer":"0.0","seller":"0.0"}`
-	return append(b, `,"buyer":"0.0","seller":"0.0"},"specialCommission":`+none+`,"taxCommission":`+none+
-		`,"discount":{"enabledForAccount":false,"enabledForSymbol":false,"discountAsset":null,`+
-		`"discount":"0.00000000"}}`...), nil
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("symbol").Word(symbol)
+	writeFourRates(w.Name("standardCommission"), maker, taker)
+	writeFourRates(w.Name("specialCommission"), fixed.I128{}, fixed.I128{})
+	writeFourRates(w.Name("taxCommission"), fixed.I128{}, fixed.I128{})
+	w.Name("discount").Object()
+	w.Name("enabledForAccount").Bool(false)
+	w.Name("enabledForSymbol").Bool(false)
+	w.Name("discountAsset").Null()
+	w.Name("discount").Units(0, 8)
+	w.EndObject()
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // tradeFee serves GET /sapi/v1/asset/tradeFee.
@@ -465,38 +498,55 @@ func tradeFee(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	names := q.f.symbolsOf(root)
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	for _, v := range views {
 		maker, taker := q.rates(v.Instrument)
-		b = append(q.f.open(b, names, v), ',')
-		b = appendRate(append(appendRate(b, "makerCommission", maker), ','), "takerCommission", taker)
-		b = append(b, "},"...)
+		w.Object()
+		w.Name("symbol").Word(names.of(v.Instrument))
+		writeRates(&w, "makerCommission", maker, "takerCommission", taker)
+		w.EndObject()
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 // noDiscountAsset serves GET /sapi/v1/bnbBurn: no third currency pays a fee.
 func noDiscountAsset(q *call) ([]byte, *failure) {
-	return []byte(`{"spotBNBBurn":false,"interestBNBBurn":false}`), nil
+	var w json.Writer
+	w.Object()
+	w.Name("spotBNBBurn").Bool(false)
+	w.Name("interestBNBBurn").Bool(false)
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // coins serves GET /sapi/v1/capital/config/getall: every currency, without networks, because deposits and
 // withdrawals have no counterpart.
 func coins(q *call) ([]byte, *failure) {
 	root := q.f.opt.Board.Load()
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	for _, row := range q.balances(root, true) {
 		name, fiat := row.CurrencyCode, false
 		if a := root.Asset(row.CurrencyCode); a != nil {
 			name, fiat = a.Name, a.Fiat
 		}
-		b = AppendBalance(b, "coin", "free", "locked", &row)
-		b = encode.AppendString(append(b[:len(b)-1], `,"name":`...), name)
-		b = strconv.AppendBool(append(b, `,"isLegalMoney":`...), fiat)
-		b = append(b, `,"trading":true,"depositAllEnable":false,"withdrawAllEnable":false,"freeze":"0","ipoable":"0",`+
-			`"ipoing":"0","storage":"0","withdrawing":"0","networkList":[]},`...)
+		w.Object()
+		writeBalance(&w, "coin", "free", "locked", &row)
+		w.Name("name").Text(name)
+		w.Name("isLegalMoney").Bool(fiat)
+		w.Name("trading").Bool(true)
+		w.Name("depositAllEnable").Bool(false)
+		w.Name("withdrawAllEnable").Bool(false)
+		for _, none := range []string{"freeze", "ipoable", "ipoing", "storage", "withdrawing"} {
+			w.Name(none).Word("0")
+		}
+		w.Name("networkList").Words()
+		w.EndObject()
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 // nothing serves lists that are always empty here.

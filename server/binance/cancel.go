@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 	"tickhive/server/objects"
 )
 
@@ -73,7 +73,9 @@ func order(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	return q.f.appendOrder(nil, q.f.opt.Board.Load(), a.Instrument, &a.Record), nil
+	w := json.Quoted(nil)
+	q.f.writeOrder(&w, q.f.opt.Board.Load(), a.Instrument, &a.Record)
+	return w.Bytes(), nil
 }
 
 // cancel serves DELETE /api/v3/order.
@@ -100,7 +102,9 @@ func (q *call) cancelOne(a *entry.Answer, client string) ([]byte, *failure) {
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, changeFailure(refused)
 	}
-	return q.f.appendCanceled(nil, q.f.opt.Board.Load(), a.Instrument, &req.Answers[0].Record, client), nil
+	w := json.Quoted(nil)
+	q.f.writeCanceled(&w, q.f.opt.Board.Load(), a.Instrument, &req.Answers[0].Record, client)
+	return w.Bytes(), nil
 }
 
 // changeFailure translates the refusal of a change of an order.
@@ -128,7 +132,8 @@ func cancelAll(q *call) ([]byte, *failure) {
 		return nil, canceled.unknown
 	}
 	root := q.f.opt.Board.Load()
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	req := q.f.opt.Entry.Acquire(q.Principal.Account)
 	defer q.f.opt.Entry.Release(req)
 	for len(open) > 0 {
@@ -143,13 +148,14 @@ func cancelAll(q *call) ([]byte, *failure) {
 		}
 		for i := range req.Answers {
 			if a := &req.Answers[i]; a.Reason == engine.NotRejected {
-				b = append(q.f.appendCanceled(b, root, v.Instrument, &a.Record, ""), ',')
+				q.f.writeCanceled(&w, root, v.Instrument, &a.Record, "")
 			} else if a.Reason == engine.PairHalted {
 				return nil, reasons[a.Reason]
 			}
 		}
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 // cancelBatch is the number of orders that one batch cancels.
@@ -190,7 +196,7 @@ func cancelReplace(q *call) ([]byte, *failure) {
 	if cancelErr != nil || placeErr != nil {
 		return nil, replaceFailure(first, cancelErr, second, placeErr)
 	}
-	return appendReplaced(nil, first, nil, second, nil), nil
+	return replacedAnswer(first, nil, second, nil), nil
 }
 
 // replaceFailure is the answer to a cancelReplace of which a half failed.
@@ -204,12 +210,12 @@ func replaceFailure(first []byte, cancelErr *failure, second []byte, placeErr *f
 			return half
 		}
 	}
-	e.data = appendReplaced(nil, first, cancelErr, second, placeErr)
+	e.data = replacedAnswer(first, cancelErr, second, placeErr)
 	return e
 }
 
-// appendReplaced appends the results of both halves. A half without answer and error was not attempted.
-func appendReplaced(b, first []byte, cancelErr *failure, second []byte, placeErr *failure) []byte {
+// replacedAnswer returns the results of both halves. A half without answer and error was not attempted.
+func replacedAnswer(first []byte, cancelErr *failure, second []byte, placeErr *failure) []byte {
 	result := func(answer []byte, err *failure) string {
 		switch {
 		case answer != nil:
@@ -219,19 +225,23 @@ func appendReplaced(b, first []byte, cancelErr *failure, second []byte, placeErr
 		}
 		return "NOT_ATTEMPTED"
 	}
-	response := func(b, answer []byte, err *failure) []byte {
+	response := func(answer []byte, err *failure) []byte {
 		switch {
 		case answer != nil:
-			return append(b, answer...)
+			return answer
 		case err != nil:
-			return append(b, err.body()...)
+			return err.body()
 		}
-		return append(b, "null"...)
+		return []byte("null")
 	}
-	b = append(append(b, `{"cancelResult":"`...), result(first, cancelErr)...)
-	b = append(append(b, `","newOrderResult":"`...), result(second, placeErr)...)
-	b = response(append(b, `","cancelResponse":`...), first, cancelErr)
-	return append(response(append(b, `,"newOrderResponse":`...), second, placeErr), '}')
+	var w json.Writer
+	w.Object()
+	w.Name("cancelResult").Word(result(first, cancelErr))
+	w.Name("newOrderResult").Word(result(second, placeErr))
+	w.Name("cancelResponse").Raw(response(first, cancelErr))
+	w.Name("newOrderResponse").Raw(response(second, placeErr))
+	w.EndObject()
+	return w.Bytes()
 }
 
 // amend serves PUT /api/v3/order/amend/keepPriority: a smaller amount, at the same place in the queue.
@@ -261,10 +271,13 @@ func amend(q *call) ([]byte, *failure) {
 		return nil, changeFailure(refused)
 	}
 	r := &req.Answers[0].Record
-	b := encode.AppendMs([]byte(`{"transactTime":`), changedNs(r))
-	b = strconv.AppendUint(append(b, `,"executionId":`...), uint64(r.Seq), 10)
-	b = append(b, `,"amendedOrder":`...)
-	return append(q.f.appendOrder(b, q.f.opt.Board.Load(), a.Instrument, r), '}'), nil
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("transactTime").Ms(changedNs(r))
+	w.Name("executionId").Uint(uint64(r.Seq))
+	q.f.writeOrder(w.Name("amendedOrder"), q.f.opt.Board.Load(), a.Instrument, r)
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // listPage is the number of rows that are read from the history at a time.
@@ -321,11 +334,13 @@ func openOrders(q *call) ([]byte, *failure) {
 // orderRows returns the JSON of a list of orders.
 func (q *call) orderRows(rows []marketdata.OrderRecord) []byte {
 	root := q.f.opt.Board.Load()
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	for i := range rows {
-		b = append(q.f.appendOrder(b, root, root.View(rows[i].ID.Pair()).Instrument, &rows[i]), ',')
+		q.f.writeOrder(&w, root, root.View(rows[i].ID.Pair()).Instrument, &rows[i])
 	}
-	return append(trimComma(b), ']')
+	w.EndList()
+	return w.Bytes()
 }
 
 // allOrders serves GET /api/v3/allOrders: the newest orders of the pair, or those from an id or a time on.
@@ -418,24 +433,28 @@ func myTrades(q *call) ([]byte, *failure) {
 	slices.Reverse(rows)
 	rows = slices.DeleteFunc(rows, func(f marketdata.Fill) bool { return f.Trade < engine.TradeID(from) })
 	symbol := q.f.symbolsOf(q.f.opt.Board.Load()).of(v.Instrument)
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	for _, fill := range cutRows(rows, limit, oldest) {
-		b = append(appendFill(b, symbol, v.Instrument, &fill), ',')
+		writeFill(&w, symbol, v.Instrument, &fill)
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
-func appendFill(b []byte, symbol string, in *engine.Instrument, fill *marketdata.Fill) []byte {
-	b = append(append(append(b, `{"symbol":"`...), symbol...), `","id":`...)
-	b = strconv.AppendUint(b, uint64(fill.Trade), 10)
-	b = append(strconv.AppendUint(append(b, `,"orderId":`...), uint64(fill.Order), 10), `,"orderListId":-1,`...)
-	b = appendQuoted(b, "price", fill.Price, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "qty", fill.Amount, in.DigitsAmount)
-	quote := fixed.Mul64(uint64(fill.Price), uint64(fill.Amount))
-	b = appendQuoted128(append(b, ','), "quoteQty", quote, in.DigitsTotal())
-	b = appendCommission(append(b, ','), in, fill, "commission", "commissionAsset")
-	b = encode.AppendMs(append(b, `,"time":`...), fill.TimeNs)
-	b = strconv.AppendBool(append(b, `,"isBuyer":`...), fill.Side == engine.Buy)
-	b = strconv.AppendBool(append(b, `,"isMaker":`...), fill.IsMaker)
-	return append(b, `,"isBestMatch":true}`...)
+func writeFill(w *json.Writer, symbol string, in *engine.Instrument, fill *marketdata.Fill) {
+	w.Object()
+	w.Name("symbol").Word(symbol)
+	w.Name("id").Uint(uint64(fill.Trade))
+	w.Name("orderId").Uint(uint64(fill.Order))
+	w.Name("orderListId").Int(-1)
+	w.Name("price").Units(fill.Price, in.DigitsPrice)
+	w.Name("qty").Units(fill.Amount, in.DigitsAmount)
+	w.Name("quoteQty").Sum(fixed.Mul64(uint64(fill.Price), uint64(fill.Amount)), in.DigitsTotal())
+	writeCommission(w, in, fill, "commission", "commissionAsset")
+	w.Name("time").Ms(fill.TimeNs)
+	w.Name("isBuyer").Bool(fill.Side == engine.Buy)
+	w.Name("isMaker").Bool(fill.IsMaker)
+	w.Name("isBestMatch").Bool(true)
+	w.EndObject()
 }

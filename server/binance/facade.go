@@ -2,7 +2,7 @@ package binance
 
 import (
 	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -22,7 +22,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // Options configures a Facade. All members but Engine and Seed are required.
@@ -281,12 +281,15 @@ var unsupported = &failure{code: codeUnsupported, msg: "This operation is not su
 
 // body returns the JSON of the answer.
 func (e *failure) body() []byte {
-	b := strconv.AppendInt([]byte(`{"code":`), int64(e.code), 10)
-	b = encode.AppendString(append(b, `,"msg":`...), e.msg)
+	var w json.Writer
+	w.Object()
+	w.Name("code").Int(int64(e.code))
+	w.Name("msg").Text(e.msg)
 	if e.data != nil {
-		b = append(append(b, `,"data":`...), e.data...)
+		w.Name("data").Raw(e.data)
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.Bytes()
 }
 
 // send makes the response an error answer.
@@ -503,7 +506,7 @@ func (q *call) views(maxSymbols int) (list []*marketdata.View, root *marketdata.
 		return list, root, false, nil
 	}
 	var names []string
-	if json.Unmarshal([]byte(text), &names) != nil || len(names) == 0 || len(names) > maxSymbols {
+	if stdjson.Unmarshal([]byte(text), &names) != nil || len(names) == 0 || len(names) > maxSymbols {
 		return nil, nil, false, illegal("symbols", `^\[("[A-Z0-9-_.]{1,20}"(,"[A-Z0-9-_.]{1,20}"){0,}){0,1}\]$`)
 	}
 	seen := map[string]bool{}

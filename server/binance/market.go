@@ -3,12 +3,11 @@ package binance
 import (
 	"cmp"
 	"math"
-	"strconv"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // symbols translates between pairs and symbols. A symbol is the base and the quote currency without a separator.
@@ -59,15 +58,33 @@ func (s *symbols) of(in *engine.Instrument) string { return s.names[in.ID] }
 func ping(q *call) ([]byte, *failure) { return []byte("{}"), nil }
 
 func serverTime(q *call) ([]byte, *failure) {
-	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()+q.skewNs), '}'), nil
+	var w json.Writer
+	w.Object()
+	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs() + q.skewNs)
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
-func systemStatus(q *call) ([]byte, *failure) { return []byte(`{"status":0,"msg":"normal"}`), nil }
+func systemStatus(q *call) ([]byte, *failure) {
+	var w json.Writer
+	w.Object()
+	w.Name("status").Int(0)
+	w.Name("msg").Word("normal")
+	w.EndObject()
+	return w.Bytes(), nil
+}
 
 // noContracts answers for the exchanges of futures, which have no pairs here.
 func noContracts(q *call) ([]byte, *failure) {
-	b := encode.AppendMs([]byte(`{"timezone":"UTC","serverTime":`), q.f.opt.Clock.NowNs())
-	return append(b, `,"rateLimits":[],"exchangeFilters":[],"assets":[],"symbols":[]}`...), nil
+	var w json.Writer
+	w.Object()
+	w.Name("timezone").Word("UTC")
+	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
+	for _, empty := range []string{"rateLimits", "exchangeFilters", "assets", "symbols"} {
+		w.Name(empty).Words()
+	}
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // maxInfoSymbols bounds the list symbols of exchangeInfo.
@@ -93,17 +110,29 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	b := encode.AppendMs([]byte(`{"timezone":"UTC","serverTime":`), q.f.opt.Clock.NowNs())
-	b = append(b, `,"rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":`...)
-	b = strconv.AppendInt(b, WeightPerMinute, 10)
-	b = append(b, `}],"exchangeFilters":[],"symbols":[`...)
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("timezone").Word("UTC")
+	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("rateLimits").List()
+	w.Object()
+	w.Name("rateLimitType").Word("REQUEST_WEIGHT")
+	w.Name("interval").Word("MINUTE")
+	w.Name("intervalNum").Int(1)
+	w.Name("limit").Int(WeightPerMinute)
+	w.EndObject()
+	w.EndList()
+	w.Name("exchangeFilters").Words()
+	w.Name("symbols").List()
 	names := q.f.symbolsOf(root)
 	for _, v := range views {
 		if state := statusOf(v.Instrument.State); spot && (!byStatus || state == status) {
-			b = append(q.f.appendSymbol(b, v.Instrument, names.of(v.Instrument), sets == "true"), ',')
+			q.f.writeSymbol(&w, v.Instrument, names.of(v.Instrument), sets == "true")
 		}
 	}
-	return append(trimComma(b), "]}"...), nil
+	w.EndList()
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // wantsSpot reports whether the parameter permissions includes SPOT, the only permission that pairs have.
@@ -118,14 +147,6 @@ func (q *call) wantsSpot() (bool, *failure) {
 	return false, invalid("permissions")
 }
 
-// trimComma cuts the comma after the last row of a list.
-func trimComma(b []byte) []byte {
-	if b[len(b)-1] == ',' {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
 func statusOf(s engine.PairState) string {
 	switch s {
 	case engine.Online, engine.PostOnlyState:
@@ -137,48 +158,52 @@ func statusOf(s engine.PairState) string {
 	return "HALT"
 }
 
-func (f *Facade) appendSymbol(b []byte, in *engine.Instrument, name string, sets bool) []byte {
-	b = append(append(append(b, `{"symbol":"`...), name...), `","status":"`...)
-	b = append(append(b, statusOf(in.State)...), `","baseAsset":"`...)
-	b = append(append(b, in.Base...), `","baseAssetPrecision":`...)
-	b = strconv.AppendInt(b, int64(in.BaseDigits), 10)
-	b = append(append(append(b, `,"quoteAsset":"`...), in.Quote...), '"')
-	for _, m := range []struct {
-		name   string
-		digits int
-	}{
-		{"quotePrecision", in.QuoteDigits},
-		{"quoteAssetPrecision", in.QuoteDigits},
-		{"baseCommissionPrecision", in.BaseDigits},
-		{"quoteCommissionPrecision", in.QuoteDigits},
-	} {
-		b = strconv.AppendInt(append(append(append(b, `,"`...), m.name...), `":`...), int64(m.digits), 10)
-	}
+func (f *Facade) writeSymbol(w *json.Writer, in *engine.Instrument, name string, sets bool) {
+	w.Object()
+	w.Name("symbol").Word(name)
+	w.Name("status").Word(statusOf(in.State))
+	w.Name("baseAsset").Word(in.Base)
+	w.Name("baseAssetPrecision").Int(int64(in.BaseDigits))
+	w.Name("quoteAsset").Word(in.Quote)
+	w.Name("quotePrecision").Int(int64(in.QuoteDigits))
+	w.Name("quoteAssetPrecision").Int(int64(in.QuoteDigits))
+	w.Name("baseCommissionPrecision").Int(int64(in.BaseDigits))
+	w.Name("quoteCommissionPrecision").Int(int64(in.QuoteDigits))
 	if in.State == engine.PostOnlyState {
-		b = append(b, `,"orderTypes":["LIMIT_MAKER"]`...)
+		w.Name("orderTypes").Words("LIMIT_MAKER")
 	} else {
-		b = append(b, `,"orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS","STOP_LOSS_LIMIT"]`...)
+		w.Name("orderTypes").Words("LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT")
 	}
-	b = append(b, `,"icebergAllowed":true,"ocoAllowed":false,"otoAllowed":false,"opoAllowed":false,`+
-		`"quoteOrderQtyMarketAllowed":true,"allowTrailingStop":false,"cancelReplaceAllowed":true,"amendAllowed":true,`+
-		`"pegInstructionsAllowed":false,"isSpotTradingAllowed":true,"isMarginTradingAllowed":false,"filters":[`...)
-	b = f.appendFilters(b, in)
-	b = append(b, `],"permissions":[]`...)
+	w.Name("icebergAllowed").Bool(true)
+	w.Name("ocoAllowed").Bool(false)
+	w.Name("otoAllowed").Bool(false)
+	w.Name("opoAllowed").Bool(false)
+	w.Name("quoteOrderQtyMarketAllowed").Bool(true)
+	w.Name("allowTrailingStop").Bool(false)
+	w.Name("cancelReplaceAllowed").Bool(true)
+	w.Name("amendAllowed").Bool(true)
+	w.Name("pegInstructionsAllowed").Bool(false)
+	w.Name("isSpotTradingAllowed").Bool(true)
+	w.Name("isMarginTradingAllowed").Bool(false)
+	w.Name("filters").List()
+	f.writeFilters(w, in)
+	w.EndList()
+	w.Name("permissions").Words()
 	if sets {
-		b = append(b, `,"permissionSets":[["SPOT"]]`...)
+		w.Name("permissionSets").List()
+		w.Words("SPOT")
+		w.EndList()
 	}
-	return append(b, `,"defaultSelfTradePreventionMode":"EXPIRE_TAKER","allowedSelfTradePreventionModes":`+
-		`["NONE","EXPIRE_TAKER","EXPIRE_MAKER","EXPIRE_BOTH","DECREMENT"]}`...)
+	w.Name("defaultSelfTradePreventionMode").Word("EXPIRE_TAKER")
+	w.Name("allowedSelfTradePreventionModes").Words(selfTrades[:]...)
+	w.EndObject()
 }
 
-// appendFilters appends the rules of the pair in the form of filters.
-func (f *Facade) appendFilters(b []byte, in *engine.Instrument) []byte {
-	b = appendRange(append(b, `{"filterType":"PRICE_FILTER"`...), "Price", in.LargestPrice(), in.DigitsPrice,
-		"tickSize")
-	for _, name := range []string{"LOT_SIZE", "MARKET_LOT_SIZE"} {
-		b = append(append(append(b, `,{"filterType":"`...), name...), '"')
-		b = appendRange(b, "Qty", in.LargestAmount(), in.DigitsAmount, "stepSize")
-	}
+// writeFilters writes the rules of the pair in the form of filters.
+func (f *Facade) writeFilters(w *json.Writer, in *engine.Instrument) {
+	writeRange(w, "PRICE_FILTER", "Price", in.LargestPrice(), in.DigitsPrice, "tickSize")
+	writeRange(w, "LOT_SIZE", "Qty", in.LargestAmount(), in.DigitsAmount, "stepSize")
+	writeRange(w, "MARKET_LOT_SIZE", "Qty", in.LargestAmount(), in.DigitsAmount, "stepSize")
 	least, most := fixed.U128{}, in.MaxSettled()
 	if in.HasMinQuote {
 		least = in.MinQuote
@@ -186,51 +211,47 @@ func (f *Facade) appendFilters(b []byte, in *engine.Instrument) []byte {
 	if !in.MaxQuote.IsZero() {
 		most = in.MaxQuote
 	}
-	b = fixed.AppendU128(append(b, `,{"filterType":"NOTIONAL","minNotional":"`...), least, in.DigitsTotal())
-	b = append(b, `","applyMinToMarket":false,"maxNotional":"`...)
-	b = fixed.AppendU128(b, most, in.DigitsTotal())
-	b = append(b, `","applyMaxToMarket":false,"avgPriceMins":0}`...)
+	w.Object()
+	w.Name("filterType").Word("NOTIONAL")
+	w.Name("minNotional").Sum(least, in.DigitsTotal())
+	w.Name("applyMinToMarket").Bool(false)
+	w.Name("maxNotional").Sum(most, in.DigitsTotal())
+	w.Name("applyMaxToMarket").Bool(false)
+	w.Name("avgPriceMins").Int(0)
+	w.EndObject()
 	if in.BandUp|in.BandDown != 0 {
-		up := fixed.FromI64(int64(cmp.Or(in.BandUp, math.MaxInt64)))
-		down := fixed.FromI64(int64(in.BandDown))
-		b = append(b, `,{"filterType":"PERCENT_PRICE_BY_SIDE"`...)
-		for _, side := range []string{"bid", "ask"} {
-			b = append(append(append(b, `,"`...), side...), `MultiplierUp":"`...)
-			b = fixed.AppendShortest(b, up, engine.RateScale)
-			b = append(append(append(b, `","`...), side...), `MultiplierDown":"`...)
-			b = append(fixed.AppendShortest(b, down, engine.RateScale), '"')
-		}
-		b = append(b, `,"avgPriceMins":0}`...)
+		up, down := int64(cmp.Or(in.BandUp, math.MaxInt64)), int64(in.BandDown)
+		w.Object()
+		w.Name("filterType").Word("PERCENT_PRICE_BY_SIDE")
+		w.Name("bidMultiplierUp").Rate(up, engine.RateScale)
+		w.Name("bidMultiplierDown").Rate(down, engine.RateScale)
+		w.Name("askMultiplierUp").Rate(up, engine.RateScale)
+		w.Name("askMultiplierDown").Rate(down, engine.RateScale)
+		w.Name("avgPriceMins").Int(0)
+		w.EndObject()
 	}
-	b = append(b, `,{"filterType":"MAX_NUM_ORDERS","maxNumOrders":`...)
-	b = strconv.AppendInt(b, int64(cmp.Or(f.opt.Engine.AccountOrders, engine.DefaultAccountOrders)), 10)
-	b = append(b, `},{"filterType":"MAX_NUM_ALGO_ORDERS","maxNumAlgoOrders":`...)
-	b = strconv.AppendInt(b, int64(cmp.Or(f.opt.Engine.AccountStops, engine.DefaultAccountStops)), 10)
-	return append(b, '}')
+	w.Object()
+	w.Name("filterType").Word("MAX_NUM_ORDERS")
+	w.Name("maxNumOrders").Int(int64(cmp.Or(f.opt.Engine.AccountOrders, engine.DefaultAccountOrders)))
+	w.EndObject()
+	w.Object()
+	w.Name("filterType").Word("MAX_NUM_ALGO_ORDERS")
+	w.Name("maxNumAlgoOrders").Int(int64(cmp.Or(f.opt.Engine.AccountStops, engine.DefaultAccountStops)))
+	w.EndObject()
 }
 
-// appendRange appends the smallest value, which is a unit, the largest one and the unit.
-func appendRange(b []byte, what string, most int64, digits int, step string) []byte {
-	b = fixed.AppendI64(append(append(append(b, `,"min`...), what...), `":"`...), 1, digits)
-	b = fixed.AppendI64(append(append(append(b, `","max`...), what...), `":"`...), most, digits)
-	b = fixed.AppendI64(append(append(append(b, `","`...), step...), `":"`...), 1, digits)
-	return append(b, `"}`...)
-}
-
-// appendQuoted appends a member whose value is a number in quotes.
-func appendQuoted(b []byte, name string, v int64, digits int) []byte {
-	b = append(append(append(b, '"'), name...), `":"`...)
-	return append(fixed.AppendI64(b, v, digits), '"')
-}
-
-// appendQuoted128 is appendQuoted of a sum.
-func appendQuoted128(b []byte, name string, v fixed.U128, digits int) []byte {
-	b = append(append(append(b, '"'), name...), `":"`...)
-	return append(fixed.AppendU128(b, v, digits), '"')
+// writeRange writes a filter with the smallest value, which is a unit, the largest one and the unit.
+func writeRange(w *json.Writer, filter, what string, most int64, digits int, step string) {
+	w.Object()
+	w.Name("filterType").Word(filter)
+	w.Name("min"+what).Units(1, digits)
+	w.Name("max"+what).Units(most, digits)
+	w.Name(step).Units(1, digits)
+	w.EndObject()
 }
 
 // secondOf returns the Unix second of the publication of root, by which its windows count.
-func secondOf(root *marketdata.Root) int64 { return encode.FloorDiv(root.NowNs, 1_000_000_000) }
+func secondOf(root *marketdata.Root) int64 { return fixed.FloorDiv(root.NowNs, 1_000_000_000) }
 
 // maxDepth is the largest number of levels of a side that depth shows.
 const maxDepth = 5000
@@ -256,30 +277,35 @@ func depth(q *call) ([]byte, *failure) {
 	return appendBook(v, levels), nil
 }
 
-// appendBook appends the best levels of both sides.
+// appendBook returns the best levels of both sides.
 func appendBook(v *marketdata.View, levels int) []byte {
-	b := strconv.AppendUint([]byte(`{"lastUpdateId":`), uint64(v.BookSeq), 10)
-	b = appendLevels(append(b, `,"bids":[`...), v.Instrument, &v.Bids, levels)
-	b = appendLevels(append(b, `],"asks":[`...), v.Instrument, &v.Asks, levels)
-	return append(b, "]}"...)
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("lastUpdateId").Uint(uint64(v.BookSeq))
+	writeLevels(w.Name("bids"), v.Instrument, &v.Bids, levels)
+	writeLevels(w.Name("asks"), v.Instrument, &v.Asks, levels)
+	w.EndObject()
+	return w.Bytes()
 }
 
-// appendLevels appends the best levels of a side.
-func appendLevels(b []byte, in *engine.Instrument, side *marketdata.Side, most int) []byte {
+// writeLevels writes the best levels of a side.
+func writeLevels(w *json.Writer, in *engine.Instrument, side *marketdata.Side, most int) {
+	w.List()
 	for l := range side.All {
 		if most--; most < 0 {
 			break
 		}
-		b = append(AppendLevel(b, in, l), ',')
+		writeLevel(w, in, l)
 	}
-	return trimComma(b)
+	w.EndList()
 }
 
-// AppendLevel appends one level of a book; streams send it too.
-func AppendLevel(b []byte, in *engine.Instrument, l marketdata.Level) []byte {
-	b = fixed.AppendI64(append(b, `["`...), l.Price, in.DigitsPrice)
-	b = fixed.AppendI64(append(b, `","`...), l.Amount, in.DigitsAmount)
-	return append(b, `"]`...)
+// writeLevel writes one level of a book; streams send it too.
+func writeLevel(w *json.Writer, in *engine.Instrument, l marketdata.Level) {
+	w.List()
+	w.Units(l.Price, in.DigitsPrice)
+	w.Units(l.Amount, in.DigitsAmount)
+	w.EndList()
 }
 
 // The number of trades in an answer.
@@ -312,12 +338,14 @@ func (q *call) tradeList(history bool) ([]byte, *failure) {
 		}
 		low, high = fromID(&v.Trades, from, limit)
 	}
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	for id := low; id <= high && id > 0; id++ {
 		t := v.Trades.At(id)
-		b = append(appendTrade(b, v.Instrument, id, &t), ',')
+		writeTrade(&w, v.Instrument, id, &t)
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 // newest returns the ids of the newest trades, at most limit.
@@ -335,14 +363,16 @@ func fromID(t *marketdata.Trades, from int64, limit int) (low, high engine.Trade
 	return low, min(t.Last(), low+engine.TradeID(limit-1))
 }
 
-func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
-	b = strconv.AppendUint(append(b, `{"id":`...), uint64(id), 10)
-	b = appendQuoted(append(b, ','), "price", t.Price, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "qty", t.Amount, in.DigitsAmount)
-	b = appendQuoted128(append(b, ','), "quoteQty", fixed.Mul64(uint64(t.Price), uint64(t.Amount)), in.DigitsTotal())
-	b = encode.AppendMs(append(b, `,"time":`...), t.TimeNs)
-	b = strconv.AppendBool(append(b, `,"isBuyerMaker":`...), t.TakerSide == engine.Sell)
-	return append(b, `,"isBestMatch":true}`...)
+func writeTrade(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) {
+	w.Object()
+	w.Name("id").Uint(uint64(id))
+	w.Name("price").Units(t.Price, in.DigitsPrice)
+	w.Name("qty").Units(t.Amount, in.DigitsAmount)
+	w.Name("quoteQty").Sum(fixed.Mul64(uint64(t.Price), uint64(t.Amount)), in.DigitsTotal())
+	w.Name("time").Ms(t.TimeNs)
+	w.Name("isBuyerMaker").Bool(t.TakerSide == engine.Sell)
+	w.Name("isBestMatch").Bool(true)
+	w.EndObject()
 }
 
 // aggTrades answers with one aggregate a trade, because each fill is reported on its own here.
@@ -379,12 +409,16 @@ func aggTrades(q *call) ([]byte, *failure) {
 			low = high - engine.TradeID(limit-1)
 		}
 	}
-	b := []byte{'['}
+	w := json.Quoted(nil)
+	w.List()
 	for id := low; id <= high && id > 0; id++ {
 		trade := t.At(id)
-		b = append(AppendAggregate(append(b, '{'), v.Instrument, id, &trade), "},"...)
+		w.Object()
+		writeAggregate(&w, v.Instrument, id, &trade)
+		w.EndObject()
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 // maxMs bounds times in requests, so that nanoseconds fit into int64.
@@ -399,16 +433,16 @@ func (q *call) span() (startMs, endMs int64, err *failure) {
 	return min(startMs, maxMs), min(endMs, maxMs), err
 }
 
-// AppendAggregate appends the members of an aggregate of one trade; streams send them too.
-func AppendAggregate(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
-	for _, name := range []string{`"a":`, `,"f":`, `,"l":`} {
-		b = strconv.AppendUint(append(b, name...), uint64(id), 10)
-	}
-	b = appendQuoted(append(b, ','), "p", t.Price, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "q", t.Amount, in.DigitsAmount)
-	b = encode.AppendMs(append(b, `,"T":`...), t.TimeNs)
-	b = strconv.AppendBool(append(b, `,"m":`...), t.TakerSide == engine.Sell)
-	return append(b, `,"M":true`...)
+// writeAggregate writes the members of an aggregate of one trade; streams send them too.
+func writeAggregate(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) {
+	w.Name("a").Uint(uint64(id))
+	w.Name("f").Uint(uint64(id))
+	w.Name("l").Uint(uint64(id))
+	w.Name("p").Units(t.Price, in.DigitsPrice)
+	w.Name("q").Units(t.Amount, in.DigitsAmount)
+	w.Name("T").Ms(t.TimeNs)
+	w.Name("m").Bool(t.TakerSide == engine.Sell)
+	w.Name("M").Bool(true)
 }
 
 const (
@@ -510,19 +544,21 @@ func klines(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	low := encode.FloorDiv(startMs+999, 1000)
-	high := min(endMs/1000, encode.FloorDiv(q.f.opt.Clock.NowNs(), 1_000_000_000))
-	w := NewKlines(v, i)
-	b := []byte{'['}
-	for at := w.start(low, high, limit, from); at <= high && limit > 0; at = i.Next(at) {
-		k, ok := w.At(at)
+	low := fixed.FloorDiv(startMs+999, 1000)
+	high := min(endMs/1000, fixed.FloorDiv(q.f.opt.Clock.NowNs(), 1_000_000_000))
+	rows := NewKlines(v, i)
+	w := json.Quoted(nil)
+	w.List()
+	for at := rows.start(low, high, limit, from); at <= high && limit > 0; at = i.Next(at) {
+		k, ok := rows.At(at)
 		if !ok {
 			continue
 		}
-		b = append(appendKline(b, v.Instrument, &k), ',')
+		writeKline(&w, v.Instrument, &k)
 		limit--
 	}
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 // Klines makes the rows of one interval from one view. The times of its rows must ascend.
@@ -566,8 +602,8 @@ func (w *Klines) first() (int64, bool) {
 			return 0, false
 		}
 		t := &w.view.Trades
-		first := encode.FloorDiv(t.At(t.First()).TimeNs, 1_000_000_000)
-		if encode.FloorDiv(t.DroppedNs(), 1_000_000_000) == first {
+		first := fixed.FloorDiv(t.At(t.First()).TimeNs, 1_000_000_000)
+		if fixed.FloorDiv(t.DroppedNs(), 1_000_000_000) == first {
 			first++ // a trade of this second is no longer kept
 		}
 		return first, true
@@ -624,17 +660,19 @@ func (w *Klines) before(start int64) (price int64, ok bool) {
 	return 0, false
 }
 
-func appendKline(b []byte, in *engine.Instrument, k *Kline) []byte {
-	b = strconv.AppendInt(append(b, '['), k.Start*1000, 10)
-	for _, p := range [...]int64{k.Open, k.High, k.Low, k.Close} {
-		b = fixed.AppendI64(append(b, `,"`...), p, in.DigitsPrice)
-		b = append(b, '"')
-	}
-	b = fixed.AppendU128(append(b, `,"`...), k.Volume, in.DigitsAmount)
-	b = strconv.AppendInt(append(b, `",`...), k.End*1000-1, 10)
-	b = fixed.AppendU128(append(b, `,"`...), k.QuoteVolume, in.DigitsTotal())
-	b = strconv.AppendInt(append(b, `",`...), k.Trades, 10)
-	b = fixed.AppendU128(append(b, `,"`...), k.TakerVolume, in.DigitsAmount)
-	b = fixed.AppendU128(append(b, `","`...), k.TakerQuote, in.DigitsTotal())
-	return append(b, `","0"]`...)
+func writeKline(w *json.Writer, in *engine.Instrument, k *Kline) {
+	w.List()
+	w.Int(k.Start * 1000)
+	w.Units(k.Open, in.DigitsPrice)
+	w.Units(k.High, in.DigitsPrice)
+	w.Units(k.Low, in.DigitsPrice)
+	w.Units(k.Close, in.DigitsPrice)
+	w.Sum(k.Volume, in.DigitsAmount)
+	w.Int(k.End*1000 - 1)
+	w.Sum(k.QuoteVolume, in.DigitsTotal())
+	w.Int(k.Trades)
+	w.Sum(k.TakerVolume, in.DigitsAmount)
+	w.Sum(k.TakerQuote, in.DigitsTotal())
+	w.Word("0")
+	w.EndList()
 }

@@ -214,7 +214,7 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 		return nil, placeFailure(refused)
 	}
 	a := &req.Answers[0]
-	return q.f.appendResult(nil, q.f.opt.Board.Load(), a.Instrument, &a.Record, o.kind), nil
+	return q.f.result(q.f.opt.Board.Load(), a.Instrument, &a.Record, o.kind), nil
 }
 
 // test serves POST /api/v3/order/test: it checks what can be checked without the money and the book.

@@ -7,7 +7,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // Limits of the pairs in the parameter symbols: maxTickers for the tickers, maxRolling for the tickers of a rolling
@@ -26,20 +26,23 @@ func (q *call) payTickers(n int, given bool) *failure {
 }
 
 // list answers with one row a pair: an object if the request names one pair, otherwise an array.
-func (q *call) list(views []*marketdata.View, row func(b []byte, v *marketdata.View) []byte) []byte {
-	if len(views) == 1 && q.sent("symbol") {
-		return row(nil, views[0])
+func (q *call) list(root *marketdata.Root, views []*marketdata.View, row func(w *json.Writer, v *marketdata.View)) []byte {
+	w := json.Quoted(nil)
+	names := q.f.symbolsOf(root)
+	one := len(views) == 1 && q.sent("symbol")
+	if !one {
+		w.List()
 	}
-	b := []byte{'['}
 	for _, v := range views {
-		b = append(row(b, v), ',')
+		w.Object()
+		w.Name("symbol").Word(names.of(v.Instrument))
+		row(&w, v)
+		w.EndObject()
 	}
-	return append(trimComma(b), ']')
-}
-
-// open appends the first member of a row.
-func (f *Facade) open(b []byte, names *symbols, v *marketdata.View) []byte {
-	return append(append(append(b, `{"symbol":"`...), names.of(v.Instrument)...), '"')
+	if !one {
+		w.EndList()
+	}
+	return w.Bytes()
 }
 
 func price(q *call) ([]byte, *failure) {
@@ -50,10 +53,8 @@ func price(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	names := q.f.symbolsOf(root)
-	return q.list(views, func(b []byte, v *marketdata.View) []byte {
-		b = appendQuoted(append(q.f.open(b, names, v), ','), "price", v.Ticker.Last, v.Instrument.DigitsPrice)
-		return append(b, '}')
+	return q.list(root, views, func(w *json.Writer, v *marketdata.View) {
+		w.Name("price").Units(v.Ticker.Last, v.Instrument.DigitsPrice)
 	}), nil
 }
 
@@ -65,20 +66,17 @@ func bookTicker(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	names := q.f.symbolsOf(root)
-	return q.list(views, func(b []byte, v *marketdata.View) []byte {
-		return append(appendTouch(append(q.f.open(b, names, v), ','), v), '}')
-	}), nil
+	return q.list(root, views, writeTouch), nil
 }
 
-// appendTouch appends the best levels; a side without orders has zeros.
-func appendTouch(b []byte, v *marketdata.View) []byte {
+// writeTouch writes the best levels; a side without orders has zeros.
+func writeTouch(w *json.Writer, v *marketdata.View) {
 	bid, _ := v.Bids.Best()
 	ask, _ := v.Asks.Best()
-	b = appendQuoted(b, "bidPrice", bid.Price, v.Instrument.DigitsPrice)
-	b = appendQuoted(append(b, ','), "bidQty", bid.Amount, v.Instrument.DigitsAmount)
-	b = appendQuoted(append(b, ','), "askPrice", ask.Price, v.Instrument.DigitsPrice)
-	return appendQuoted(append(b, ','), "askQty", ask.Amount, v.Instrument.DigitsAmount)
+	w.Name("bidPrice").Units(bid.Price, v.Instrument.DigitsPrice)
+	w.Name("bidQty").Units(bid.Amount, v.Instrument.DigitsAmount)
+	w.Name("askPrice").Units(ask.Price, v.Instrument.DigitsPrice)
+	w.Name("askQty").Units(ask.Amount, v.Instrument.DigitsAmount)
 }
 
 // window holds the figures of a span of time.
@@ -96,61 +94,51 @@ func day(root *marketdata.Root, v *marketdata.View) *window {
 	t, now := &v.Ticker, secondOf(root)
 	w := &window{
 		open: t.Ago24h, high: t.High, low: t.Low, last: t.Last, volume: t.Volume, quote: t.QuoteVolume,
-		openMs: encode.FloorDiv(root.NowNs, msNs) - 1000*daySec, closeMs: encode.FloorDiv(root.NowNs, msNs),
+		openMs: fixed.FloorDiv(root.NowNs, msNs) - 1000*daySec, closeMs: fixed.FloorDiv(root.NowNs, msNs),
 	}
 	w.countFrom(v, (now-daySec+1)*1_000_000_000)
 	return w
 }
 
 // countFrom counts the kept trades since a time.
-func (w *window) countFrom(v *marketdata.View, ns int64) {
+func (f *window) countFrom(v *marketdata.View, ns int64) {
 	t := &v.Trades
 	if low := t.Search(ns); t.Len() > 0 && low <= t.Last() {
-		w.firstID, w.lastID, w.count = low, t.Last(), int64(t.Last()-low)+1
+		f.firstID, f.lastID, f.count = low, t.Last(), int64(t.Last()-low)+1
 	}
 }
 
-// append appends the members of the window that every form has, and with full also the members of the form FULL.
-func (w *window) append(b []byte, in *engine.Instrument, full bool) []byte {
+// write writes the members of the window that every form has, and with full also the members of the form FULL.
+func (f *window) write(w *json.Writer, in *engine.Instrument, full bool) {
 	if full {
-		b = append(w.appendChange(append(b, ','), in), ',')
-	} else {
-		b = append(b, ',')
+		w.Name("priceChange").Signed(fixed.FromI64(f.last).Sub(fixed.FromI64(f.open)), in.DigitsPrice)
+		w.Name("priceChangePercent").Signed(fixed.PercentChangeHalfEven(f.last, f.open), fixed.QuotientDigits)
+		f.writeAverage(w.Name("weightedAvgPrice"), in)
 	}
-	b = appendQuoted(b, "openPrice", w.open, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "highPrice", w.high, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "lowPrice", w.low, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "lastPrice", w.last, in.DigitsPrice)
-	b = appendQuoted128(append(b, ','), "volume", w.volume, in.DigitsAmount)
-	b = appendQuoted128(append(b, ','), "quoteVolume", w.quote, in.DigitsTotal())
-	b = strconv.AppendInt(append(b, `,"openTime":`...), w.openMs, 10)
-	b = strconv.AppendInt(append(b, `,"closeTime":`...), w.closeMs, 10)
-	first, last := int64(w.firstID), int64(w.lastID)
-	if w.count == 0 {
+	w.Name("openPrice").Units(f.open, in.DigitsPrice)
+	w.Name("highPrice").Units(f.high, in.DigitsPrice)
+	w.Name("lowPrice").Units(f.low, in.DigitsPrice)
+	w.Name("lastPrice").Units(f.last, in.DigitsPrice)
+	w.Name("volume").Sum(f.volume, in.DigitsAmount)
+	w.Name("quoteVolume").Sum(f.quote, in.DigitsTotal())
+	w.Name("openTime").Int(f.openMs)
+	w.Name("closeTime").Int(f.closeMs)
+	first, last := int64(f.firstID), int64(f.lastID)
+	if f.count == 0 {
 		first, last = -1, -1
 	}
-	b = strconv.AppendInt(append(b, `,"firstId":`...), first, 10)
-	b = strconv.AppendInt(append(b, `,"lastId":`...), last, 10)
-	return append(strconv.AppendInt(append(b, `,"count":`...), w.count, 10), '}')
+	w.Name("firstId").Int(first)
+	w.Name("lastId").Int(last)
+	w.Name("count").Int(f.count)
 }
 
-// appendChange appends the change of the price and the average.
-func (w *window) appendChange(b []byte, in *engine.Instrument) []byte {
-	b = append(fixed.AppendI128(append(b, `"priceChange":"`...),
-		fixed.FromI64(w.last).Sub(fixed.FromI64(w.open)), in.DigitsPrice), '"')
-	b = append(fixed.AppendI128(append(b, `,"priceChangePercent":"`...),
-		fixed.PercentChangeHalfEven(w.last, w.open), fixed.QuotientDigits), '"')
-	return w.appendAverage(append(b, ','), "weightedAvgPrice", in)
-}
-
-// appendAverage appends the average price of the trades in the window, 0 without trades.
-func (w *window) appendAverage(b []byte, name string, in *engine.Instrument) []byte {
-	amount := w.volume
+// writeAverage writes the average price of the trades in the window, 0 without trades.
+func (f *window) writeAverage(w *json.Writer, in *engine.Instrument) {
+	amount := f.volume
 	if amount.IsZero() {
-		amount = fixed.FromU64(1) // w.quote is 0
+		amount = fixed.FromU64(1) // f.quote is 0
 	}
-	b = append(append(append(b, '"'), name...), `":"`...)
-	return append(fixed.AppendAverageHalfEven(b, w.quote, amount, in.DigitsPrice), '"')
+	w.Average(f.quote, amount, in.DigitsPrice)
 }
 
 // full reports whether the request wants the form FULL.
@@ -178,16 +166,14 @@ func ticker24h(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	names := q.f.symbolsOf(root)
-	return q.list(views, func(b []byte, v *marketdata.View) []byte {
-		w, in := day(root, v), v.Instrument
-		b = q.f.open(b, names, v)
+	return q.list(root, views, func(w *json.Writer, v *marketdata.View) {
+		figures, in := day(root, v), v.Instrument
 		if full {
-			b = appendQuoted(append(b, ','), "prevClosePrice", w.open, in.DigitsPrice)
-			b = appendQuoted(append(b, ','), "lastQty", lastAmount(v), in.DigitsAmount)
-			b = appendTouch(append(b, ','), v)
+			w.Name("prevClosePrice").Units(figures.open, in.DigitsPrice)
+			w.Name("lastQty").Units(lastAmount(v), in.DigitsAmount)
+			writeTouch(w, v)
 		}
-		return w.append(b, in, full)
+		figures.write(w, in, full)
 	}), nil
 }
 
@@ -211,23 +197,27 @@ func avgPrice(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	var w window
+	var last window
 	t := &v.Trades
 	for id := t.Search(root.NowNs - minutes*minuteNs + 1); t.Len() > 0 && id <= t.Last(); id++ {
 		one := t.At(id)
-		w.volume = w.volume.AddSat(fixed.FromU64(uint64(one.Amount)))
-		w.quote = w.quote.AddSat(fixed.Mul64(uint64(one.Price), uint64(one.Amount)))
+		last.volume = last.volume.AddSat(fixed.FromU64(uint64(one.Amount)))
+		last.quote = last.quote.AddSat(fixed.Mul64(uint64(one.Price), uint64(one.Amount)))
 	}
-	if w.volume.IsZero() {
-		w.volume, w.quote = fixed.FromU64(1), fixed.FromU64(uint64(v.Ticker.Last))
+	if last.volume.IsZero() {
+		last.volume, last.quote = fixed.FromU64(1), fixed.FromU64(uint64(v.Ticker.Last))
 	}
-	b := strconv.AppendInt([]byte(`{"mins":`), minutes, 10)
-	b = w.appendAverage(append(b, ','), "price", v.Instrument)
 	at := int64(0)
 	if t.Len() > 0 {
 		at = t.At(t.Last()).TimeNs
 	}
-	return append(encode.AppendMs(append(b, `,"closeTime":`...), at), '}'), nil
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("mins").Int(minutes)
+	last.writeAverage(w.Name("price"), v.Instrument)
+	w.Name("closeTime").Ms(at)
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // rolling answers with the figures of the last minutes, hours or days: of the current minute and of the ones that
@@ -238,7 +228,7 @@ func rolling(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	return q.windows(func(root *marketdata.Root) (fromSec, closeMs int64) {
-		return marketdata.Minute.Floor(secondOf(root) - size), encode.FloorDiv(root.NowNs, msNs)
+		return marketdata.Minute.Floor(secondOf(root) - size), fixed.FloorDiv(root.NowNs, msNs)
 	})
 }
 
@@ -290,11 +280,10 @@ func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)
 		return nil, err
 	}
 	from, closeMs := span(root)
-	names := q.f.symbolsOf(root)
-	return q.list(views, func(b []byte, v *marketdata.View) []byte {
-		w := since(v, from)
-		w.openMs, w.closeMs = from*1000, closeMs
-		return w.append(q.f.open(b, names, v), v.Instrument, full)
+	return q.list(root, views, func(w *json.Writer, v *marketdata.View) {
+		figures := since(v, from)
+		figures.openMs, figures.closeMs = from*1000, closeMs
+		figures.write(w, v.Instrument, full)
 	}), nil
 }
 

@@ -125,6 +125,15 @@ func (w *Writer) Word(s string) {
 	w.b = append(w.b, '"', ',')
 }
 
+// Words writes a list of Word.
+func (w *Writer) Words(list ...string) {
+	w.List()
+	for _, s := range list {
+		w.Word(s)
+	}
+	w.EndList()
+}
+
 // Text writes any text (AppendText).
 func (w *Writer) Text(s string) { w.b = append(AppendText(w.b, s), ',') }
 

@@ -37,6 +37,7 @@ func TestEveryKindOfValue(t *testing.T) {
 		"the largest number":     {func(w *json.Writer) { w.Uint(1<<64 - 1) }, `18446744073709551615`},
 		"an id":                  {func(w *json.Writer) { w.ID(1<<64 - 1) }, `"18446744073709551615"`},
 		"a word":                 {func(w *json.Writer) { w.Word("BTC_USDT") }, `"BTC_USDT"`},
+		"words":                  {func(w *json.Writer) { w.Words("a", "b") }, `["a","b"]`},
 		"a text":                 {func(w *json.Writer) { w.Text(text) }, `"a \"quoted\" text"`},
 		"a backslash":            {func(w *json.Writer) { w.Text(`a\b`) }, `"a\\b"`},
 		"control characters":     {func(w *json.Writer) { w.Text("\n\x00\x7f") }, `"\u000a\u0000\u007f"`},
