@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -94,6 +95,43 @@ func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	}
 	writer.Signal(syscall.SIGTERM)
 	writer.EndsClean(dir)
+}
+
+// Another user of the machine reads and changes nothing in the directory of a writer with a stream: not the records, nor
+// the keys by which they could be read, signed or sent.
+func TestNobodyReadsTheDirectoryOfAWriter(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("skipped: only root runs a command as another user")
+	}
+	dir, err := os.MkdirTemp("", "tickhive-open") // which others may enter, unlike that of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	writer, _ := embeddedWriter(t, data)
+	writer.Do("POST", writer.Internal+"/users", "{}")
+	find := func(uid uint32, what ...string) string {
+		c := exec.Command("find", append([]string{data}, what...)...)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, _ := c.Output() // find complains of what it cannot enter
+		return string(out)
+	}
+	for _, name := range []string{"stream.nk", "cluster.key", "engine/000001.wal", "meta.json"} {
+		if all := find(0, "-readable"); !strings.Contains(all, filepath.Join(data, name)+"\n") {
+			t.Fatalf("%s is not in the directory: %s", name, all)
+		}
+	}
+	if found := find(65534, "-mindepth", "1", "-type", "f", "(", "-readable", "-o", "-writable", ")"); found != "" {
+		t.Errorf("another user reads or writes %s", found)
+	}
+	if found := find(65534, "-writable"); found != "" {
+		t.Errorf("another user writes %s", found)
+	}
 }
 
 // Credentials that every user of the machine may read, and ones that are none,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -66,7 +68,8 @@ func TestAStreamIsTrimmedBehindTwoSnapshots(t *testing.T) {
 	f := newFailover(t)
 	a := f.startWriter() // its snapshots are those that are asked for
 	standby := f.standby(1, append(oftenSnapshots, "--set", "sim.enabled=false", "--set", "cluster.trim=true")...)
-	f.start(1, standby)
+	patient := append(slices.Clone(standby), "--set", "cluster.takeover_after=1h") // while the writer starts again
+	f.start(1, patient)
 	epoch := shownEpoch(t, f.nodes[0])
 	end := f.loaded(a, 300)
 	harness.WaitFor(t, func() bool { return len(snapshotFiles(t, f.dirs[1])) == 2 })
@@ -107,6 +110,15 @@ func TestAStreamIsTrimmedBehindTwoSnapshots(t *testing.T) {
 	if text := replica.Stderr.String(); !strings.Contains(text, beginsWithSnapshot) {
 		t.Errorf("a new replica: %s", text)
 	}
+	file := filepath.Join(t.TempDir(), "backup.snap")
+	if code, out, text := harness.Run(t, "backup", "--internal", strings.TrimPrefix(f.nodes[0].Root, "http://"),
+		"--quiet", file); code != 0 {
+		t.Fatalf("backup: exit code %d, %s%s", code, out, text)
+	}
+	ofFile := harness.StartReplica(t, f.at, "--snapshot", file)
+	if text := ofFile.Stderr.String(); !strings.Contains(text, "begins with a snapshot file="+file) {
+		t.Errorf("a replica of a backup: %s", text)
+	}
 	if code, out, text := streamCommand(t, f.at, "verify"); code == 0 || !strings.Contains(text, "cluster.trim") {
 		t.Errorf("stream verify: exit code %d, %s%s", code, out, text)
 	}
@@ -116,7 +128,7 @@ func TestAStreamIsTrimmedBehindTwoSnapshots(t *testing.T) {
 	f.knowsWriter(replica)
 	f.nodes[1].Signal(syscall.SIGKILL)
 	f.nodes[1].Wait()
-	f.start(1, standby)
+	f.start(1, patient)
 	f.knowsWriter(f.nodes[1])
 	for n, args := range [][]string{f.writer(), standby} {
 		f.nodes[n].Signal(syscall.SIGKILL)
@@ -128,6 +140,7 @@ func TestAStreamIsTrimmedBehindTwoSnapshots(t *testing.T) {
 	f.knowsWriter(replica)
 	f.sameState(f.nodes[0], f.nodes[1])
 	f.sameState(f.nodes[0], replica)
+	f.sameState(f.nodes[0], ofFile)
 	if found := aside(t, f.dirs[1]); len(found) > 0 {
 		t.Errorf("%v were put aside", found)
 	}
