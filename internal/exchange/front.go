@@ -117,8 +117,8 @@ func newFront(b *base, room connLimits) (*front, error) {
 	f.hub = stream.NewHub(hook(b.o.Hooks.Streams, stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
 		Private: f.account.Private(), NotWriter: f.notWriter(), Stale: f.replica.Stale, Published: f.published(b),
-		MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
-		Faults: f.faults,
+		SocketOptions: stream.SocketOptions{MachineNs: b.machineNs(), Driver: b.o.Machine.Driver},
+		Faults:        f.faults,
 		Status: func(dst []byte) []byte {
 			whole, _ := f.market.StatusView()
 			return whole(dst)

@@ -131,7 +131,7 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 		x.bid(0, 60+int64(i))
 		x.advance(x.streams[streamKey{channel: chBook, depth: defaultDepth, every: 1000}], x.market.Feed.Board().Load())
 		x.deliver()
-		for _, conn := range []*conn{first, second} {
+		for _, conn := range []*session{first, second} {
 			if messages, _ := x.read(conn); len(messages) != 1 || messages[0].PrevSeq != now {
 				t.Errorf("the next update: %+v, want one from %d", messages, now)
 			}

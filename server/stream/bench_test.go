@@ -36,7 +36,7 @@ func benchFanOut(b *testing.B, clients int) {
 	defer x.Shutdown()
 	reached := make(chan uint64)
 	delivery := func() uint64 {
-		x.do(func() { reached <- x.deliveries })
+		x.Do(func() { reached <- x.deliveries })
 		return <-reached
 	}
 	b.ReportAllocs()

@@ -15,7 +15,7 @@ type candleMessage struct {
 	Closed bool
 }
 
-func (x *manualHub) candles(c *conn) (out []candleMessage) {
+func (x *manualHub) candles(c *session) (out []candleMessage) {
 	x.t.Helper()
 	x.tick()
 	x.deliver()

@@ -14,145 +14,92 @@ import (
 	"unicode/utf8"
 
 	"tickhive/internal/refuse"
-	serverconn "tickhive/server/conn"
+	"tickhive/server/conn"
 )
 
 // Limits of one connection's inbound side (docs/contract/limits.md#streams).
 const (
-	maxMessageBytes      = 64 << 10
-	maxMessagesPerSecond = 20
-	maxViolations        = 100              // the 100th message over the limit closes the connection
-	defaultPingEvery     = 20 * time.Second // default of Options.PingEvery
-	defaultPongWithin    = 60 * time.Second // default of Options.PongWithin
-	closeHandshakeWait   = 2 * time.Second  // wait for the peer's close frame
+	maxMessageBytes    = 64 << 10
+	defaultPingEvery   = 20 * time.Second // default of SocketOptions.PingEvery
+	defaultPongWithin  = 60 * time.Second // default of SocketOptions.PongWithin
+	closeHandshakeWait = 2 * time.Second  // wait for the peer's close frame
 )
 
-// conn is the connection of one client. The reader goroutine (inside the upgrade callback)
-// parses operations and passes them to the hub; a writer sends the messages in backlog. The hub's
-// goroutine owns the fields of the group hub.
-//
-// A connection is attached to the hub until it is slow twice or its reader ends:
-//
-//	attached --update does not fit--> resyncing --all subscriptions live--> attached
-//	    |                                 |
-//	    |                                 +-- does not fit again within 10 s, or not
-//	    |                                     live after 10 s: close with 1013 --+
-//	    +-- reader ends, or too many answers queued ----------------------------+--> detached
-//
-//	resyncing  conn.hub.resyncing; resyncSlow dropped the backlog at conn.hub.fullNs.
-//	detached   conn.hub.detached: it has no subscriptions, and its operations are ignored.
-type conn struct {
+// Conn is the connection of one client. The reader goroutine (inside the upgrade callback) passes messages to the
+// session; a writer sends the messages in backlog.
+type Conn struct {
+	sockets *Sockets
+	session Session
 	socket  net.Conn
-	raw     syscall.RawConn  // the descriptor of socket; nil when it has none
-	counted *serverconn.Conn // of socket; nil when it has none. The hub may use it when the reader has ended
+	raw     syscall.RawConn   // the descriptor of socket; nil when it has none
+	counted *conn.Conn        // of socket; nil when it has none. Any goroutine may use it when the reader has ended
 	in      inbound
+	taken   secondCount // pings, and the messages that the session counts; the reader's
 	backlog *backlog
 	pongNs  atomic.Int64
 	remote  netip.Addr // the client's address; compared with the allow-list of a key
-
-	hub struct {
-		subs             map[streamKey]*subscription // by subKey
-		pending          []*subscription             // subscriptions that wait for a snapshot
-		key              SocketKey                   // the key that signed for the socket; valid while authed
-		authed           bool
-		guarded          bool   // the orders of the key's account are canceled graceNs after the socket is gone
-		graceNs          int64  // of process time
-		fullNs           int64  // machine time of the last update that did not fit
-		lastFullDelivery uint64 // number of the last delivery with an update that did not fit
-		resyncing        bool   // since fullNs, some subscription is not live yet
-		pingNs           int64  // machine time of the next ping
-		detached         bool   // the connection has no subscriptions any more; its operations are ignored
-	}
+	pingNs  int64      // machine time of the next ping; the goroutine of the Sockets
 }
 
-// inboundLimit limits the messages of one connection. Owner: the connection's reader.
-type inboundLimit struct {
-	messages   secondCount
-	violations int
-}
-
-// allow reports whether a message at nowNs is within the limit, and whether the connection
-// must be closed because it exceeded the limit too often.
-func (l *inboundLimit) allow(nowNs int64) (ok, closing bool) {
-	if l.messages.add(nowNs) <= maxMessagesPerSecond {
-		return true, false
-	}
-	l.violations++
-	return false, l.violations >= maxViolations
+func newConn(s *Sockets, socket net.Conn, remote netip.Addr) *Conn {
+	c := &Conn{sockets: s, socket: socket, raw: socketOf(socket), counted: conn.Of(socket), remote: remote}
+	c.backlog = &backlog{done: make(chan struct{}), writer: s.writers.assign(), conn: c, updates: s.opts.QueueBytes}
+	return c
 }
 
 // serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
-func (c *conn) serve(h *Hub, first []request) {
-	c.pongNs.Store(h.opts.MachineNs())
+func (c *Conn) serve(joined func()) {
+	s := c.sockets
+	c.heard()
 	c.in = inbound{
-		in: bufio.NewReaderSize(c.socket, inboundBuffer), now: h.opts.MachineNs,
-		pong: func() { c.pongNs.Store(h.opts.MachineNs()) },
-		ping: func(data []byte) {
-			c.backlog.answerPing(data)
-			c.backlog.writer.flush()
-		},
+		in: bufio.NewReaderSize(c.socket, inboundBuffer), now: s.opts.MachineNs, pong: c.heard, ping: c.pinged,
 	}
 	c.backlog.writer.addConn()
 	defer c.backlog.writer.removeConn()
-	h.join(c, first)
-	c.read(h)
-	h.leave(c)
+	s.join(c, joined)
+	if s.Stopping() { // perhaps the Sockets no longer knows of c
+		_, reason := s.protocol.Farewell()
+		c.Close(closeGoingAway, reason)
+	}
+	c.read()
+	s.leave(c)
 	c.backlog.endReader()
 	<-c.backlog.done // a closing connection first writes its close frame
 	_ = c.socket.Close()
 }
 
-func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
-	c := &conn{socket: socket, raw: socketOf(socket), counted: serverconn.Of(socket), remote: remote}
-	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c, updates: h.opts.QueueBytes}
-	return c
-}
+// heard notes that the client lives.
+func (c *Conn) heard() { c.pongNs.Store(c.sockets.opts.MachineNs()) }
 
-// setSpare tells the listener whether it may close the connection for another one when it is full. One with
-// cancelOnDisconnect is as useful as one with a subscription: its end would cancel orders.
-func (c *conn) setSpare() { c.counted.SetSpare(len(c.hub.subs) == 0 && !c.hub.guarded) }
-
-// answer queues a frame from the reader's goroutine. It returns false when the connection is
-// being closed because the client does not read its answers.
-func (c *conn) answer(f frame) bool {
-	ok := c.backlog.push(f, kindAnswer)
+// pinged answers a ping, unless there are too many.
+func (c *Conn) pinged(data []byte) error {
+	if c.Count() > c.sockets.opts.MaxPings {
+		return errTooMany
+	}
+	if c.sockets.opts.AnyFrame {
+		c.heard()
+	}
+	c.backlog.answerPing(data)
 	c.backlog.writer.flush()
-	return ok
+	return nil
 }
 
-// read parses operations until the socket closes.
-func (c *conn) read(h *Hub) {
-	var limit inboundLimit
+// Count counts a message of the client, and returns the number of its pings and of counted messages in this second. The
+// reader calls it.
+func (c *Conn) Count() int { return c.taken.add(c.sockets.opts.MachineNs()) }
+
+// read passes the client's messages to the session until the socket closes.
+func (c *Conn) read() {
 	for {
 		message, text, err := c.in.next()
 		if err != nil {
 			c.readFailed(err)
 			return
 		}
-		ok, closing := limit.allow(h.opts.MachineNs())
-		if !ok {
-			h.stats.limited.Add(1)
+		if c.sockets.opts.AnyFrame {
+			c.heard()
 		}
-		switch {
-		case closing: // by the hub, behind the answers to the messages before
-			h.do(func() {
-				c.backlog.closeWith(closeFrame(closePolicy, string(refuse.RateLimit)), false)
-				c.backlog.writer.flush()
-			})
-			c.in.drain()
-			return
-		case !ok:
-			req, _ := parseRequest(message)
-			f := errorFrame(request{id: req.id}, "", refuse.RateLimit,
-				"A connection may send at most 20 messages a second; send this one again later.")
-			h.do(func() { h.answer(c, f) })
-			ok = true
-		case !text:
-			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
-		default:
-			ok = c.operate(h, message)
-		}
-		if !ok {
+		if !c.session.Message(message, text) {
 			c.in.drain()
 			return
 		}
@@ -160,35 +107,33 @@ func (c *conn) read(h *Hub) {
 }
 
 // readFailed closes the connection of a peer that closed it or violated the protocol.
-func (c *conn) readFailed(err error) {
+func (c *Conn) readFailed(err error) {
 	var v *violation
 	switch {
 	case errors.As(err, &v):
-		c.refuse(closeFrame(v.code, v.reason))
+		c.Close(v.code, v.reason)
+		c.in.drain()
 	case errors.Is(err, peerClosed{}):
 		c.backlog.closeWith(closeFrame(closeNormal, ""), true)
 		c.backlog.writer.flush()
 	}
 }
 
-// operate passes one message to the hub. It returns false like answer.
-func (c *conn) operate(h *Hub, message []byte) bool {
-	req, bad := parseRequest(message)
-	if bad != nil {
-		return c.answer(errorFrame(req, "", refuse.InvalidParam, bad.Message))
-	}
-	if h.opts.Published != nil {
-		hold(h, &req)
-	}
-	h.request(c, req)
-	return true
+// setSpare tells the listener whether it may close the connection for another one when it is full.
+func (c *Conn) setSpare() { c.counted.SetSpare(c.session.Spare()) }
+
+// answer queues a frame from the reader's goroutine. It returns false when the connection is
+// being closed because the client does not read its answers.
+func (c *Conn) answer(f frame) bool {
+	ok := c.backlog.push(f, kindAnswer)
+	c.backlog.writer.flush()
+	return ok
 }
 
-// refuse closes the connection because of a protocol violation by the peer.
-func (c *conn) refuse(f frame) {
-	c.backlog.closeWith(f, false)
+// Close queues a close frame behind the queued messages.
+func (c *Conn) Close(code int, reason string) {
+	c.backlog.closeWith(closeFrame(code, reason), false)
 	c.backlog.writer.flush()
-	c.in.drain()
 }
 
 // Limits of the frames of one connection (docs/contract/limits.md#streams). A frame without a
@@ -211,6 +156,9 @@ type violation struct {
 // Error implements error.
 func (v *violation) Error() string { return fmt.Sprintf("close %d: %s", v.code, v.reason) }
 
+// errTooMany closes a connection that sends too much in a second.
+var errTooMany = &violation{closePolicy, string(refuse.RateLimit)}
+
 // peerClosed is the error after the peer's close frame.
 type peerClosed struct{}
 
@@ -223,7 +171,7 @@ func (peerClosed) Error() string { return "the peer closed" }
 type inbound struct {
 	in      *bufio.Reader
 	now     func() int64 // machine ns
-	ping    func(data []byte)
+	ping    func(data []byte) error
 	pong    func()
 	message []byte
 	left    int64 // bytes of the current frame's payload that are not read
@@ -277,7 +225,7 @@ func (r *inbound) next() (message []byte, text bool, err error) {
 			op = h.op
 		}
 		if fragments++; fragments > maxFragments || h.size == 0 && r.frames.add(r.now()) > maxFramesPerSecond {
-			return nil, false, &violation{closePolicy, string(refuse.RateLimit)}
+			return nil, false, errTooMany
 		}
 		if h.size > int64(maxMessageBytes-len(r.message)) {
 			return nil, false, &violation{closeTooBig, "at most 64 KiB a message"}
@@ -359,11 +307,11 @@ func (r *inbound) control(h frameHead) error {
 	r.left = 0
 	unmask(data, h.mask)
 	if r.frames.add(r.now()) > maxFramesPerSecond {
-		return &violation{closePolicy, string(refuse.RateLimit)}
+		return errTooMany
 	}
 	switch h.op {
 	case opPing:
-		r.ping(data)
+		return r.ping(data)
 	case opPong:
 		r.pong()
 	case opClose:

@@ -125,7 +125,7 @@ func (j *joinedUpdates) of(run []delivery) *message {
 }
 
 // slowConns are the connections for which an update of a delivery did not fit.
-type slowConns []*conn
+type slowConns []*session
 
 // resync resyncs the slow connections. It runs when the delivery is over, because resyncSlow may remove subscribers
 // from a stream. A connection for which several updates did not fit is resynced once.
@@ -142,7 +142,7 @@ func (s slowConns) resync(h *Hub) {
 // resyncSlow handles an update that did not fit: it drops the backlog, and each stream starts
 // over with a snapshot once there is room. A second update that does not fit within
 // secondFullWithin closes the connection.
-func (h *Hub) resyncSlow(c *conn) {
+func (h *Hub) resyncSlow(c *session) {
 	if c.hub.detached {
 		return
 	}
@@ -170,7 +170,7 @@ func byKey(a, b *subscription) int {
 }
 
 // closeSlow closes the connection of a slow client with 1013 and removes its subscriptions.
-func (h *Hub) closeSlow(c *conn) {
+func (h *Hub) closeSlow(c *session) {
 	c.hub.detached = true
 	h.stats.slowCloses.Add(1)
 	c.backlog.closeWith(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
@@ -188,7 +188,7 @@ func (h *Hub) awaitSnapshot(sub *subscription, reason string) {
 }
 
 // startPending makes pending subscriptions live while the backlog has room for their snapshots.
-func (h *Hub) startPending(c *conn) {
+func (h *Hub) startPending(c *session) {
 	h.deliver() // other subscribers must get the updates that lead to the snapshot's state
 	for len(c.hub.pending) > 0 {
 		if !c.backlog.hasRoom() {

@@ -17,7 +17,7 @@ const bookUpdate = "{ type : update , channel : book , currencyPairCode : %s , p
 var joinedPairs = []string{"AA_BB", "CC_DD", "EE_FF", "GG_HH", "II_JJ"}
 
 // subscribe subscribes a connection to the unconflated books of pairs and reads the snapshots.
-func (x *manualHub) subscribe(c *conn, pairs ...string) {
+func (x *manualHub) subscribe(c *session, pairs ...string) {
 	x.t.Helper()
 	x.ask(c, `{"op":"subscribe","channel":"book","interval":0,"pairs":["`+strings.Join(pairs, `","`)+`"]}`)
 	x.startPending(c)
@@ -28,7 +28,7 @@ func (x *manualHub) subscribe(c *conn, pairs ...string) {
 // the counts are those of the single messages.
 func TestConnectionsOfTheSamePairsShareOneEntry(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, joinedPairs...)
-	clients := make([]*conn, 4)
+	clients := make([]*session, 4)
 	for i := range clients {
 		clients[i] = x.connect()
 		x.subscribe(clients[i], joinedPairs...)
@@ -66,7 +66,7 @@ func TestConnectionsOfTheSamePairsShareOneEntry(t *testing.T) {
 // makes the client slow, and the dropped ones are counted one by one.
 func TestJoinedMessagesThatDoNotFitAreQueuedOneByOne(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, joinedPairs...)
-	clients := make([]*conn, 3)
+	clients := make([]*session, 3)
 	for i := range clients {
 		clients[i] = x.connect()
 		x.subscribe(clients[i], joinedPairs...)
@@ -112,13 +112,13 @@ func TestEachConnectionGetsItsOwnMessages(t *testing.T) {
 		x := newManualHub(t, marketdata.Options{}, joinedPairs...)
 		x.opts.QueueBytes = 1 << 20
 		type client struct {
-			*conn
+			*session
 			pairs map[string]uint64 // last seq by pair
 		}
 		var clients []*client
 		want := map[string]uint64{} // seq of the last message by pair
 		read := func(c *client) {
-			texts, _ := x.texts(c.conn)
+			texts, _ := x.texts(c.session)
 			for _, text := range texts {
 				var pair string
 				var prev, seq uint64
@@ -142,7 +142,7 @@ func TestEachConnectionGetsItsOwnMessages(t *testing.T) {
 					r.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 					chosen = chosen[:1+r.IntN(len(chosen))]
 				}
-				x.subscribe(c.conn, chosen...)
+				x.subscribe(c.session, chosen...)
 				for _, p := range chosen {
 					pair := engine.PairID(slices.Index(joinedPairs, p))
 					c.pairs[p] = uint64(x.market.Feed.Board().Load().View(pair).BookSeq)
@@ -150,7 +150,7 @@ func TestEachConnectionGetsItsOwnMessages(t *testing.T) {
 				clients = append(clients, c)
 			case k == 1:
 				i := r.IntN(len(clients))
-				x.disconnect(clients[i].conn)
+				x.disconnect(clients[i].session)
 				clients = slices.Delete(clients, i, i+1)
 			case k == 2:
 				read(clients[r.IntN(len(clients))])

@@ -35,7 +35,7 @@ type faultyDelivery struct {
 
 // endedConn is a connection that a fault rule closes or leaves half open.
 type endedConn struct {
-	conn *conn
+	conn *session
 	open bool
 }
 
@@ -201,7 +201,7 @@ func (f *faultyDelivery) endConn(e endedConn) {
 	}
 	e.conn.hub.detached = true
 	f.hub.unsubscribeAll(e.conn)
-	delete(f.hub.conns, e.conn)
+	f.hub.forget(e.conn.Conn)
 	if e.open {
 		e.conn.backlog.finish()
 	} else {

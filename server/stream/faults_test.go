@@ -11,7 +11,7 @@ import (
 
 // faultyHub returns a hub with fault rules, and a client that has the snapshot of the full book of AA_BB. Its machine
 // clock does not move.
-func faultyHub(t testing.TB, rules ...string) (x *manualHub, c *conn, nowNs *int64) {
+func faultyHub(t testing.TB, rules ...string) (x *manualHub, c *session, nowNs *int64) {
 	t.Helper()
 	x = newManualHub(t, marketdataDefaults, "AA_BB", "CC_DD")
 	nowNs = new(int64)
@@ -35,7 +35,7 @@ func faultyHub(t testing.TB, rules ...string) (x *manualHub, c *conn, nowNs *int
 }
 
 // publish publishes n changes of AA_BB, each with its own delivery, and returns the seqs of the updates that c gets.
-func (x *manualHub) publish(c *conn, n int) (seqs []uint64) {
+func (x *manualHub) publish(c *session, n int) (seqs []uint64) {
 	for range n {
 		x.bid(0, 100+int64(x.market.Feed.Board().Load().SeqSum))
 		x.runPublished()
@@ -43,7 +43,7 @@ func (x *manualHub) publish(c *conn, n int) (seqs []uint64) {
 	return x.seqs(c)
 }
 
-func (x *manualHub) seqs(c *conn) (seqs []uint64) {
+func (x *manualHub) seqs(c *session) (seqs []uint64) {
 	got, _ := x.read(c)
 	for _, m := range got {
 		seqs = append(seqs, m.Seq)
@@ -190,7 +190,7 @@ func BenchmarkDeliver(b *testing.B) {
 		b.Run(fmt.Sprint(rules), func(b *testing.B) {
 			x, c, _ := faultyHub(b, rules...)
 			s := c.hub.subs[streamKey{channel: chBook}].stream
-			conns := []*conn{c}
+			conns := []*session{c}
 			for range 255 {
 				c := x.connect()
 				x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0,"depth":0}`)

@@ -47,7 +47,7 @@ func newReading(frames ...[]byte) *reading {
 	r.inbound = inbound{
 		in:   bufio.NewReader(bytes.NewReader(bytes.Join(frames, nil))),
 		now:  func() int64 { return r.nowNs },
-		ping: func(data []byte) { r.pings = append(r.pings, string(data)) },
+		ping: func(data []byte) error { r.pings = append(r.pings, string(data)); return nil },
 		pong: func() { r.pongs++ },
 	}
 	return r

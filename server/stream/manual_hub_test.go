@@ -3,7 +3,6 @@ package stream
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"tickhive/engine"
 	"tickhive/internal/markettest"
@@ -50,17 +49,17 @@ func (x *manualHub) runPublished() {
 	x.deliver()
 }
 
-func (x *manualHub) connect() *conn {
-	c := &conn{}
+func (x *manualHub) connect() *session {
+	c := &Conn{sockets: x.Sockets}
 	c.backlog = &backlog{done: make(chan struct{}), writer: x.writers.assign(), conn: c}
-	c.hub.subs = make(map[streamKey]*subscription)
-	c.hub.pingNs = x.opts.MachineNs() + int64(time.Hour)
-	c.pongNs.Store(x.opts.MachineNs())
-	x.conns[c] = struct{}{}
-	return c
+	c.heard()
+	x.admit(c)
+	s := newSession(x.Hub, c)
+	c.session = s
+	return s
 }
 
-func (x *manualHub) ask(c *conn, text string) {
+func (x *manualHub) ask(c *session, text string) {
 	x.t.Helper()
 	r, bad := parseRequest([]byte(text))
 	if bad != nil {
@@ -78,7 +77,7 @@ type readMessage struct {
 }
 
 // frames removes from the queue the frames that a peer would read at once.
-func (x *manualHub) frames(c *conn) []byte {
+func (x *manualHub) frames(c *session) []byte {
 	var all []byte
 	var buf chunkBuffer
 	for {
@@ -91,7 +90,7 @@ func (x *manualHub) frames(c *conn) []byte {
 }
 
 // read returns the text messages queued for c and the code of the close frame, 0: none.
-func (x *manualHub) read(c *conn) (out []readMessage, closed int) {
+func (x *manualHub) read(c *session) (out []readMessage, closed int) {
 	x.t.Helper()
 	texts, closed := x.texts(c)
 	for _, text := range texts {
@@ -106,7 +105,7 @@ func (x *manualHub) read(c *conn) (out []readMessage, closed int) {
 
 // texts returns the payloads of the text messages queued for c and the code of the close frame, 0:
 // none.
-func (x *manualHub) texts(c *conn) (texts [][]byte, closed int) {
+func (x *manualHub) texts(c *session) (texts [][]byte, closed int) {
 	return splitFrames(nil, x.frames(c))
 }
 
@@ -119,7 +118,7 @@ func bookKey(pair engine.PairID) streamKey {
 }
 
 // disconnect runs leave without a goroutine to carry it out.
-func (x *manualHub) disconnect(c *conn) {
-	x.leave(c)
+func (x *manualHub) disconnect(c *session) {
+	x.leave(c.Conn)
 	(<-x.ops)()
 }

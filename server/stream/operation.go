@@ -142,7 +142,7 @@ const (
 // operation is one request of a client on its connection. It runs on the hub's goroutine.
 type operation struct {
 	hub  *Hub
-	conn *conn
+	conn *session
 	req  request
 }
 
@@ -186,7 +186,7 @@ func (o operation) refuse(pair string, code refuse.Code, message string) {
 }
 
 // answer queues an answer. It closes the connection of a client that does not read its answers.
-func (h *Hub) answer(c *conn, f frame) {
+func (h *Hub) answer(c *session, f frame) {
 	if !c.backlog.push(f, kindAnswer) {
 		h.closeSlow(c)
 	}

@@ -90,8 +90,8 @@ func appendIDOrNull(dst []byte, id string) []byte {
 // no message needs a check of its key.
 type keySockets struct {
 	mu      sync.Mutex
-	sockets map[uint64]map[*conn]struct{} // by key; only the hub's goroutine changes it
-	deleted []uint64                      // deleted keys whose sockets the hub must end
+	sockets map[uint64]map[*session]struct{} // by key; only the hub's goroutine changes it
+	deleted []uint64                         // deleted keys whose sockets the hub must end
 
 	nextExpiryNs int64 // no key expires before this time; owner: the hub's goroutine
 }
@@ -107,14 +107,14 @@ func (k *keySockets) keyDeleted(number uint64) {
 }
 
 // bind records that a key signed for a socket.
-func (k *keySockets) bind(c *conn, key SocketKey) {
+func (k *keySockets) bind(c *session, key SocketKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.sockets == nil {
-		k.sockets, k.nextExpiryNs = make(map[uint64]map[*conn]struct{}), math.MaxInt64
+		k.sockets, k.nextExpiryNs = make(map[uint64]map[*session]struct{}), math.MaxInt64
 	}
 	if k.sockets[key.Number] == nil {
-		k.sockets[key.Number] = make(map[*conn]struct{})
+		k.sockets[key.Number] = make(map[*session]struct{})
 	}
 	k.sockets[key.Number][c] = struct{}{}
 	if key.ExpiresNs != 0 {
@@ -124,7 +124,7 @@ func (k *keySockets) bind(c *conn, key SocketKey) {
 }
 
 // unbind removes the key of a socket.
-func (k *keySockets) unbind(c *conn) {
+func (k *keySockets) unbind(c *session) {
 	if !c.hub.authed {
 		return
 	}
@@ -139,7 +139,7 @@ func (k *keySockets) unbind(c *conn) {
 }
 
 // takeDeleted returns the sockets of the keys deleted since the last call.
-func (k *keySockets) takeDeleted() (ended []*conn) {
+func (k *keySockets) takeDeleted() (ended []*session) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, number := range k.deleted {
@@ -152,7 +152,7 @@ func (k *keySockets) takeDeleted() (ended []*conn) {
 }
 
 // takeExpired returns the sockets of expired keys. It scans the keys only when one has expired.
-func (k *keySockets) takeExpired(nowNs int64) (ended []*conn) {
+func (k *keySockets) takeExpired(nowNs int64) (ended []*session) {
 	if len(k.sockets) == 0 || nowNs < k.nextExpiryNs {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (p *privateStreams) endKeys() {
 }
 
 // endKey notifies a client which of its subscriptions have ended, or that its key has.
-func (p *privateStreams) endKey(c *conn, message string) {
+func (p *privateStreams) endKey(c *session, message string) {
 	p.unguard(c, false)
 	p.unbind(c)
 	ended := p.endPrivate(c)
@@ -196,7 +196,7 @@ func (p *privateStreams) endKey(c *conn, message string) {
 
 // endPrivate removes a connection from its private streams, withdraws its queued private
 // messages and returns the keys of the streams.
-func (p *privateStreams) endPrivate(c *conn) (ended []streamKey) {
+func (p *privateStreams) endPrivate(c *session) (ended []streamKey) {
 	for key, sub := range c.hub.subs {
 		if key.private() {
 			sub.stream.remove(sub, p.hub.opts.machineMs())
@@ -274,7 +274,7 @@ func (o operation) guard(key SocketKey) {
 }
 
 // unguard ends what guard began. withdrawn: the socket itself asked for it.
-func (p *privateStreams) unguard(c *conn, withdrawn bool) {
+func (p *privateStreams) unguard(c *session, withdrawn bool) {
 	if c.hub.guarded {
 		c.hub.guarded = false
 		p.hub.opts.Private.Leave(c.hub.key.Account, c.hub.graceNs, withdrawn)

@@ -9,7 +9,7 @@ import (
 )
 
 // fill fills c's queue, like a peer that does not read, so that it has no room for an update.
-func (x *manualHub) fill(c *conn) {
+func (x *manualHub) fill(c *session) {
 	x.t.Helper()
 	c.backlog.mu.Lock()
 	left := maxUpdateBytes - c.backlog.queued[kindUpdate]
@@ -28,7 +28,7 @@ func spaces(n int) []byte {
 }
 
 // catchUp lets the hub queue the snapshots of c and the peer read until none is pending. It returns the messages.
-func (x *manualHub) catchUp(c *conn) (all []readMessage) {
+func (x *manualHub) catchUp(c *session) (all []readMessage) {
 	for range 50 {
 		x.startPending(c)
 		messages, _ := x.read(c)

@@ -22,7 +22,8 @@ func TestTheHubDoesNotUseALentConnectionAfterItsEnd(t *testing.T) {
 	near, far := net.Pipe()
 	defer func() { _, _ = near.Close(), far.Close() }()
 	l := &lent{Conn: near}
-	c := newConn(x.Hub, l, netip.Addr{})
+	c := newConn(x.Sockets, l, netip.Addr{})
+	c.session = newSession(x.Hub, c)
 	before := l.asked
 	c.setSpare()
 	if before == 0 || l.asked != before {

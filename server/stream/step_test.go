@@ -61,8 +61,8 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 	}
 	j := sequencer.NewSteppedWALJournal(log, policy, x.now)
 	x.Hub = NewHub(Options{
-		Board: x.market.Feed.Board(), Clock: x.now, MachineNs: x.now.NowNs, Epoch: "00112233445566aa",
-		PongWithin: time.Hour,
+		Board: x.market.Feed.Board(), Clock: x.now, Epoch: "00112233445566aa",
+		SocketOptions: SocketOptions{MachineNs: x.now.NowNs, PongWithin: time.Hour},
 	})
 	source := sim.New(sim.Options{Core: x.market.Core, Seed: seed, StartNs: x.now.ns, Pairs: []sim.Pair{
 		{Code: steppedPairs[0], Reference: 6_500_000, Weight: 100},

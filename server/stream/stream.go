@@ -159,7 +159,7 @@ type stream struct {
 //	live     deliver queues every message of its stream.
 type subscription struct {
 	backlog *backlog // the same as conn.backlog; saves a cache miss for each message (bench streams)
-	conn    *conn
+	conn    *session
 	stream  *stream
 	live    bool   // the subscription receives the stream's messages; otherwise it waits for its snapshot
 	pending bool   // the subscription is in the connection's pending list

@@ -52,7 +52,7 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	c, other := x.connect(), x.connect()
 	x.private.bind(c, SocketKey{Account: 7, Number: 1})
 	x.private.bind(other, SocketKey{Account: 7, Number: 2})
-	for _, each := range []*conn{c, other} {
+	for _, each := range []*session{c, other} {
 		x.ask(each, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
 		x.ask(each, `{"op":"subscribe","channel":"orders"}`)
 	}
@@ -152,7 +152,7 @@ func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 func TestKeysExpireInTheirOrder(t *testing.T) {
 	x, _ := newKeyed(t)
 	now := x.market.Clock.NowNs()
-	var conns []*conn
+	var conns []*session
 	for i := range int64(5) {
 		c := x.connect()
 		// the first never

@@ -34,9 +34,9 @@ func newWriters() *writers {
 // assign returns the writer for a new connection.
 func (ws *writers) assign() *writer { return ws.all[int(ws.next.Add(1))%len(ws.all)] }
 
-func (ws *writers) start(h *Hub) {
+func (ws *writers) start(s *Sockets) {
 	for _, w := range ws.all {
-		go w.run(h)
+		go w.run(s)
 	}
 }
 
@@ -58,7 +58,7 @@ func (ws *writers) flush() {
 // removeConn may run on any goroutine.
 type writer struct {
 	mu    sync.Mutex
-	due   []*conn // scheduled connections
+	due   []*Conn // scheduled connections
 	wake  chan struct{}
 	stop  chan struct{}
 	conns atomic.Int64 // number of its connections; run returns when it is 0
@@ -70,7 +70,7 @@ type writer struct {
 	once nonBlockingWrite // used by run only
 }
 
-func (w *writer) add(c *conn) {
+func (w *writer) add(c *Conn) {
 	w.mu.Lock()
 	w.due = append(w.due, c)
 	w.mu.Unlock()
@@ -100,9 +100,9 @@ func (w *writer) removeConn() {
 	w.wakeUp()
 }
 
-func (w *writer) run(h *Hub) {
+func (w *writer) run(s *Sockets) {
 	w.once.init()
-	var list []*conn
+	var list []*Conn
 	for stop := w.stop; ; {
 		select {
 		case <-w.wake:
@@ -117,7 +117,7 @@ func (w *writer) run(h *Hub) {
 				break
 			}
 			for i, c := range list {
-				w.write(h, c)
+				w.write(s, c)
 				list[i] = nil
 			}
 		}
@@ -128,14 +128,14 @@ func (w *writer) run(h *Hub) {
 }
 
 // write writes the backlog of c as long as the socket accepts bytes without waiting.
-func (w *writer) write(h *Hub, c *conn) {
+func (w *writer) write(s *Sockets, c *Conn) {
 	t := c.backlog.takeChunk(&w.buf, false)
 	if t.readerEnded {
 		c.backlog.finish()
 		return
 	}
 	if t.drained {
-		h.drained(c)
+		s.drained(c)
 	}
 	n := 0
 	if c.raw != nil && len(t.bytes) > 0 {
@@ -149,7 +149,7 @@ func (w *writer) write(h *Hub, c *conn) {
 	case n < len(t.bytes):
 		c.backlog.block()
 		t.advance(n)
-		go c.writeBlocked(h, t)
+		go c.writeBlocked(s, t)
 	case t.last:
 		c.awaitPeerClose()
 	case t.more:
@@ -161,7 +161,7 @@ func (w *writer) write(h *Hub, c *conn) {
 }
 
 // writeBlocked writes to a slow peer until the backlog is empty.
-func (c *conn) writeBlocked(h *Hub, t chunk) {
+func (c *Conn) writeBlocked(s *Sockets, t chunk) {
 	var buf chunkBuffer
 	for len(t.bytes) > 0 {
 		if err := c.backlog.writeChunk(c.socket, &t, encrypted(c.socket)); err != nil {
@@ -178,20 +178,20 @@ func (c *conn) writeBlocked(h *Hub, t chunk) {
 			return
 		}
 		if t.drained {
-			h.drained(c)
+			s.drained(c)
 		}
 	}
 }
 
 // awaitPeerClose runs after the close frame is written. It waits up to closeHandshakeWait for the peer's close
 // frame, then drops the connection.
-func (c *conn) awaitPeerClose() {
+func (c *Conn) awaitPeerClose() {
 	_ = c.socket.SetReadDeadline(time.Now().Add(closeHandshakeWait))
 	c.backlog.finish()
 }
 
 // failSocket closes a connection whose socket failed, so that its reader ends.
-func (c *conn) failSocket() {
+func (c *Conn) failSocket() {
 	_ = c.socket.SetReadDeadline(time.Unix(1, 0))
 	c.backlog.finish()
 }
