@@ -98,11 +98,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
 	}
-	if d := r.o.Machine.Driver; d != nil {
-		d.Drive("hub", r.front.hub)
-	} else {
-		go r.front.hub.Run()
-	}
+	r.front.runSockets(r.o.Machine.Driver)
 	r.front.enter(phaseView{accounts: r.accounts, follows: y})
 	work, cancel := context.WithCancelCause(context.Background())
 	y.cancel = cancel
@@ -128,7 +124,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	}
 	cancel(err)
 	<-y.over
-	r.front.hub.Shutdown()
+	r.front.endSockets(r.o.Machine.Driver)
 	r.front.enter(phaseView{accounts: r.accounts})
 	return nil, err
 }
@@ -479,7 +475,7 @@ func (y *Following) Stop(ctx context.Context) {
 	if y.keeps != nil {
 		y.keeps.End() // after a pending snapshot
 	}
-	y.front.hub.Shutdown()
+	y.front.endSockets(y.o.Machine.Driver)
 	y.cancel(errFollowEnds)
 	step.Wait(y.o.Machine.Driver, y.over)
 	if y.export != nil {

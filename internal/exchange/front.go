@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
+	"tickhive/internal/step"
 	"tickhive/marketdata"
 	"tickhive/server/account"
 	"tickhive/server/admin"
@@ -271,6 +272,27 @@ func (f *front) listen(s sockets, o *Options) {
 func (f *front) watch(serve func(net.Listener) error, ln net.Listener) {
 	if err := serve(ln); err != nil {
 		f.fail(err)
+	}
+}
+
+// runSockets serves the sockets of the streams until endSockets. With a driver there are none but those that the
+// driver's program connects to the hub.
+func (f *front) runSockets(d step.Driver) {
+	if d != nil {
+		d.Drive("hub", f.hub)
+		return
+	}
+	go f.hub.Run()
+	if f.binance != nil {
+		go f.binance.Run()
+	}
+}
+
+// endSockets closes the sockets.
+func (f *front) endSockets(d step.Driver) {
+	f.hub.Shutdown()
+	if d == nil {
+		f.binance.Shutdown()
 	}
 }
 

@@ -43,20 +43,16 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	x.keepSnapshots()
 	x.keepWatch()
 	x.keepScrub()
-	if d := x.o.Machine.Driver; d != nil {
-		d.Drive("hub", x.front.hub)
-	} else {
-		go x.front.hub.Run()
-	}
+	x.front.runSockets(x.o.Machine.Driver)
 	x.front.enter(phaseView{journal: x.journal, accounts: x.accounts, running: x})
 	if err := x.whenRoom(x.populate); err != nil {
-		x.front.hub.Shutdown()
+		x.front.endSockets(x.o.Machine.Driver)
 		x.halt()
 		x.front.enter(phaseView{journal: x.journal, accounts: x.accounts})
 		return nil, err
 	}
 	if err := x.send(ctx); err != nil {
-		x.front.hub.Shutdown()
+		x.front.endSockets(x.o.Machine.Driver)
 		x.halt()
 		x.front.enter(phaseView{journal: x.journal, accounts: x.accounts})
 		return nil, err

@@ -32,8 +32,7 @@ func (x *Running) Stop(ctx context.Context) {
 	if x.reseal != nil {
 		x.reseal.End()
 	}
-	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
-	x.front.binance.Shutdown()
+	x.front.endSockets(x.o.Machine.Driver) // first, because closing the listeners does not close them
 	x.front.shutdown(ctx)
 	x.stream.Load().drain(ctx)
 	x.halt()

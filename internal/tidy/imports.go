@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 		"internal/machine",
 	},
 	"server/binance": {
-		"server/conn", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/edge", "server/encode", "server/json", "server/objects", "server/stream", "engine", "marketdata",
 		"accounts", "internal/entry",
 	},
 	"server/web": {"server/edge", "server/json"},

@@ -23,9 +23,10 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/json"
+	sockets "tickhive/server/stream"
 )
 
-// Options configures a Facade. All members but Engine and Seed are required.
+// Options configures a Facade. All members but Engine, Seed and Sockets are required.
 type Options struct {
 	Board *marketdata.Board
 	Clock clock.Clock // the process clock
@@ -35,6 +36,8 @@ type Options struct {
 	Users  Users
 	// Seed is the directory's; the ids of orders that were sent without one depend on it.
 	Seed uint64
+	// Sockets has the intervals of the streams; how a client shows that it lives is the interface's.
+	Sockets sockets.SocketOptions
 }
 
 // Users reads the accounts. Any goroutine may call it.
@@ -53,22 +56,27 @@ type Users interface {
 
 // Facade translates the interface. Any goroutine may use it.
 type Facade struct {
-	opt     Options
-	ids     clientIDs
-	weights *weights
-	symbols atomic.Pointer[symbols]
-	sockets sockets
-	keys    listenKeys
-	feed    *UserFeed
-	stats   facadeStats
+	opt      Options
+	ids      clientIDs
+	weights  *weights
+	symbols  atomic.Pointer[symbols]
+	sockets  *sockets.Sockets
+	rendered renderer
+	keys     listenKeys
+	feed     *UserFeed
+	stats    facadeStats
 }
 
 // New returns a facade.
 func New(o Options) *Facade {
-	return &Facade{
-		opt: o, ids: newClientIDs(o.Seed), weights: newWeights(), feed: newUserFeed(&o),
-		sockets: sockets{stop: make(chan struct{})},
+	f := &Facade{opt: o, ids: newClientIDs(o.Seed), weights: newWeights(), feed: newUserFeed(&o)}
+	f.rendered = renderer{
+		f: f, root: o.Board.Load(), nowMs: tickMs, // so that no stream was sent at 0
+		made: map[renderKey]*rendered{}, sockets: map[*socket]struct{}{},
 	}
+	f.opt.Sockets.AnyFrame, f.opt.Sockets.MaxPings = true, maxMessagesSec
+	f.sockets = sockets.NewSockets(&f.rendered, &f.opt.Sockets)
+	return f
 }
 
 // security names the proof that a route asks for.
@@ -588,14 +596,4 @@ func (q *call) pay(weight int) *failure {
 		msg: fmt.Sprintf("Too much request weight used; current limit is %d request weight per 1 MINUTE. "+
 			"Please use WebSocket Streams for live updates to avoid polling the API.", WeightPerMinute),
 	}
-}
-
-// tooMany counts a message of the client and reports whether there are too many in this second.
-func (s *socket) tooMany() bool {
-	now := machineTime().Unix()
-	if now != s.second {
-		s.second, s.received = now, 0
-	}
-	s.received++
-	return s.received > maxMessagesSec
 }

@@ -3,85 +3,136 @@ package binance
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
-	"tickhive/server/conn"
+	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	sockets "tickhive/server/stream"
 )
 
 // Limits of a socket.
 const (
-	maxStreams       = 1024
-	maxMessagesSec   = 5 // pings and requests of the client in a second
-	maxMessageBytes  = 64 << 10
-	pingEvery        = 20 * time.Second
-	silentAfter      = 60 * time.Second // without a frame of the client the socket is closed
-	socketWriteLimit = 10 * time.Second
+	maxStreams     = 1024
+	maxMessagesSec = 5 // pings and requests of the client in a second
 )
 
-// sockets holds what all sockets of a Facade share.
-type sockets struct {
-	stop chan struct{}
-	once sync.Once
-	open sync.WaitGroup
-	mu   sync.Mutex // guards Add of open against Wait
+// renderer is the protocol of the interface's sockets: what it makes in a tick, every socket shares.
+//
+// Owner: the goroutine of the sockets.
+type renderer struct {
+	f       *Facade
+	root    *marketdata.Root
+	nowMs   int64 // 100 for each tick
+	eventMs int64 // time of the tick on the process clock
+	made    map[renderKey]*rendered
+	sockets map[*socket]struct{}
 }
 
-// Shutdown closes every socket with 1001 and waits for their ends.
+// renderKey identifies the messages that a stream is due: streams of one name whose clients know the same get the same.
+type renderKey struct {
+	name string
+	known
+}
+
+// rendered are the messages of a tick for all streams with one key.
+type rendered struct {
+	messages [][]byte
+	texts    [2][]sockets.Text // alone, and in the envelope of a combined socket; made when a socket needs them
+	after    known
+	lost     bool // changes of the book are no longer kept
+}
+
+// Render implements stream.Protocol.
+func (r *renderer) Render(o sockets.Occasion) {
+	switch o {
+	case sockets.Tick, sockets.Second:
+		clear(r.made)
+		r.root, r.nowMs = r.f.opt.Board.Load(), r.nowMs+tickMs
+		r.eventMs = encode.FloorDiv(r.f.opt.Clock.NowNs(), msNs)
+		for s := range r.sockets {
+			s.Render()
+		}
+	case sockets.Published:
+		for s := range r.sockets {
+			s.deliver()
+		}
+	case sockets.Operated: // the next tick looks at new streams
+	}
+}
+
+// Farewell implements stream.Protocol.
+func (r *renderer) Farewell() (text []byte, reason string) {
+	return nil, "The server is shutting down."
+}
+
+// due returns the messages of a stream in this tick, nil if its time has not come.
+func (r *renderer) due(s *stream) *rendered {
+	if s.user != nil || s.sentMs != 0 && r.nowMs-s.sentMs < s.everyMs {
+		return nil
+	}
+	key := renderKey{s.name, s.known}
+	m := r.made[key]
+	if m == nil {
+		m = &rendered{}
+		m.lost = r.f.messages(s, r.root, r.eventMs, func(b []byte) { m.messages = append(m.messages, b) })
+		m.after, r.made[key] = s.known, m
+	}
+	if s.known = m.after; len(m.messages) > 0 {
+		s.sentMs = r.nowMs
+	}
+	return m
+}
+
+// encoded returns the messages for sockets of a form.
+func (m *rendered) encoded(s *socket, one *stream) []sockets.Text {
+	form := 0
+	if s.combined {
+		form = 1
+	}
+	if m.texts[form] == nil {
+		for _, b := range m.messages {
+			m.texts[form] = append(m.texts[form], sockets.NewText(s.wrap(one, b)))
+		}
+	}
+	return m.texts[form]
+}
+
+// Run serves the sockets on the caller's goroutine and returns after Shutdown.
+func (f *Facade) Run() { f.sockets.Run() }
+
+// Shutdown closes every socket with 1001.
 func (f *Facade) Shutdown() {
-	if f == nil {
-		return
-	}
-	s := &f.sockets
-	s.mu.Lock()
-	s.once.Do(func() { close(s.stop) })
-	s.mu.Unlock()
-	s.open.Wait()
-}
-
-// enter counts a socket, unless the facade shuts down.
-func (s *sockets) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.stop:
-		return false
-	default:
-		s.open.Add(1)
-		return true
+	if f != nil {
+		f.sockets.Shutdown()
 	}
 }
 
-// socket is one connection, with streams or with the WebSocket API. Its reader and its writer share it under the
-// lock.
+// socket is one connection, with streams or with the WebSocket API: a session of package stream.
+//
+// Owner: the goroutine of the sockets, from the handshake on.
 type socket struct {
+	*sockets.Conn
 	f    *Facade
-	ws   *websocket.Conn
 	from peer
-	wake chan struct{} // a user data stream has messages
-	api  *apiSession   // the reader's; nil: streams only
+	api  *apiSession // nil: streams only
 
-	mu       sync.Mutex
 	combined bool
 	streams  []*stream
-
-	second, received int64 // the client's messages in the current second; the reader's
+	users    int  // number of user data streams among them
+	first    int  // place in streams at which the next look begins: there was no room for its messages
+	ended    bool // the connection is being closed
 }
 
 // streamRoutes returns the routes of the sockets.
 func (f *Facade) streamRoutes() []*edge.Route {
 	up := &websocket.FastHTTPUpgrader{
-		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+		ReadBufferSize: 1, WriteBufferSize: 1, // unused: package stream reads and writes
 		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true }, // the streams are public
 	}
 	route := func(path string, combined bool) *edge.Route {
@@ -133,18 +184,25 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 }
 
 func (f *Facade) newSocket(c *edge.Ctx, combined bool) *socket {
-	return &socket{
-		f: f, combined: combined, wake: make(chan struct{}, 1), from: peer{c.ClientAddr(), c.Unlimited()},
-	}
+	return &socket{f: f, combined: combined, from: peer{c.ClientAddr(), c.Unlimited()}}
 }
 
-// upgrade answers the handshake; the server calls serve after it.
+// upgrade answers the handshake; the server serves the socket after it.
 func (s *socket) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
 	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
 		s.dropFrom(0)
 		return refuse.Param("Upgrade", "This path serves WebSocket only.")
 	}
-	if failed := up.Upgrade(c.RequestCtx, s.serve); failed != nil {
+	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
+		s.f.sockets.Serve(ws.NetConn(), s.from.addr, func(c *sockets.Conn) sockets.Session {
+			s.Conn = c
+			return s
+		}, func() {
+			s.f.rendered.sockets[s] = struct{}{}
+			s.SetSpare()
+		})
+	})
+	if failed != nil {
 		s.dropFrom(0)
 		c.Response.Reset()
 		return refuse.Param("Upgrade", "The WebSocket handshake failed.")
@@ -172,148 +230,69 @@ func (s *socket) add(name string) bool {
 	return true
 }
 
-// errWriterEnded ends the reader after the writer.
-var errWriterEnded = errors.New("the writer has ended")
-
-// serve reads the client's messages until the socket ends. It is the reader; the writer has its own goroutine.
-func (s *socket) serve(ws *websocket.Conn) {
-	defer s.dropAll()
-	if !s.f.sockets.enter() {
-		_ = ws.Close()
-		return
+// Message implements stream.Session.
+func (s *socket) Message(message []byte, text bool) bool {
+	if !text {
+		s.Close(websocket.CloseUnsupportedData, "A message must be text.")
+		return false
 	}
-	defer s.f.sockets.open.Done()
-	s.f.stats.sockets.Add(1)
-	defer s.f.stats.sockets.Add(-1)
-	s.ws = ws
-	s.setSpare()
-	ws.SetReadLimit(maxMessageBytes)
-	ended, written, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	alive := func(string) error {
-		until := machineTime().Add(silentAfter)
-		if err := ws.SetReadDeadline(until); err != nil {
-			return err
+	if s.api != nil { // its requests pay by weight
+		if !s.Claim() {
+			return false // closed for another connection: no answer can arrive
 		}
-		select {
-		case <-written: // in case the writer's deadline was set before this one
-			return errWriterEnded
-		default:
-			return nil
-		}
+		ok := s.Answer(s.answerAPI(message))
+		s.f.sockets.Do(s.SetSpare)
+		return ok
 	}
-	ws.SetPongHandler(alive)
-	ws.SetPingHandler(func(data string) error {
-		if s.tooMany() {
-			return websocket.ErrCloseSent
-		}
-		if err := alive(""); err != nil {
-			return err
-		}
-		return ws.WriteControl(websocket.PongMessage, []byte(data), machineTime().Add(socketWriteLimit))
+	if s.Count() > maxMessagesSec {
+		s.f.sockets.Do(func() { s.Close(websocket.ClosePolicyViolation, string(refuse.RateLimit)) })
+		return false
+	}
+	message = slices.Clone(message) // the reader reuses its memory
+	s.f.sockets.Do(func() {
+		s.Answer(s.answer(message))
+		s.SetSpare()
 	})
-	go func() {
-		defer close(done)
-		s.write(ended)
-		close(written)
-		_ = ws.SetReadDeadline(time.Unix(1, 0)) // ends the reader; the server closes the connection behind it
-	}()
-	for alive("") == nil {
-		kind, text, err := ws.ReadMessage()
-		if err != nil || kind != websocket.TextMessage {
-			break
-		}
-		if s.api != nil { // its requests pay by weight
-			if !conn.Of(ws.NetConn()).SetSpare(false) {
-				break // closed for another connection: no answer can arrive
-			}
-			err = s.answerAPI(text)
-		} else if err = websocket.ErrCloseSent; !s.tooMany() {
-			err = s.answer(text)
-		}
-		if err != nil {
-			break
-		}
-		s.setSpare()
-	}
-	close(ended)
-	<-done // the server reuses the connection once this function has returned
-}
-
-// setSpare tells the listener whether it may close the socket for another connection when it is full: one without
-// streams and without a session. The reader calls it.
-func (s *socket) setSpare() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	conn.Of(s.ws.NetConn()).SetSpare(len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
-}
-
-// write looks at the market and sends what has changed, until the socket ends.
-func (s *socket) write(ended chan struct{}) {
-	tick, ping := time.NewTicker(tickMs*time.Millisecond), time.NewTicker(pingEvery)
-	defer tick.Stop()
-	defer ping.Stop()
-	for {
-		select {
-		case <-ended:
-			return
-		case <-s.f.sockets.stop:
-			s.close(websocket.CloseGoingAway, "The server is shutting down.")
-			return
-		case <-ping.C:
-			if s.ws.WriteControl(websocket.PingMessage, nil, machineTime().Add(socketWriteLimit)) != nil {
-				return
-			}
-		case <-s.wake:
-			if !s.deliver() {
-				return
-			}
-		case now := <-tick.C:
-			if !s.deliver() || !s.look(now.UnixMilli()) {
-				return
-			}
-		}
-	}
-}
-
-func (s *socket) close(code int, text string) {
-	_ = s.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text),
-		machineTime().Add(time.Second))
-}
-
-// look sends the messages of all streams. It returns false when the socket has to end.
-func (s *socket) look(nowMs int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	root := s.f.opt.Board.Load()
-	for _, one := range s.streams {
-		var err error
-		lost := s.f.messages(one, root, nowMs, func(b []byte) {
-			if err != nil {
-				return
-			}
-			err = s.send(s.wrap(one, b))
-		})
-		if lost {
-			s.f.stats.slowCloses.Add(1)
-			s.close(websocket.CloseTryAgainLater, "Too slow: changes of the book are no longer kept.")
-		}
-		if lost || err != nil {
-			return false
-		}
-	}
 	return true
 }
 
-// send writes a message. The caller holds the lock.
-func (s *socket) send(b []byte) error {
-	if err := s.ws.SetWriteDeadline(machineTime().Add(socketWriteLimit)); err != nil {
-		return err
+// Spare implements stream.Session: a socket without streams and without a session.
+func (s *socket) Spare() bool { return len(s.streams) == 0 && (s.api == nil || s.api.key == "") }
+
+// Leave implements stream.Session.
+func (s *socket) Leave() {
+	delete(s.f.rendered.sockets, s)
+	s.dropFrom(0)
+}
+
+// Render implements stream.Session: it queues what the streams are due in this tick, as far as there is room. A client
+// that reads slowly gets fewer and larger messages.
+func (s *socket) Render() {
+	s.deliver()
+	for range s.streams {
+		if s.ended || !s.HasRoom() {
+			return
+		}
+		s.first %= len(s.streams)
+		one := s.streams[s.first]
+		s.first++
+		m := s.f.rendered.due(one)
+		if m == nil {
+			continue
+		}
+		for _, t := range m.encoded(s, one) {
+			s.Queue(t)
+		}
+		if m.lost {
+			s.end("Too slow: changes of the book are no longer kept.")
+		}
 	}
-	s.f.stats.messages.Add(1)
-	s.f.stats.bytes.Add(uint64(len(b)))
-	err := s.ws.WriteMessage(websocket.TextMessage, b)
-	s.f.stats.noteUnread(err)
-	return err
+}
+
+// end closes the socket of a client that reads too slowly.
+func (s *socket) end(reason string) {
+	s.ended = true
+	s.CloseSlow(reason)
 }
 
 // request is a message of the client.
@@ -323,15 +302,13 @@ type request struct {
 	ID     json.RawMessage `json:"id"`
 }
 
-// answer carries out a request and sends the answer.
-func (s *socket) answer(text []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// answer carries out a request and returns the answer.
+func (s *socket) answer(text []byte) []byte {
 	var r request
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil || len(r.ID) > 64 {
-		return s.send([]byte(`{"error":{"code":2,"msg":"Invalid request: not a request object."},"id":null}`))
+		return []byte(`{"error":{"code":2,"msg":"Invalid request: not a request object."},"id":null}`)
 	}
 	if len(r.ID) == 0 {
 		r.ID = json.RawMessage("null")
@@ -343,7 +320,7 @@ func (s *socket) answer(text []byte) error {
 	} else {
 		b = append([]byte(`{"result":`), result...)
 	}
-	return s.send(append(append(append(b, `,"id":`...), r.ID...), '}'))
+	return append(append(append(b, `,"id":`...), r.ID...), '}')
 }
 
 // perform carries out a request and returns the JSON text of its result. A request that it refuses changes nothing; the
@@ -393,7 +370,3 @@ func (s *socket) perform(r *request) (result, problem string) {
 	}
 	return "null", ""
 }
-
-// machineTime returns the time of the machine's clock, which is right for deadlines also while the process clock is
-// virtual.
-func machineTime() time.Time { return time.Unix(0, clock.MachineNs()) }

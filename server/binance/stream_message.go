@@ -29,7 +29,7 @@ const (
 	userDataStream
 )
 
-// stream is one stream of a socket and the state that the client has received. The socket's lock guards it.
+// stream is one stream of a socket. Owner: as its socket.
 type stream struct {
 	name     string
 	kind     streamKind
@@ -43,12 +43,17 @@ type stream struct {
 	id      int
 	session bool
 
-	sentMs  int64 // machine time of the last message, 0: none
-	view    *marketdata.View
-	trade   engine.TradeID    // last trade sent
-	start   int64             // kline: second at which the open row begins
-	touch   [4]int64          // bookTicker: best levels sent last
-	version map[string]uint64 // tickers of all pairs: version sent last, by symbol
+	sentMs int64 // renderer.nowMs at the last message, 0: none
+	known
+}
+
+// known is what the client of a stream has received.
+type known struct {
+	view  *marketdata.View
+	root  *marketdata.Root // tickers of all pairs
+	trade engine.TradeID   // last trade sent
+	start int64            // kline: second at which the open row begins
+	touch [4]int64         // bookTicker: best levels sent last
 }
 
 // tickMs is the time between two looks at the market. Streams that the other exchange sends in real time have it too.
@@ -59,10 +64,10 @@ func (f *Facade) parseStream(name string) (*stream, bool) {
 	s := &stream{name: name, everyMs: tickMs}
 	switch name {
 	case "!ticker@arr":
-		s.kind, s.everyMs, s.version = allTickersStream, 1000, map[string]uint64{}
+		s.kind, s.everyMs = allTickersStream, 1000
 		return s, true
 	case "!miniTicker@arr":
-		s.kind, s.everyMs, s.version = allMiniTickersStream, 1000, map[string]uint64{}
+		s.kind, s.everyMs = allMiniTickersStream, 1000
 		return s, true
 	}
 	symbol, kind, ok := strings.Cut(name, "@")
@@ -121,17 +126,9 @@ func parseIf(name string, ok bool) (*Interval, bool) {
 // maxTradesAtOnce bounds the trades that one look sends, so that a reader that comes late takes several.
 const maxTradesAtOnce = 1000
 
-// messages yields what changed for the client of the stream since the last look. lost reports that changes of the
+// messages sends what changed for the client of the stream since the last look. lost reports that changes of the
 // book are no longer kept, so the client must begin again.
-func (f *Facade) messages(s *stream, root *marketdata.Root, nowMs int64, yield func([]byte)) (lost bool) {
-	if s.kind == userDataStream || s.sentMs != 0 && nowMs-s.sentMs < s.everyMs {
-		return false
-	}
-	eventMs := encode.FloorDiv(f.opt.Clock.NowNs(), msNs)
-	send := func(b []byte) {
-		s.sentMs = nowMs
-		yield(b)
-	}
+func (f *Facade) messages(s *stream, root *marketdata.Root, eventMs int64, send func([]byte)) (lost bool) {
 	v := root.View(s.pair)
 	switch s.kind {
 	case tradeStream, aggTradeStream:
@@ -243,13 +240,13 @@ func (f *Facade) appendKlineMessage(s *stream, v *marketdata.View, k *Kline, eve
 
 // statMessages sends the tickers that have changed in one list.
 func (f *Facade) statMessages(s *stream, root *marketdata.Root, eventMs int64, send func([]byte)) {
-	b := []byte{'['}
+	b, before := []byte{'['}, s.root
+	s.root = root
 	for _, id := range root.Sorted() {
 		v := root.View(id)
-		if sent, ok := s.version[v.Instrument.Code]; ok && sent == v.TickerVersion {
+		if before != nil && before.View(id) != nil && before.View(id).TickerVersion == v.TickerVersion {
 			continue
 		}
-		s.version[v.Instrument.Code] = v.TickerVersion
 		b = append(f.appendStat(b, root, v, eventMs, s.kind == allTickersStream), ',')
 	}
 	if len(b) > 1 {

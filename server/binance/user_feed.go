@@ -53,7 +53,7 @@ type subscription struct {
 	account engine.AccountID
 	key     string // public key
 	number  uint64 // of the key, which ends with the key
-	wake    chan<- struct{}
+	wake    func() // makes the sockets take; it does not wait
 
 	queue  [][]*userMessage // in chunks, so that one more is never a copy of those that wait
 	queued int
@@ -274,15 +274,7 @@ func (u *UserFeed) queue(account engine.AccountID, chunk []*userMessage) {
 		if !s.lost {
 			s.queue, s.queued = append(s.queue, chunk), s.queued+len(chunk)
 		}
-		s.poke()
-	}
-}
-
-// poke wakes the socket's writer.
-func (s *subscription) poke() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
+		s.wake()
 	}
 }
 
@@ -298,7 +290,7 @@ func (u *UserFeed) loseLocked(account engine.AccountID) {
 	if a := u.accounts[account]; a != nil {
 		for _, s := range a.subscriptions {
 			s.queue, s.queued, s.lost = nil, 0, true
-			s.poke()
+			s.wake()
 		}
 	}
 }
@@ -317,13 +309,19 @@ func (u *UserFeed) Transferred(account engine.AccountID, currency string, amount
 	}
 }
 
-// take returns the messages that wait for a subscription; lost: some were dropped.
-func (u *UserFeed) take(s *subscription) (list []*userMessage, lost bool) {
+// take returns the first messages that wait for a subscription, at most n; lost: some were dropped.
+func (u *UserFeed) take(s *subscription, n int) (list []*userMessage, lost bool) {
 	u.mu.Lock()
-	chunks := s.queue
-	lost, s.queue, s.queued = s.lost, nil, 0
-	u.mu.Unlock()
-	return slices.Concat(chunks...), lost
+	defer u.mu.Unlock()
+	for len(list) < n && len(s.queue) > 0 {
+		part := s.queue[0][:min(n-len(list), len(s.queue[0]))]
+		list = append(list, part...)
+		if s.queue[0] = s.queue[0][len(part):]; len(s.queue[0]) == 0 {
+			s.queue = s.queue[1:]
+		}
+	}
+	s.queued -= len(list)
+	return list, s.lost
 }
 
 // subscribe begins a subscription: it gets everything that is published from now on.

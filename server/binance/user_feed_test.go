@@ -16,14 +16,14 @@ func (noUsers) Rows(engine.AccountID) []accounts.BalanceView { return nil }
 func backlog(t *testing.T, messages int) (taken int, lost bool) {
 	t.Helper()
 	u := newUserFeed(&Options{Users: noUsers{}})
-	s := &subscription{account: 7, wake: make(chan struct{}, 1)}
+	s := &subscription{account: 7, wake: func() {}}
 	u.subscribe(s)
 	for range messages {
 		u.Transferred(7, "BTC", fixed.FromI64(1))
 	}
 	u.Transferred(8, "BTC", fixed.FromI64(1)) // no subscription
 	u.Publish(0)
-	list, lost := u.take(s)
+	list, lost := u.take(s, 2*maxBacklog)
 	return len(list), lost
 }
 
@@ -41,7 +41,7 @@ func TestAFullBacklogLosesTheSubscription(t *testing.T) {
 func TestOnlyWatchedAccountsAreRecorded(t *testing.T) {
 	u := newUserFeed(&Options{Users: noUsers{}})
 	history := marketdata.NewFeed(marketdata.Options{}).History()
-	s := &subscription{account: 7, wake: make(chan struct{}, 1)}
+	s := &subscription{account: 7, wake: func() {}}
 	u.subscribe(s)
 	u.unsubscribe(s)
 	u.Observe(&engine.Event{Kind: engine.EventAccepted, Account: 7, Order: engine.MakeOrderID(0, 1)}, history)
@@ -55,7 +55,7 @@ func TestOnlyWatchedAccountsAreRecorded(t *testing.T) {
 // While a command is unfinished, a publication costs what is new, however many reports wait for the end.
 func TestAPublicationDoesNotCopyTheReportsThatWait(t *testing.T) {
 	u := newUserFeed(&Options{Users: noUsers{}})
-	s := &subscription{account: 7, wake: make(chan struct{}, 1)}
+	s := &subscription{account: 7, wake: func() {}}
 	u.subscribe(s)
 	u.Withhold([]engine.PairID{3})
 	const parts, each = 90, 100
@@ -76,12 +76,12 @@ func TestAPublicationDoesNotCopyTheReportsThatWait(t *testing.T) {
 		t.Errorf("a publication without news makes %.0f allocations while %d reports wait, and %.0f while %d do",
 			many, parts*each, few, each)
 	}
-	if list, _ := u.take(s); len(list) != 0 {
+	if list, _ := u.take(s, 2*maxBacklog); len(list) != 0 {
 		t.Errorf("%d reports of an unfinished command", len(list))
 	}
 	u.Withhold(nil)
 	part(parts * each)
-	list, lost := u.take(s)
+	list, lost := u.take(s, 2*maxBacklog)
 	if len(list) != (parts+1)*each || lost {
 		t.Fatalf("%d reports, lost %v", len(list), lost)
 	}

@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"tickhive/engine"
 	"tickhive/server/encode"
+	sockets "tickhive/server/stream"
 )
 
 // Limits of listen keys.
@@ -153,12 +152,13 @@ func (s *socket) userStream(name string) (*stream, bool) {
 		return nil, false
 	}
 	one := &stream{name: name, kind: userDataStream, user: &subscription{
-		account: key.account, key: key.key, number: key.number, wake: s.wake,
+		account: key.account, key: key.key, number: key.number, wake: s.f.sockets.Wake,
 	}}
 	if !s.permitted(one) {
 		return nil, false
 	}
 	s.f.feed.subscribe(one.user)
+	s.users++
 	return one, true
 }
 
@@ -175,7 +175,7 @@ func (s *socket) permitted(one *stream) bool {
 	return ok
 }
 
-// drop removes the streams that match. The caller holds the lock, or is alone.
+// drop removes the streams that match.
 func (s *socket) drop(match func(*stream) bool) {
 	s.streams = slices.DeleteFunc(s.streams, func(one *stream) bool {
 		if !match(one) {
@@ -183,6 +183,7 @@ func (s *socket) drop(match func(*stream) bool) {
 		}
 		if one.user != nil {
 			s.f.feed.unsubscribe(one.user)
+			s.users--
 		}
 		s.f.stats.subscriptions.Add(-1)
 		return true
@@ -193,12 +194,6 @@ func (s *socket) drop(match func(*stream) bool) {
 func (s *socket) dropFrom(place int) {
 	rest := s.streams[place:]
 	s.drop(func(one *stream) bool { return slices.Contains(rest, one) })
-}
-
-func (s *socket) dropAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropFrom(0)
 }
 
 // wrap adds the envelope of a message, if it has one.
@@ -216,38 +211,34 @@ func (s *socket) wrap(one *stream, b []byte) []byte {
 	return append(append(head, b...), '}')
 }
 
-// deliver sends what waits for the user data streams, and ends those whose key has ended. It returns false when the
-// socket has to end: for a message that was dropped there is no other remedy.
-func (s *socket) deliver() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.streams, func(one *stream) bool { return one.user != nil }) {
-		return true
+// maxTaken bounds the messages of a user data stream that are queued without asking for room.
+const maxTaken = 64
+
+// deliver queues what waits for the user data streams, as far as there is room, and ends those whose key has ended. It
+// ends a socket of which a message was dropped: there is no other remedy.
+func (s *socket) deliver() {
+	if s.users == 0 {
+		return
 	}
 	for _, one := range slices.Clone(s.streams) {
-		if one.user == nil {
-			continue
-		}
-		list, lost := s.f.feed.take(one.user)
-		if !s.permitted(one) { // asked behind take: nothing that happens after the end of a key reaches its sockets
-			if s.send(s.wrap(one, s.f.appendEnd(nil, one))) != nil {
-				return false
+		for one.user != nil && !s.ended && s.HasRoom() {
+			list, lost := s.f.feed.take(one.user, maxTaken)
+			if !s.permitted(one) { // asked behind take: nothing that happens after the end of a key reaches its sockets
+				s.Queue(sockets.NewText(s.wrap(one, s.f.appendEnd(nil, one))))
+				s.drop(func(other *stream) bool { return other == one })
+				break
 			}
-			s.drop(func(other *stream) bool { return other == one })
-			continue
-		}
-		for _, m := range list {
-			if s.send(s.wrap(one, s.f.appendUserMessage(nil, m))) != nil {
-				return false
+			for _, m := range list {
+				s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, m))))
 			}
-		}
-		if lost {
-			s.f.stats.slowCloses.Add(1)
-			s.close(websocket.CloseTryAgainLater, "Too slow: messages of the user data stream were dropped.")
-			return false
+			if lost {
+				s.end("Too slow: messages of the user data stream were dropped.")
+			}
+			if len(list) < maxTaken {
+				break
+			}
 		}
 	}
-	return true
 }
 
 // appendEnd appends the last message of a user data stream.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	sockets "tickhive/server/stream"
 )
 
 // Limits of the WebSocket API.
@@ -25,7 +25,9 @@ const (
 	maxRequestID     = 36  // characters
 )
 
-// apiSession is the state of a socket of the WebSocket API. Owner: the socket's reader.
+// apiSession is the state of a socket of the WebSocket API.
+//
+// Owner: the socket's reader. It changes the state on the goroutine of the sockets, which may read it too, and waits.
 type apiSession struct {
 	key         string // the public key that has logged on; "": none
 	number      uint64
@@ -100,8 +102,8 @@ func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse
 	return s.upgrade(c, up)
 }
 
-// answerAPI carries out a request and sends the answer. It fails when the socket has to end.
-func (s *socket) answerAPI(text []byte) error {
+// answerAPI carries out a request and returns the answer.
+func (s *socket) answerAPI(text []byte) []byte {
 	q := &call{f: s.f, from: s.from}
 	var r apiRequest
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -136,9 +138,7 @@ func (s *socket) answerAPI(text []byte) error {
 		b = append(strconv.AppendInt(b, WeightPerMinute, 10), `,"count":`...)
 		b = append(strconv.AppendInt(b, q.used, 10), "}]"...)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.send(append(b, '}'))
+	return append(b, '}')
 }
 
 // validID reports whether an id is a number, a short text or null, as the other exchange permits.
@@ -186,11 +186,14 @@ func (s *socket) session() (auth.Principal, bool) {
 	}
 	who, refused := s.f.opt.Users.Identify(s.api.key, s.from.addr)
 	if refused != nil || who.Key != s.api.number {
-		s.api.key = ""
+		s.owned(func() { s.api.key = "" })
 		return auth.Principal{}, false
 	}
 	return who, true
 }
+
+// owned runs change on the goroutine of the sockets, unless they have ended: then no answer can arrive.
+func (s *socket) owned(change func()) { s.f.sockets.Call(change) }
 
 // readMembers reads the parameters of a request: text, numbers, booleans, and lists as their JSON.
 func (q *call) readMembers(params apiParams) *failure {
@@ -288,8 +291,10 @@ func (s *socket) logon(q *call) ([]byte, *failure) {
 	if err := q.unread(); err != nil {
 		return nil, err
 	}
-	s.api.key, s.api.number = who.PublicKey, who.Key
-	s.api.logonMs = encode.FloorDiv(q.f.opt.Clock.NowNs(), msNs)
+	s.owned(func() {
+		s.api.key, s.api.number = who.PublicKey, who.Key
+		s.api.logonMs = encode.FloorDiv(q.f.opt.Clock.NowNs(), msNs)
+	})
 	return s.status(q)
 }
 
@@ -307,10 +312,9 @@ func (s *socket) status(q *call) ([]byte, *failure) {
 	return append(b, `,"userDataStream":`+strconv.FormatBool(s.subscribed())+`}`...), nil
 }
 
-func (s *socket) subscribed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.streams) > 0
+func (s *socket) subscribed() (any bool) {
+	s.owned(func() { any = len(s.streams) > 0 })
+	return any
 }
 
 // logout ends the session and the streams that it has subscribed to.
@@ -318,21 +322,21 @@ func (s *socket) logout(q *call) ([]byte, *failure) {
 	if err := q.unread(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.drop(func(one *stream) bool { return one.session })
-	s.mu.Unlock()
-	s.api.key = ""
+	s.owned(func() {
+		s.drop(func(one *stream) bool { return one.session })
+		s.api.key = ""
+	})
 	return s.status(q)
 }
 
 // subscriptions lists the user data streams of the socket.
 func (s *socket) subscriptions(*call) ([]byte, *failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	b := []byte{'['}
-	for _, one := range s.streams {
-		b = append(strconv.AppendInt(append(b, `{"subscriptionId":`...), int64(one.id), 10), "},"...)
-	}
+	s.owned(func() {
+		for _, one := range s.streams {
+			b = append(strconv.AppendInt(append(b, `{"subscriptionId":`...), int64(one.id), 10), "},"...)
+		}
+	})
 	return append(trimComma(b), ']'), nil
 }
 
@@ -354,18 +358,24 @@ func (s *socket) subscribe(q *call, session bool) ([]byte, *failure) {
 	if err := q.unread(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.streams) >= maxSubscriptions {
+	one := &stream{kind: userDataStream, session: session, user: &subscription{
+		account: engine.AccountID(who.User), key: who.PublicKey, number: who.Key, wake: s.f.sockets.Wake,
+	}}
+	full := false
+	s.owned(func() {
+		if full = len(s.streams) >= maxSubscriptions; full {
+			return
+		}
+		one.id = s.api.next
+		s.api.next++
+		s.f.feed.subscribe(one.user)
+		s.users++
+		s.streams = append(s.streams, one)
+		s.f.stats.subscriptions.Add(1)
+	})
+	if full {
 		return nil, fail(codeTooManyWeight, "At most %d user data streams per connection.", maxSubscriptions)
 	}
-	one := &stream{kind: userDataStream, id: s.api.next, session: session, user: &subscription{
-		account: engine.AccountID(who.User), key: who.PublicKey, number: who.Key, wake: s.wake,
-	}}
-	s.api.next++
-	s.f.feed.subscribe(one.user)
-	s.streams = append(s.streams, one)
-	s.f.stats.subscriptions.Add(1)
 	return append(strconv.AppendInt([]byte(`{"subscriptionId":`), int64(one.id), 10), '}'), nil
 }
 
@@ -378,11 +388,13 @@ func (s *socket) unsubscribe(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := len(s.streams)
-	s.drop(func(one *stream) bool { return id < 0 || int64(one.id) == id })
-	if id >= 0 && len(s.streams) == before {
+	found := false
+	s.owned(func() {
+		before := len(s.streams)
+		s.drop(func(one *stream) bool { return id < 0 || int64(one.id) == id })
+		found = len(s.streams) < before
+	})
+	if id >= 0 && !found {
 		return nil, invalid("subscriptionId")
 	}
 	return []byte("{}"), nil
@@ -390,18 +402,16 @@ func (s *socket) unsubscribe(q *call) ([]byte, *failure) {
 
 // facadeStats counts for metrics. Any goroutine.
 type facadeStats struct {
-	sockets, subscriptions      atomic.Int64
-	messages, bytes, slowCloses atomic.Uint64
-	overWeight                  atomic.Uint64
-	badKey, badTime, badSign    atomic.Uint64
+	subscriptions            atomic.Int64
+	overWeight               atomic.Uint64
+	badKey, badTime, badSign atomic.Uint64
 }
 
 // Stats are the figures of a facade.
 type Stats struct {
-	Sockets, Subscriptions int64
-	Messages, Bytes        uint64 // with the last ones of sockets that ended within them
-	SlowCloses             uint64 // sockets that were closed because the client does not read
-	OverWeight             uint64 // requests refused for the weight that their address had used
+	sockets.Figures
+	Subscriptions int64
+	OverWeight    uint64 // requests refused for the weight that their address had used
 	// Refused credentials, by what is wrong: the key (or its permission), the timestamp, the signature.
 	BadKey, BadTime, BadSignature uint64
 }
@@ -413,8 +423,7 @@ func (f *Facade) Stats() Stats {
 	}
 	s := &f.stats
 	return Stats{
-		Sockets: s.sockets.Load(), Subscriptions: s.subscriptions.Load(), Messages: s.messages.Load(),
-		Bytes: s.bytes.Load(), SlowCloses: s.slowCloses.Load(), OverWeight: s.overWeight.Load(),
+		Figures: f.sockets.Figures(), Subscriptions: s.subscriptions.Load(), OverWeight: s.overWeight.Load(),
 		BadKey: s.badKey.Load(), BadTime: s.badTime.Load(), BadSignature: s.badSign.Load(),
 	}
 }
@@ -428,12 +437,5 @@ func (s *facadeStats) countRefusal(err *failure) {
 		s.badTime.Add(1)
 	case codeBadSignature:
 		s.badSign.Add(1)
-	}
-}
-
-// noteUnread counts a client that has not read for socketWriteLimit, by the error of a write.
-func (s *facadeStats) noteUnread(err error) {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.slowCloses.Add(1)
 	}
 }

@@ -31,8 +31,8 @@ type Conn struct {
 	sockets *Sockets
 	session Session
 	socket  net.Conn
-	raw     syscall.RawConn   // the descriptor of socket; nil when it has none
-	counted *conn.Conn        // of socket; nil when it has none. Any goroutine may use it when the reader has ended
+	raw     syscall.RawConn // the descriptor of socket; nil when it has none
+	counted *conn.Conn      // of socket; nil when it has none. Any goroutine may use it when the reader has ended
 	in      inbound
 	taken   secondCount // pings, and the messages that the session counts; the reader's
 	backlog *backlog
@@ -119,8 +119,8 @@ func (c *Conn) readFailed(err error) {
 	}
 }
 
-// setSpare tells the listener whether it may close the connection for another one when it is full.
-func (c *Conn) setSpare() { c.counted.SetSpare(c.session.Spare()) }
+// SetSpare tells the listener whether it may close the connection for another one when it is full.
+func (c *Conn) SetSpare() { c.counted.SetSpare(c.session.Spare()) }
 
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
 // being closed because the client does not read its answers.

@@ -313,7 +313,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	}
 	sub := &subscription{backlog: o.conn.backlog, conn: o.conn, stream: s, reason: "subscribe"}
 	o.conn.hub.subs[key.subKey()] = sub
-	o.conn.setSpare()
+	o.conn.SetSpare()
 	s.subs = append(s.subs, sub)
 	if key.private() {
 		o.hub.private.watch()

@@ -270,7 +270,7 @@ func (o operation) guard(key SocketKey) {
 	if ms := o.req.graceMs; ms != nil {
 		c.hub.graceNs = *ms * int64(time.Millisecond)
 	}
-	c.setSpare()
+	c.SetSpare()
 }
 
 // unguard ends what guard began. withdrawn: the socket itself asked for it.

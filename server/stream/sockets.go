@@ -193,7 +193,7 @@ func (s *Sockets) drained(c *Conn) { s.Do(c.session.Render) }
 func (s *Sockets) keepAlive() {
 	now := s.opts.MachineNs()
 	for c := range s.conns {
-		c.setSpare()
+		c.SetSpare()
 		switch {
 		case now-c.pongNs.Load() > int64(s.opts.PongWithin):
 			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
@@ -354,3 +354,29 @@ func (s *Sockets) Figures() (f Figures) {
 	}
 	return f
 }
+
+// Text is an encoded text message, which any number of sockets may share.
+type Text struct{ frame frame }
+
+// NewText encodes a text message.
+func NewText(payload []byte) Text { return Text{newFrame(opText, payload)} }
+
+// Answer queues the answer to a message of the client. It returns false when the connection is being closed, because
+// the client does not read its answers. Any goroutine.
+func (c *Conn) Answer(payload []byte) bool { return c.answer(newFrame(opText, payload)) }
+
+// Queue queues a message, which is never dropped. The session first asks HasRoom.
+func (c *Conn) Queue(t Text) { c.backlog.push(t.frame, kindSnapshot) }
+
+// HasRoom reports whether less than 256 KiB wait. If not, Session.Render is called when they do.
+func (c *Conn) HasRoom() bool { return c.backlog.hasRoom() }
+
+// CloseSlow closes the connection of a client that reads too slowly.
+func (c *Conn) CloseSlow(reason string) {
+	c.backlog.writer.slowCloses.Add(1)
+	c.Close(closeTryLater, reason)
+}
+
+// Claim keeps the listener from closing the connection for another one until SetSpare permits it again. It returns
+// false when the connection was closed for another. Any goroutine.
+func (c *Conn) Claim() bool { return c.counted.SetSpare(false) }

@@ -25,7 +25,7 @@ func TestTheHubDoesNotUseALentConnectionAfterItsEnd(t *testing.T) {
 	c := newConn(x.Sockets, l, netip.Addr{})
 	c.session = newSession(x.Hub, c)
 	before := l.asked
-	c.setSpare()
+	c.SetSpare()
 	if before == 0 || l.asked != before {
 		t.Errorf("asked %d times by the reader, %d times by the hub", before, l.asked-before)
 	}
