@@ -194,13 +194,7 @@ func (s *socket) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Re
 		return refuse.Param("Upgrade", "This path serves WebSocket only.")
 	}
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
-		s.f.sockets.Serve(ws.NetConn(), s.from.addr, func(c *sockets.Conn) sockets.Session {
-			s.Conn = c
-			return s
-		}, func() {
-			s.f.rendered.sockets[s] = struct{}{}
-			s.SetSpare()
-		})
+		s.f.sockets.Serve(ws.NetConn(), s.from.addr, s.begin, s.joined)
 	})
 	if failed != nil {
 		s.dropFrom(0)
@@ -208,6 +202,18 @@ func (s *socket) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Re
 		return refuse.Param("Upgrade", "The WebSocket handshake failed.")
 	}
 	return nil
+}
+
+// begin makes s the session of a connection.
+func (s *socket) begin(c *sockets.Conn) sockets.Session {
+	s.Conn = c
+	return s
+}
+
+// joined lets the ticks look at s.
+func (s *socket) joined() {
+	s.f.rendered.sockets[s] = struct{}{}
+	s.SetSpare()
 }
 
 // add adds a stream unless the socket has it. It returns false for an unknown name or too many streams.

@@ -106,7 +106,8 @@ func (x *manualHub) read(c *session) (out []readMessage, closed int) {
 // texts returns the payloads of the text messages queued for c and the code of the close frame, 0:
 // none.
 func (x *manualHub) texts(c *session) (texts [][]byte, closed int) {
-	return splitFrames(nil, x.frames(c))
+	texts, closed, _ = splitFrames(nil, x.frames(c))
+	return texts, closed
 }
 
 // marketdataDefaults retains more records than these tests create.
