@@ -1,41 +1,27 @@
 package aggregator
 
 import (
-	"strconv"
-
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
+	"tickhive/server/json"
 )
 
-// AppendAssets appends the asset object, keys in byte order. quote must append its argument as
-// JSON text.
-func AppendAssets(b []byte, r *marketdata.Root, quote func(dst []byte, s string) []byte) []byte {
-	b = append(b, '{')
-	for i, a := range r.Assets() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), a.Symbol...), `":{"name":`...)
-		b = append(quote(b, a.Name), `,"unified_cryptoasset_id":`...)
-		if a.HasUnifiedID {
-			b = strconv.AppendInt(b, a.UnifiedCryptoassetID, 10)
-		} else {
-			b = append(b, "null"...)
-		}
-		b = strconv.AppendBool(append(b, `,"can_withdraw":`...), a.CanWithdraw)
-		b = strconv.AppendBool(append(b, `,"can_deposit":`...), a.CanDeposit)
-		b = appendOptional(append(b, `,"min_withdraw":`...), a.MinWithdraw, a.HasMinWithdraw)
-		b = appendOptional(append(b, `,"max_withdraw":`...), a.MaxWithdraw, a.HasMaxWithdraw)
-		b = appendOptional(append(b, `,"maker_fee":`...), a.MakerFee, a.HasMakerFee)
-		b = appendOptional(append(b, `,"taker_fee":`...), a.TakerFee, a.HasTakerFee)
-		b = append(b, '}')
+// AppendAssets appends the asset object, keys in byte order.
+func AppendAssets(b []byte, r *marketdata.Root) []byte {
+	w := json.On(b)
+	w.Object()
+	for _, a := range r.Assets() {
+		w.Name(a.Symbol).Object()
+		w.Name("name").Text(a.Name)
+		w.Name("unified_cryptoasset_id").IntOrNull(a.UnifiedCryptoassetID, a.HasUnifiedID)
+		w.Name("can_withdraw").Bool(a.CanWithdraw)
+		w.Name("can_deposit").Bool(a.CanDeposit)
+		w.Name("min_withdraw").ShortestOrNull(a.MinWithdraw, fixed.Scale, a.HasMinWithdraw)
+		w.Name("max_withdraw").ShortestOrNull(a.MaxWithdraw, fixed.Scale, a.HasMaxWithdraw)
+		w.Name("maker_fee").ShortestOrNull(a.MakerFee, fixed.Scale, a.HasMakerFee)
+		w.Name("taker_fee").ShortestOrNull(a.TakerFee, fixed.Scale, a.HasTakerFee)
+		w.EndObject()
 	}
-	return append(b, '}')
-}
-
-func appendOptional(b []byte, v fixed.I128, has bool) []byte {
-	if !has {
-		return append(b, "null"...)
-	}
-	return fixed.AppendShortest(b, v, fixed.Scale)
+	w.EndObject()
+	return w.Bytes()
 }

@@ -1,18 +1,22 @@
 package aggregator
 
-import "tickhive/marketdata"
+import (
+	"tickhive/marketdata"
+	"tickhive/server/json"
+)
 
 // AppendTickerPairs appends the list of pairs in CoinGecko's form: every configured pair, by code.
 func AppendTickerPairs(b []byte, r *marketdata.Root) []byte {
-	b = append(b, '[')
-	for i, id := range r.Sorted() {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	w := json.On(b)
+	w.List()
+	for _, id := range r.Sorted() {
 		in := r.View(id).Instrument
-		b = append(append(b, `{"ticker_id":"`...), in.Code...)
-		b = append(append(b, `","base":"`...), in.Base...)
-		b = append(append(append(b, `","target":"`...), in.Quote...), `"}`...)
+		w.Object()
+		w.Name("ticker_id").Word(in.Code)
+		w.Name("base").Word(in.Base)
+		w.Name("target").Word(in.Quote)
+		w.EndObject()
 	}
-	return append(b, ']')
+	w.EndList()
+	return w.Bytes()
 }

@@ -1,64 +1,67 @@
 package aggregator
 
 import (
-	"strconv"
-
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/server/doc"
+	"tickhive/server/json"
 )
 
 // AppendPairTickers appends CoinMarketCap's ticker object: every configured pair by code, with the
 // ids of its assets, the last price and the volumes of the last 24 h. A pair without a trade has
 // the last price 0.
 func AppendPairTickers(b []byte, r *marketdata.Root) []byte {
-	b = append(b, '{')
-	for i, id := range r.Sorted() {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	w := json.On(b)
+	w.Object()
+	for _, id := range r.Sorted() {
 		v := r.View(id)
 		t, in := &v.Ticker, v.Instrument
-		b = append(append(append(b, '"'), in.Code...), `":{"base_id":`...)
-		b = appendAssetID(b, r, in.Base)
-		b = appendAssetID(append(b, `,"quote_id":`...), r, in.Quote)
-		b = price(append(b, `,"last_price":`...), in, t.Last)
-		b = amount(append(b, `,"base_volume":`...), in, t.Volume)
-		b = total(append(b, `,"quote_volume":`...), in, t.QuoteVolume)
+		frozen := int64(1)
 		if in.State == engine.Online || in.State == engine.PostOnlyState {
-			b = append(b, `,"isFrozen":0}`...)
-		} else {
-			b = append(b, `,"isFrozen":1}`...)
+			frozen = 0
 		}
+		w.Name(in.Code).Object()
+		writeAssetID(w.Name("base_id"), r, in.Base)
+		writeAssetID(w.Name("quote_id"), r, in.Quote)
+		w.Name("last_price").Units(t.Last, in.DigitsPrice)
+		w.Name("base_volume").Sum(t.Volume, in.DigitsAmount)
+		w.Name("quote_volume").Sum(t.QuoteVolume, in.DigitsTotal())
+		w.Name("isFrozen").Int(frozen)
+		w.EndObject()
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.Bytes()
 }
 
-// appendAssetID appends the asset's id at CoinMarketCap, or null.
-func appendAssetID(b []byte, r *marketdata.Root, symbol string) []byte {
+// writeAssetID writes the asset's id at CoinMarketCap, or null.
+func writeAssetID(w *json.Writer, r *marketdata.Root, symbol string) {
 	if a := r.Asset(symbol); a != nil && a.HasUnifiedID {
-		return strconv.AppendInt(b, a.UnifiedCryptoassetID, 10)
+		w.Int(a.UnifiedCryptoassetID)
+		return
 	}
-	return append(b, "null"...)
+	w.Null()
 }
 
 // PairBook returns the order book in CoinMarketCap's form, with up to levels levels a side, all of
 // them when levels is negative.
 func PairBook(v *marketdata.View, levels int64) *doc.Text {
-	head := strconv.AppendInt([]byte(`{"timestamp":`), floorMs(v.BookTimeNs), 10)
-	return book(v, head, levels)
+	var w json.Writer
+	w.Object()
+	w.Name("timestamp").Ms(v.BookTimeNs)
+	return book(v, &w, levels)
 }
 
 // appendPairTrade appends one trade in CoinMarketCap's form.
 func appendPairTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
-	b = strconv.AppendUint(append(b, `{"trade_id":`...), uint64(id), 10)
-	b = price(append(b, `,"price":`...), in, t.Price)
-	b = fixed.AppendI64(append(b, `,"base_volume":`...), t.Amount, in.DigitsAmount)
-	b = total(append(b, `,"quote_volume":`...), in, fixed.Mul64(uint64(t.Price), uint64(t.Amount)))
-	b = strconv.AppendInt(append(b, `,"timestamp":`...), floorMs(t.TimeNs), 10)
-	if t.TakerSide == engine.Buy {
-		return append(b, `,"type":"buy"}`...)
-	}
-	return append(b, `,"type":"sell"}`...)
+	w := json.On(b)
+	w.Object()
+	w.Name("trade_id").Uint(uint64(id))
+	w.Name("price").Units(t.Price, in.DigitsPrice)
+	w.Name("base_volume").Units(t.Amount, in.DigitsAmount)
+	w.Name("quote_volume").Sum(fixed.Mul64(uint64(t.Price), uint64(t.Amount)), in.DigitsTotal())
+	w.Name("timestamp").Ms(t.TimeNs)
+	w.Name("type").Word(sideName(t.TakerSide))
+	w.EndObject()
+	return w.Bytes()
 }

@@ -2,29 +2,32 @@ package aggregator
 
 import (
 	"math"
-	"strconv"
 
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/server/doc"
+	"tickhive/server/json"
 )
 
 // Book returns the order book with up to levels levels a side; a negative levels means all. The text consists
 // of the cached texts of pages and directories.
 func Book(v *marketdata.View, levels int64) *doc.Text {
-	head := append(append(make([]byte, 0, 96), `{"ticker_id":"`...), v.Instrument.Code...)
-	return book(v, strconv.AppendInt(append(head, `","timestamp":`...), floorMs(v.BookTimeNs), 10), levels)
+	w := json.On(make([]byte, 0, 96))
+	w.Object()
+	w.Name("ticker_id").Word(v.Instrument.Code)
+	w.Name("timestamp").Ms(v.BookTimeNs)
+	return book(v, &w, levels)
 }
 
-// book returns head, which has the members before the bids, followed by both sides.
-func book(v *marketdata.View, head []byte, levels int64) *doc.Text {
+// book returns what head has written, the members before the bids, followed by both sides.
+func book(v *marketdata.View, head *json.Writer, levels int64) *doc.Text {
 	n := math.MaxInt
 	if levels >= 0 {
 		n = int(levels)
 	}
 	t := doc.NewText()
-	t.Add(append(head, `,"bids":[`...))
+	head.Name("bids").List()
+	t.Add(head.Rows())
 	addSide(t, v, &v.Bids, n)
 	t.Add(betweenBook)
 	t.Sum *= sideFactor
@@ -51,10 +54,12 @@ func addSide(t *doc.Text, v *marketdata.View, s *marketdata.Side, n int) {
 }
 
 func appendLevels(b []byte, in *engine.Instrument, rows []marketdata.Level) []byte {
+	w := json.On(b)
 	for _, l := range rows {
-		b = price(append(b, '['), in, l.Price)
-		b = fixed.AppendI64(append(b, ','), l.Amount, in.DigitsAmount)
-		b = append(b, "],"...)
+		w.List()
+		w.Units(l.Price, in.DigitsPrice)
+		w.Units(l.Amount, in.DigitsAmount)
+		w.EndList()
 	}
-	return b
+	return w.Rows()
 }

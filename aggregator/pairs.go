@@ -3,28 +3,35 @@ package aggregator
 import (
 	"tickhive/engine"
 	"tickhive/marketdata"
+	"tickhive/server/json"
 )
 
 // AppendPairs appends the pair directory: every configured pair, by code.
 func AppendPairs(b []byte, r *marketdata.Root) []byte {
-	b = append(b, `{"data":{"market_pairs":[`...)
-	for i, id := range r.Sorted() {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	w := json.On(b)
+	w.Object()
+	w.Name("data").Object()
+	w.Name("market_pairs").List()
+	for _, id := range r.Sorted() {
 		in := r.View(id).Instrument
-		b = append(append(append(b, `{"market_pair":"`...), in.Base...), '/')
-		b = append(append(b, in.Quote...), `","category":"spot","base":`...)
-		b = appendSymbol(b, r, in.Base)
-		b = appendSymbol(append(b, `,"quote":`...), r, in.Quote)
-		b = append(b, '}')
+		w.Object()
+		w.Name("market_pair").Word(in.Base + "/" + in.Quote)
+		w.Name("category").Word("spot")
+		writeSymbol(w.Name("base"), r, in.Base)
+		writeSymbol(w.Name("quote"), r, in.Quote)
+		w.EndObject()
 	}
-	return append(b, "]}}"...)
+	w.EndList()
+	w.EndObject()
+	w.EndObject()
+	return w.Bytes()
 }
 
-func appendSymbol(b []byte, r *marketdata.Root, symbol string) []byte {
-	b = append(append(append(b, `{"symbol":"`...), symbol...), `","type":"`...)
-	return append(append(b, AssetType(r.Asset(symbol))...), `"}`...)
+func writeSymbol(w *json.Writer, r *marketdata.Root, symbol string) {
+	w.Object()
+	w.Name("symbol").Word(symbol)
+	w.Name("type").Word(AssetType(r.Asset(symbol)))
+	w.EndObject()
 }
 
 // AssetType returns the wire word for the kind of an asset; an unknown kind is a cryptocurrency.

@@ -3,23 +3,26 @@ package aggregator
 import (
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
+	"tickhive/server/json"
 )
 
 // AppendSummary appends the row of one pair of /api/summary; figures without a value are 0
 // (docs/contract/market-data.md#time-summary-status).
 func AppendSummary(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
-	b = append(append(b, `{"trading_pairs":"`...), in.Code...)
-	b = append(append(b, `","base_currency":"`...), in.Base...)
-	b = append(append(b, `","quote_currency":"`...), in.Quote...)
-	b = price(append(b, `","last_price":`...), in, t.Last)
-	b = price(append(b, `,"lowest_ask":`...), in, t.Ask)
-	b = price(append(b, `,"highest_bid":`...), in, t.Bid)
-	b = amount(append(b, `,"base_volume":`...), in, t.Volume)
-	b = total(append(b, `,"quote_volume":`...), in, t.QuoteVolume)
-	b = fixed.AppendI128(append(b, `,"price_change_percent_24h":`...),
-		fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
-	b = price(append(b, `,"highest_price_24h":`...), in, t.High)
-	b = price(append(b, `,"lowest_price_24h":`...), in, t.Low)
-	return append(b, '}')
+	w := json.On(b)
+	w.Object()
+	w.Name("trading_pairs").Word(in.Code)
+	w.Name("base_currency").Word(in.Base)
+	w.Name("quote_currency").Word(in.Quote)
+	w.Name("last_price").Units(t.Last, in.DigitsPrice)
+	w.Name("lowest_ask").Units(t.Ask, in.DigitsPrice)
+	w.Name("highest_bid").Units(t.Bid, in.DigitsPrice)
+	w.Name("base_volume").Sum(t.Volume, in.DigitsAmount)
+	w.Name("quote_volume").Sum(t.QuoteVolume, in.DigitsTotal())
+	w.Name("price_change_percent_24h").Signed(fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
+	w.Name("highest_price_24h").Units(t.High, in.DigitsPrice)
+	w.Name("lowest_price_24h").Units(t.Low, in.DigitsPrice)
+	w.EndObject()
+	return w.Bytes()
 }

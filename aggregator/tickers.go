@@ -1,6 +1,9 @@
 package aggregator
 
-import "tickhive/marketdata"
+import (
+	"tickhive/marketdata"
+	"tickhive/server/json"
+)
 
 // AppendTicker appends the row of one pair, or nothing when the pair is not listed. A pair is
 // listed when it has traded within 24 h and has at least one resting order
@@ -10,19 +13,22 @@ func AppendTicker(b []byte, v *marketdata.View) []byte {
 	if t.Volume.IsZero() || t.Bid == 0 && t.Ask == 0 {
 		return b
 	}
-	b = append(append(b, `{"ticker_id":"`...), in.Code...)
-	b = append(append(b, `","base_currency":"`...), in.Base...)
-	b = append(append(b, `","target_currency":"`...), in.Quote...)
-	b = price(append(b, `","last_price":`...), in, t.Last)
-	b = amount(append(b, `,"base_volume":`...), in, t.Volume)
-	b = total(append(b, `,"target_volume":`...), in, t.QuoteVolume)
+	w := json.On(b)
+	w.Object()
+	w.Name("ticker_id").Word(in.Code)
+	w.Name("base_currency").Word(in.Base)
+	w.Name("target_currency").Word(in.Quote)
+	w.Name("last_price").Units(t.Last, in.DigitsPrice)
+	w.Name("base_volume").Sum(t.Volume, in.DigitsAmount)
+	w.Name("target_volume").Sum(t.QuoteVolume, in.DigitsTotal())
 	if t.Bid != 0 {
-		b = price(append(b, `,"bid":`...), in, t.Bid)
+		w.Name("bid").Units(t.Bid, in.DigitsPrice)
 	}
 	if t.Ask != 0 {
-		b = price(append(b, `,"ask":`...), in, t.Ask)
+		w.Name("ask").Units(t.Ask, in.DigitsPrice)
 	}
-	b = price(append(b, `,"high":`...), in, t.High)
-	b = price(append(b, `,"low":`...), in, t.Low)
-	return append(b, '}')
+	w.Name("high").Units(t.High, in.DigitsPrice)
+	w.Name("low").Units(t.Low, in.DigitsPrice)
+	w.EndObject()
+	return w.Bytes()
 }

@@ -2,11 +2,11 @@ package aggregator
 
 import (
 	"slices"
-	"strconv"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
+	"tickhive/server/json"
 )
 
 // Selection holds the trades of a view that a request selects: the ids from Low to High, restricted to takers
@@ -77,14 +77,19 @@ func (s *Selection) Len() int {
 
 // AppendTrades appends the whole response of /historical_trades.
 func AppendTrades(b []byte, v *marketdata.View, s Selection) []byte {
-	b = append(b, `{"buy":[`...)
-	b = appendTakers(b, v, s, engine.Buy)
-	b = append(b, `],"sell":[`...)
-	b = appendTakers(b, v, s, engine.Sell)
-	return append(b, "]}"...)
+	w := json.On(b)
+	w.Object()
+	w.Name("buy").List()
+	w = json.On(appendTakers(w.Rows(), v, s, engine.Buy))
+	w.EndList()
+	w.Name("sell").List()
+	w = json.On(appendTakers(w.Rows(), v, s, engine.Sell))
+	w.EndList()
+	w.EndObject()
+	return w.Bytes()
 }
 
-// appendTakers appends the wanted trades of one taker's side, newest first.
+// appendTakers appends the rows of the wanted trades of one taker's side, newest first.
 func appendTakers(b []byte, v *marketdata.View, s Selection, side engine.Side) []byte {
 	if !s.wants(side) {
 		return b
@@ -93,28 +98,39 @@ func appendTakers(b []byte, v *marketdata.View, s Selection, side engine.Side) [
 	if side == engine.Sell {
 		kind = marketdata.BlockAggSell
 	}
-	start := len(b)
-	b = v.Trades.AppendRows(b, s.Low, s.High, kind,
+	return v.Trades.AppendRows(b, s.Low, s.High, kind,
 		func(b []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
+			w := json.On(b)
 			for i, t := range slices.Backward(trades) {
 				if t.TakerSide == side {
-					b = append(appendTrade(b, v.Instrument, first+engine.TradeID(i), &t), ',')
+					writeTrade(&w, v.Instrument, first+engine.TradeID(i), &t)
 				}
 			}
-			return b
+			return w.Rows()
 		})
-	return b[:max(len(b)-1, start)]
 }
 
-// appendTrade appends one trade as in docs/contract/api.md#aggregator-trade.
-func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
-	b = strconv.AppendUint(append(b, `{"trade_id":`...), uint64(id), 10)
-	b = price(append(b, `,"price":`...), in, t.Price)
-	b = fixed.AppendI64(append(b, `,"base_volume":`...), t.Amount, in.DigitsAmount)
-	b = total(append(b, `,"target_volume":`...), in, fixed.Mul64(uint64(t.Price), uint64(t.Amount)))
-	b = strconv.AppendInt(append(b, `,"trade_timestamp":`...), floorMs(t.TimeNs), 10)
-	if t.TakerSide == engine.Buy {
-		return append(b, `,"type":"buy"}`...)
+// writeTrade writes one trade as in docs/contract/api.md#aggregator-trade.
+func writeTrade(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) {
+	w.Object()
+	w.Name("trade_id").Uint(uint64(id))
+	w.Name("price").Units(t.Price, in.DigitsPrice)
+	w.Name("base_volume").Units(t.Amount, in.DigitsAmount)
+	w.Name("target_volume").Sum(fixed.Mul64(uint64(t.Price), uint64(t.Amount)), in.DigitsTotal())
+	w.Name("trade_timestamp").Ms(t.TimeNs)
+	w.Name("type").Word(sideName(t.TakerSide))
+	w.EndObject()
+}
+
+func sideName(side engine.Side) string {
+	if side == engine.Buy {
+		return "buy"
 	}
-	return append(b, `,"type":"sell"}`...)
+	return "sell"
+}
+
+func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
+	w := json.On(b)
+	writeTrade(&w, in, id, t)
+	return w.Bytes()
 }

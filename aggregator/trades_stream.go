@@ -46,12 +46,18 @@ type tradeList struct {
 	plain, packed marketdata.ChunkText
 }
 
+// What stands between the lists of an answer in pieces.
+const (
+	headBuy  = `{"buy":[`
+	headSell = `],"sell":[`
+)
+
 const noText = ^marketdata.ChunkText(0)
 
 // NewTradesReader returns a reader of the response of /historical_trades: a list of each side of the taker.
 func NewTradesReader(v *marketdata.View, s Selection, f Form) *TradesReader {
-	buy := tradeList{`{"buy":[`, only(engine.Buy), marketdata.ChunkAggBuy, marketdata.ChunkAggBuyGzip}
-	sell := tradeList{`],"sell":[`, only(engine.Sell), marketdata.ChunkAggSell, marketdata.ChunkAggSellGzip}
+	buy := tradeList{headBuy, only(engine.Buy), marketdata.ChunkAggBuy, marketdata.ChunkAggBuyGzip}
+	sell := tradeList{headSell, only(engine.Sell), marketdata.ChunkAggSell, marketdata.ChunkAggSellGzip}
 	if f.Quote != nil {
 		buy.packed, sell.packed = marketdata.ChunkAggBuyQuotedGzip, marketdata.ChunkAggSellQuotedGzip
 	}

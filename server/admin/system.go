@@ -91,7 +91,7 @@ func (s *Server) incidents(c *edge.Ctx) *refuse.Refusal {
 	var w json.Writer
 	w.List()
 	for _, in := range s.opt.Incidents() {
-		w.Raw(in.Append(nil, true))
+		in.Write(&w, true)
 	}
 	w.EndList()
 	c.Private(w.Bytes())

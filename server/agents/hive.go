@@ -3,9 +3,9 @@ package agents
 import (
 	"encoding/hex"
 	"math"
+	"slices"
 
 	"tickhive/hive"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/server/edge"
@@ -16,7 +16,9 @@ import (
 func (s *Service) overview(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
 	o := v.hive.Overview(v.nowNs)
-	return sendFree(c, newOverviewAnswer(&o))
+	var w json.Writer
+	writeOverview(&w, &o)
+	return sendFree(c, &w)
 }
 
 // hivePage reads page and pageSize of the hive's lists.
@@ -67,7 +69,8 @@ func (s *Service) workers(c *edge.Ctx) *refuse.Refusal {
 		setAsOf(c, v.ledger.AsOfNewest(v.nowNs, v.hive.Newest()))
 	}
 	list := v.hive.Workers(v.nowNs, q)
-	return sendFree(c, answerList(c, &list, q.Page, newWorkerRow))
+	w := writeList(c, &list, q.Page, writeWorkerRow)
+	return sendFree(c, &w)
 }
 
 func noWorker() *refuse.Refusal {
@@ -81,11 +84,13 @@ func (s *Service) worker(c *edge.Ctx) *refuse.Refusal {
 		return noWorker()
 	}
 	v := s.views()
-	w, ok := v.hive.Worker(v.nowNs, id)
+	worker, ok := v.hive.Worker(v.nowNs, id)
 	if !ok {
 		return noWorker()
 	}
-	return sendFree(c, newWorkerAnswer(&w, v.hive.Recent(id)))
+	var w json.Writer
+	writeWorker(&w, &worker, v.hive.Recent(id))
+	return sendFree(c, &w)
 }
 
 // proposals serves GET /api/agents/proposals.
@@ -109,7 +114,8 @@ func (s *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
 	setAsOf(c, v.ledger.AsOf(v.nowNs))
 	list := v.hive.Proposals(q)
-	return sendDecimals(c, answerList(c, &list, q.Page, newProposalRow))
+	w := writeList(c, &list, q.Page, writeProposalRow)
+	return sendDecimals(c, &w)
 }
 
 // proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and
@@ -123,7 +129,9 @@ func (s *Service) proposal(c *edge.Ctx) *refuse.Refusal {
 			Message: "There is no proposal with this id.",
 		}
 	}
-	return sendDecimals(c, newProposalAnswer(&p))
+	var w json.Writer
+	writeProposal(&w, &p)
+	return sendDecimals(c, &w)
 }
 
 var voteForm = json.Of(
@@ -171,7 +179,9 @@ func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if verr != nil {
 		return refusalOf(verr, "the votes of the proposal")
 	}
-	return sendDecimals(c, newVoteAnswer(&res.Vote))
+	var w json.Writer
+	writeVote(&w, &res.Vote)
+	return sendDecimals(c, &w)
 }
 
 // filterID reads an id by which a list is filtered. A value that cannot be an id matches no entry.
@@ -216,7 +226,8 @@ func (s *Service) actionLogs(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
 	setAsOf(c, v.ledger.AsOf(v.nowNs))
 	list := v.hive.Log(q)
-	return sendFree(c, answerList(c, &list, q.Page, newLogRow))
+	w := writeList(c, &list, q.Page, writeLogRow)
+	return sendFree(c, &w)
 }
 
 // readLogQuery reads the parameters in the order of the table in
@@ -251,248 +262,202 @@ func readLogQuery(c *edge.Ctx) (q hive.LogQuery, err *refuse.Refusal) {
 	return q, err
 }
 
-// The answers of the hive, in the shapes and member order of docs/contract/api.md,
-// docs/contract/internal.md and docs/contract/hive.md. Times are Unix seconds.
-type (
-	// agentPage is one page of a list.
-	agentPage[T any] struct {
-		Items      []T   `json:"items"`
-		Page       int64 `json:"page"`
-		PageSize   int64 `json:"pageSize"`
-		TotalItems int64 `json:"totalItems"`
-	}
-	workerRow struct {
-		WorkerID       int64  `json:"workerId"`
-		AgentNftID     uint64 `json:"agentNftId"`
-		TokenAddress   string `json:"tokenAddress"`
-		TokenSymbol    string `json:"tokenSymbol"`
-		Status         string `json:"status"`
-		LastActiveAt   int64  `json:"lastActiveAt"`
-		ActionCount24h int64  `json:"actionCount24h"`
-		Config         struct {
-			SlippageCapBps int64  `json:"slippageCapBps"`
-			MEVProtection  string `json:"mevProtection"`
-		} `json:"config"`
-	}
-	workerAnswer struct {
-		Worker struct {
-			ID           int64  `json:"id"`
-			AgentNftID   uint64 `json:"agentNftId"`
-			TokenAddress string `json:"tokenAddress"`
-			DeployedAt   int64  `json:"deployedAt"`
-			Status       string `json:"status"`
-			LastActiveAt int64  `json:"lastActiveAt"`
-		} `json:"worker"`
-		Config struct {
-			SlippageCapBps      int64    `json:"slippageCapBps"`
-			MEVProtection       string   `json:"mevProtection"`
-			SignalSubscriptions []string `json:"signalSubscriptions"`
-		} `json:"config"`
-		RecentActions []workerAction `json:"recentActions"`
-		Stats         struct {       // the override members are null when there was no override
-			TotalActions   int64   `json:"totalActions"`
-			LastOverrideAt *int64  `json:"lastOverrideAt"`
-			OverridingTier *string `json:"overridingTier"`
-		} `json:"stats"`
-		Votes struct { // recently means the last 7 days
-			ActiveProposals int64 `json:"activeProposals"`
-			RecentlyClosed  int64 `json:"recentlyClosed"`
-		} `json:"votes"`
-	}
-	// workerAction is a log entry whose target is the worker's token.
-	workerAction struct {
-		TxHash         string          `json:"txHash"`
-		ActionType     string          `json:"actionType"`
-		Params         json.RawMessage `json:"params"`
-		ReasonCode     string          `json:"reasonCode"`
-		BlockNumber    int64           `json:"blockNumber"`
-		BlockTimestamp int64           `json:"blockTimestamp"`
-	}
-	overviewAnswer struct {
-		Hive struct {
-			TotalTokens  int64 `json:"totalTokens"`
-			TotalWorkers int64 `json:"totalWorkers"`
-			TotalQueens  int64 `json:"totalQueens"`
-			TotalScouts  int64 `json:"totalScouts"`
-		} `json:"hive"`
-		Swarm struct {
-			ActiveWorkers  int64 `json:"activeWorkers"`
-			LastActivityAt int64 `json:"lastActivityAt"`
-		} `json:"swarm"`
-		Ecosystem struct {
-			TotalAgentTokensSpawned int64 `json:"totalAgentTokensSpawned"`
-			TokensSpawnedLast24h    int64 `json:"tokensSpawnedLast24h"`
-			TokensSpawnedLast7d     int64 `json:"tokensSpawnedLast7d"`
-			TotalActions24h         int64 `json:"totalActions24h"`
-			TotalOverrides24h       int64 `json:"totalOverrides24h"`
-		} `json:"ecosystem"`
-	}
-	logRow struct {
-		EntryID       uint64          `json:"entryId"`
-		SourceAgentID string          `json:"sourceAgentId"`
-		SourceTier    string          `json:"sourceTier"`
-		TargetTokenID uint64          `json:"targetTokenId"`
-		ActionType    string          `json:"actionType"`
-		ActionPayload json.RawMessage `json:"actionPayload"`
-		ReasonCode    string          `json:"reasonCode"`
-		BlockNumber   int64           `json:"blockNumber"`
-		Timestamp     int64           `json:"timestamp"`
-		TxHash        string          `json:"txHash"`
-	}
-	// logEntry is a log entry with the hash that links it to the entry before.
-	logEntry struct {
-		logRow
-		PrevHash string `json:"prevHash"`
-	}
-	tallyAnswer struct {
-		YesWeight        decimalText `json:"yesWeight"`
-		NoWeight         decimalText `json:"noWeight"`
-		AbstainWeight    decimalText `json:"abstainWeight"`
-		QuorumThreshold  decimalText `json:"quorumThreshold"`
-		QuorumReached    bool        `json:"quorumReached"`
-		PassingThreshold decimalText `json:"passingThreshold"`
-		CurrentlyPassing bool        `json:"currentlyPassing"`
-	}
-	proposalRow struct {
-		ProposalID string          `json:"proposalId"`
-		TokenID    uint64          `json:"tokenId"`
-		Topic      string          `json:"topic"`
-		Payload    json.RawMessage `json:"payload"`
-		Proposer   string          `json:"proposer"`
-		Status     string          `json:"status"`
-		CreatedAt  int64           `json:"createdAt"`
-		ClosesAt   int64           `json:"closesAt"`
-		Tally      tallyAnswer     `json:"tally"`
-	}
-	proposalAnswer struct {
-		proposalRow
-		Comments []commentRow `json:"comments"`
-	}
-	commentRow struct {
-		Comment string `json:"comment"`
-		VotedAt int64  `json:"votedAt"`
-	}
-	voteAnswer struct {
-		VoteID       string      `json:"voteId"`
-		ProposalID   string      `json:"proposalId"`
-		Vote         string      `json:"vote"`
-		Weight       decimalText `json:"weight"`
-		TxHash       string      `json:"txHash"`
-		VotedAt      int64       `json:"votedAt"`
-		CurrentTally tallyAnswer `json:"currentTally"`
-	}
-)
+// The answers of the hive have the members of docs/contract/api.md, docs/contract/internal.md and
+// docs/contract/hive.md. Times are Unix seconds, and payloads stand as the hive keeps them.
 
-// decimalText is a decimal, encoded as a JSON number.
-type decimalText string
-
-// MarshalJSON writes the text as a number.
-func (d decimalText) MarshalJSON() ([]byte, error) { return []byte(d), nil }
-
-// answerPage returns the answer of a list. row converts each item.
-func answerPage[T, R any](items []T, total, page, size int64, row func(*T) R) *agentPage[R] {
-	out := &agentPage[R]{Items: make([]R, len(items)), Page: page, PageSize: size, TotalItems: total}
+// writePage returns one page of a list. row writes an item.
+func writePage[T any](items []T, total, page, size int64, row func(w *json.Writer, item *T)) json.Writer {
+	var w json.Writer
+	w.Object()
+	w.Name("items").List()
 	for i := range items {
-		out.Items[i] = row(&items[i])
+		row(&w, &items[i])
 	}
-	return out
+	w.EndList()
+	w.Name("page").Int(page)
+	w.Name("pageSize").Int(size)
+	w.Name("totalItems").Int(total)
+	w.EndObject()
+	return w
 }
 
-// answerList returns a page of a list of the hive, and names the cursor of the next one.
-func answerList[T, R any](c *edge.Ctx, l *hive.List[T], p hive.Page, row func(*T) R) *agentPage[R] {
+// writeList returns a page of a list of the hive, and names the cursor of the next one.
+func writeList[T any](c *edge.Ctx, l *hive.List[T], p hive.Page, row func(w *json.Writer, item *T)) json.Writer {
 	c.NextRow(l.Next)
-	return answerPage(l.Items, l.TotalItems, p.Page, p.PageSize, row)
-}
-
-// centsText returns hundredths as a decimal with two digits.
-func centsText(cents int64) decimalText {
-	return decimalText(fixed.AppendI64(nil, cents, 2))
+	return writePage(l.Items, l.TotalItems, p.Page, p.PageSize, row)
 }
 
 func addressText(a [20]byte) string { return "0x" + hex.EncodeToString(a[:]) }
 
-func newTallyAnswer(t *hive.TallyInfo) tallyAnswer {
-	w := &t.Weights
-	return tallyAnswer{
-		YesWeight: centsText(w[hive.Yes]), NoWeight: centsText(w[hive.No]), AbstainWeight: centsText(w[hive.Abstain]),
-		QuorumThreshold:  decimalText(fixed.AppendShortest(nil, fixed.FromI64(t.QuorumCents), 2)),
-		QuorumReached:    t.QuorumReached,
-		PassingThreshold: "0.6", CurrentlyPassing: t.CurrentlyPassing,
-	}
+// writeTally writes a tally; weights are hundredths.
+func writeTally(w *json.Writer, t *hive.TallyInfo) {
+	w.Object()
+	w.Name("yesWeight").Units(t.Weights[hive.Yes], 2)
+	w.Name("noWeight").Units(t.Weights[hive.No], 2)
+	w.Name("abstainWeight").Units(t.Weights[hive.Abstain], 2)
+	w.Name("quorumThreshold").Rate(t.QuorumCents, 2)
+	w.Name("quorumReached").Bool(t.QuorumReached)
+	w.Name("passingThreshold").Rate(6, 1)
+	w.Name("currentlyPassing").Bool(t.CurrentlyPassing)
+	w.EndObject()
 }
 
-func newProposalRow(p *hive.ProposalInfo) proposalRow {
-	return proposalRow{
-		ProposalID: p.ID(), TokenID: p.TokenID(), Topic: p.Topic.String(), Payload: json.RawMessage(p.Payload),
-		Proposer: p.Proposer, Status: p.Status.String(), CreatedAt: p.CreatedSec, ClosesAt: p.ClosesSec,
-		Tally: newTallyAnswer(&p.Tally),
-	}
+func writeProposalRow(w *json.Writer, p *hive.ProposalInfo) {
+	w.Object()
+	writeProposalMembers(w, p)
+	w.EndObject()
 }
 
-// newProposalAnswer returns a proposal with its comments, newest first.
-func newProposalAnswer(p *hive.ProposalInfo) *proposalAnswer {
-	out := &proposalAnswer{proposalRow: newProposalRow(p), Comments: make([]commentRow, len(p.Comments))}
-	for i, c := range p.Comments {
-		out.Comments[len(p.Comments)-1-i] = commentRow{c.Text, c.Sec}
-	}
-	return out
+func writeProposalMembers(w *json.Writer, p *hive.ProposalInfo) {
+	w.Name("proposalId").Word(p.ID())
+	w.Name("tokenId").Uint(p.TokenID())
+	w.Name("topic").Word(p.Topic.String())
+	w.Name("payload").Raw([]byte(p.Payload))
+	w.Name("proposer").Text(p.Proposer)
+	w.Name("status").Word(p.Status.String())
+	w.Name("createdAt").Int(p.CreatedSec)
+	w.Name("closesAt").Int(p.ClosesSec)
+	writeTally(w.Name("tally"), &p.Tally)
 }
 
-func newVoteAnswer(v *hive.VoteInfo) *voteAnswer {
-	return &voteAnswer{
-		VoteID: v.VoteID, ProposalID: v.ProposalID, Vote: v.Vote.String(), Weight: centsText(v.WeightCents),
-		TxHash: v.TxHash.String(), VotedAt: v.VotedAt, CurrentTally: newTallyAnswer(&v.Tally),
+// writeProposal writes a proposal with its comments, newest first.
+func writeProposal(w *json.Writer, p *hive.ProposalInfo) {
+	w.Object()
+	writeProposalMembers(w, p)
+	w.Name("comments").List()
+	for _, c := range slices.Backward(p.Comments) {
+		w.Object()
+		w.Name("comment").Text(c.Text)
+		w.Name("votedAt").Int(c.Sec)
+		w.EndObject()
 	}
+	w.EndList()
+	w.EndObject()
 }
 
-func newLogRow(e *hive.EntryInfo) logRow {
-	return logRow{
-		EntryID: e.ID, SourceAgentID: e.Source.String(), SourceTier: e.Source.Tier.String(),
-		TargetTokenID: e.TargetTokenID(), ActionType: e.Type.String(), ActionPayload: json.RawMessage(e.Payload),
-		ReasonCode: e.Reason, BlockNumber: e.BlockNumber, Timestamp: e.Sec(), TxHash: e.TxHash.String(),
-	}
+func writeVote(w *json.Writer, v *hive.VoteInfo) {
+	w.Object()
+	w.Name("voteId").Text(v.VoteID)
+	w.Name("proposalId").Text(v.ProposalID)
+	w.Name("vote").Word(v.Vote.String())
+	w.Name("weight").Units(v.WeightCents, 2)
+	w.Name("txHash").Word(v.TxHash.String())
+	w.Name("votedAt").Int(v.VotedAt)
+	writeTally(w.Name("currentTally"), &v.Tally)
+	w.EndObject()
 }
 
-func newWorkerRow(w *hive.WorkerInfo) workerRow {
-	out := workerRow{
-		WorkerID: int64(w.ID), AgentNftID: w.TokenID, TokenAddress: addressText(w.Token), TokenSymbol: w.Symbol,
-		Status: w.Status.String(), LastActiveAt: w.LastActiveAt, ActionCount24h: w.ActionCount24h,
-	}
-	out.Config.SlippageCapBps, out.Config.MEVProtection = w.Config.SlippageCapBps, w.Config.MEV.String()
-	return out
+func writeLogRow(w *json.Writer, e *hive.EntryInfo) {
+	w.Object()
+	writeLogMembers(w, e)
+	w.EndObject()
 }
 
-// newWorkerAnswer returns a worker with the newest log entries whose target is its token.
-func newWorkerAnswer(w *hive.WorkerInfo, recent []hive.EntryInfo) *workerAnswer {
-	var out workerAnswer
-	o := &out.Worker
-	o.ID, o.AgentNftID, o.TokenAddress = int64(w.ID), w.TokenID, addressText(w.Token)
-	o.DeployedAt, o.Status, o.LastActiveAt = w.DeployedAt, w.Status.String(), w.LastActiveAt
-	out.Config.SlippageCapBps, out.Config.MEVProtection = w.Config.SlippageCapBps, w.Config.MEV.String()
-	out.Config.SignalSubscriptions = w.Config.Signals
-	out.RecentActions = make([]workerAction, len(recent))
+func writeLogMembers(w *json.Writer, e *hive.EntryInfo) {
+	w.Name("entryId").Uint(e.ID)
+	w.Name("sourceAgentId").Text(e.Source.String())
+	w.Name("sourceTier").Word(e.Source.Tier.String())
+	w.Name("targetTokenId").Uint(e.TargetTokenID())
+	w.Name("actionType").Word(e.Type.String())
+	w.Name("actionPayload").Raw([]byte(e.Payload))
+	w.Name("reasonCode").Text(e.Reason)
+	w.Name("blockNumber").Int(e.BlockNumber)
+	w.Name("timestamp").Int(e.Sec())
+	w.Name("txHash").Word(e.TxHash.String())
+}
+
+func writeWorkerRow(w *json.Writer, info *hive.WorkerInfo) {
+	w.Object()
+	w.Name("workerId").Int(int64(info.ID))
+	w.Name("agentNftId").Uint(info.TokenID)
+	w.Name("tokenAddress").Word(addressText(info.Token))
+	w.Name("tokenSymbol").Text(info.Symbol)
+	w.Name("status").Word(info.Status.String())
+	w.Name("lastActiveAt").Int(info.LastActiveAt)
+	w.Name("actionCount24h").Int(info.ActionCount24h)
+	w.Name("config").Object()
+	w.Name("slippageCapBps").Int(info.Config.SlippageCapBps)
+	w.Name("mevProtection").Word(info.Config.MEV.String())
+	w.EndObject()
+	w.EndObject()
+}
+
+// writeWorker writes a worker with the newest log entries whose target is its token. The members of overrides are null
+// when there was none. Recently means the last 7 days.
+func writeWorker(w *json.Writer, info *hive.WorkerInfo, recent []hive.EntryInfo) {
+	w.Object()
+	w.Name("worker").Object()
+	w.Name("id").Int(int64(info.ID))
+	w.Name("agentNftId").Uint(info.TokenID)
+	w.Name("tokenAddress").Word(addressText(info.Token))
+	w.Name("deployedAt").Int(info.DeployedAt)
+	w.Name("status").Word(info.Status.String())
+	w.Name("lastActiveAt").Int(info.LastActiveAt)
+	w.EndObject()
+	w.Name("config").Object()
+	w.Name("slippageCapBps").Int(info.Config.SlippageCapBps)
+	w.Name("mevProtection").Word(info.Config.MEV.String())
+	w.Name("signalSubscriptions").List()
+	for _, name := range info.Config.Signals {
+		w.Text(name)
+	}
+	w.EndList()
+	w.EndObject()
+	writeActions(w.Name("recentActions"), recent, true)
+	w.Name("stats").Object()
+	w.Name("totalActions").Int(info.TotalActions)
+	w.Name("lastOverrideAt").IntOrNull(info.LastOverrideAt, info.LastOverrideAt != 0)
+	w.Name("overridingTier")
+	if info.LastOverrideAt != 0 {
+		w.Word(info.OverridingTier.String())
+	} else {
+		w.Null()
+	}
+	w.EndObject()
+	w.Name("votes").Object()
+	w.Name("activeProposals").Int(info.ActiveProposals)
+	w.Name("recentlyClosed").Int(info.RecentlyClosed)
+	w.EndObject()
+	w.EndObject()
+}
+
+// writeActions writes log entries as a worker's actions, with their reasons if the answer has them.
+func writeActions(w *json.Writer, recent []hive.EntryInfo, reasons bool) {
+	w.List()
 	for i := range recent {
 		e := &recent[i]
-		out.RecentActions[i] = workerAction{
-			TxHash: e.TxHash.String(), ActionType: e.Type.String(), Params: json.RawMessage(e.Payload),
-			ReasonCode: e.Reason, BlockNumber: e.BlockNumber, BlockTimestamp: e.Sec(),
+		w.Object()
+		w.Name("txHash").Word(e.TxHash.String())
+		w.Name("actionType").Word(e.Type.String())
+		w.Name("params").Raw([]byte(e.Payload))
+		if reasons {
+			w.Name("reasonCode").Text(e.Reason)
 		}
+		w.Name("blockNumber").Int(e.BlockNumber)
+		w.Name("blockTimestamp").Int(e.Sec())
+		w.EndObject()
 	}
-	out.Stats.TotalActions = w.TotalActions
-	if w.LastOverrideAt != 0 {
-		at, tier := w.LastOverrideAt, w.OverridingTier.String()
-		out.Stats.LastOverrideAt, out.Stats.OverridingTier = &at, &tier
-	}
-	out.Votes.ActiveProposals, out.Votes.RecentlyClosed = w.ActiveProposals, w.RecentlyClosed
-	return &out
+	w.EndList()
 }
 
-func newOverviewAnswer(o *hive.Overview) *overviewAnswer {
-	var out overviewAnswer
-	h, s, e := &out.Hive, &out.Swarm, &out.Ecosystem
-	h.TotalTokens, h.TotalWorkers, h.TotalQueens, h.TotalScouts = o.Tokens, o.Tokens, o.Queens, o.Scouts
-	s.ActiveWorkers, s.LastActivityAt = o.ActiveWorkers, o.LastActivityAt
-	e.TotalAgentTokensSpawned, e.TokensSpawnedLast24h, e.TokensSpawnedLast7d = o.Tokens, o.Spawned24h, o.Spawned7d
-	e.TotalActions24h, e.TotalOverrides24h = o.Actions24h, o.Overrides24h
-	return &out
+func writeOverview(w *json.Writer, o *hive.Overview) {
+	w.Object()
+	w.Name("hive").Object()
+	w.Name("totalTokens").Int(o.Tokens)
+	w.Name("totalWorkers").Int(o.Tokens)
+	w.Name("totalQueens").Int(o.Queens)
+	w.Name("totalScouts").Int(o.Scouts)
+	w.EndObject()
+	w.Name("swarm").Object()
+	w.Name("activeWorkers").Int(o.ActiveWorkers)
+	w.Name("lastActivityAt").Int(o.LastActivityAt)
+	w.EndObject()
+	w.Name("ecosystem").Object()
+	w.Name("totalAgentTokensSpawned").Int(o.Tokens)
+	w.Name("tokensSpawnedLast24h").Int(o.Spawned24h)
+	w.Name("tokensSpawnedLast7d").Int(o.Spawned7d)
+	w.Name("totalActions24h").Int(o.Actions24h)
+	w.Name("totalOverrides24h").Int(o.Overrides24h)
+	w.EndObject()
+	w.EndObject()
 }

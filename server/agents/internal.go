@@ -7,7 +7,6 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -40,7 +39,7 @@ func (s *Service) address(id [16]byte, field string) (launchpad.Address, *refuse
 			return u.address, nil
 		}
 	}
-	return launchpad.Address{}, refuse.Missing(field, "There is no user %s.", encode.AppendUUID(nil, id))
+	return launchpad.Address{}, refuse.Missing(field, "There is no user %s.", json.AppendUUID(nil, id))
 }
 
 // workerID returns the workerId of the token that the path names.
@@ -87,7 +86,9 @@ func (s *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return refusalOf(cerr, "the token's pool")
 	}
-	return sendDecimals(c, newPoolAnswer(res.Token))
+	var w json.Writer
+	writePool(&w, res.Token)
+	return sendDecimals(c, &w)
 }
 
 // internalSwap serves POST /launchpad/tokens/{id}/swaps.
@@ -107,7 +108,9 @@ func (s *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return refusalOf(cerr, "the token's pool and the balances")
 	}
-	return sendDecimals(c, newSwapAnswer(&res))
+	var w json.Writer
+	writeSwap(&w, &res)
+	return sendDecimals(c, &w)
 }
 
 // internalTransfer serves POST /launchpad/tokens/{id}/transfers.
@@ -130,8 +133,11 @@ func (s *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return refusalOf(cerr, "the token's holders")
 	}
-	c.Private(append(encode.AppendString([]byte(`{"txHash":`), res.TxHash.String()), '}'))
-	return nil
+	var w json.Writer
+	w.Object()
+	w.Name("txHash").Word(res.TxHash.String())
+	w.EndObject()
+	return sendDecimals(c, &w)
 }
 
 // internalBoost serves POST /launchpad/tokens/{id}/boosts.
@@ -148,8 +154,9 @@ func (s *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return refusalOf(cerr, "the token's boosts")
 	}
-	boost := newBoostAnswer(res.Token)
-	return sendFree(c, &boost)
+	var w json.Writer
+	writeBoost(&w, res.Token)
+	return sendFree(c, &w)
 }
 
 // internalFault serves POST /launchpad/faults.
@@ -161,7 +168,7 @@ func (s *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
 	if _, err := s.DoLaunchpad(cmd); err != nil {
 		return refusalOf(err, "what the next spawn answers")
 	}
-	c.Private(emptyObject)
+	c.Private([]byte("{}"))
 	return nil
 }
 
@@ -205,8 +212,9 @@ func (s *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return refusalOf(cerr, "the proposals of the worker")
 	}
-	row := newProposalRow(&res.Proposal)
-	return sendDecimals(c, &row)
+	var w json.Writer
+	writeProposalRow(&w, &res.Proposal)
+	return sendDecimals(c, &w)
 }
 
 // internalAct serves POST /hive/actions.
@@ -223,5 +231,10 @@ func (s *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return refusalOf(cerr, "the action log")
 	}
-	return sendFree(c, &logEntry{newLogRow(&res.Entry), res.Entry.Prev.String()})
+	var w json.Writer
+	w.Object()
+	writeLogMembers(&w, &res.Entry)
+	w.Name("prevHash").Word(res.Entry.Prev.String()) // links the entry to the one before
+	w.EndObject()
+	return sendFree(c, &w)
 }

@@ -1,13 +1,11 @@
 package agents
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"math"
 	"math/big"
 	"strconv"
-
-	goccy "github.com/goccy/go-json"
 
 	"tickhive/accounts"
 	"tickhive/engine"
@@ -76,9 +74,10 @@ func (s *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	list := v.ledger.Tokens(v.nowNs, q)
 	setAsOf(c, list.AsOf)
 	c.NextRow(uint64(list.Next))
-	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page, q.PageSize, func(t **launchpad.Token) tokenRow {
-		return newTokenRow(*t, v.worker(*t))
-	}))
+	w := writePage(list.Items, list.TotalItems, q.Page, q.PageSize, func(w *json.Writer, t **launchpad.Token) {
+		writeTokenRow(w, *t, v.worker(*t))
+	})
+	return sendFree(c, &w)
 }
 
 func noToken() *refuse.Refusal {
@@ -92,18 +91,10 @@ func (s *Service) token(c *edge.Ctx) *refuse.Refusal {
 	if !ok {
 		return noToken()
 	}
-	c.PlainDecimals()
-	body := encodeJSON(newTokenAnswer(t, v.worker(t)))
-	if t.Metadata != "" {
-		// The encoder would remove white space from metadata, which must stay as the client sent it. The
-		// placeholder occurs only once, because quotes within strings are escaped.
-		body = bytes.Replace(body, []byte(`"metadata":{}`), []byte(`"metadata":`+t.Metadata), 1)
-	}
-	c.Private(body)
-	return nil
+	var w json.Writer
+	writeToken(&w, t, v.worker(t))
+	return sendFree(c, &w)
 }
-
-var emptyObject = []byte("{}")
 
 // pool serves GET /api/launchpad/tokens/:id/pool.
 func (s *Service) pool(c *edge.Ctx) *refuse.Refusal {
@@ -112,7 +103,9 @@ func (s *Service) pool(c *edge.Ctx) *refuse.Refusal {
 	if !ok {
 		return noToken()
 	}
-	return sendFree(c, newPoolAnswer(t))
+	var w json.Writer
+	writePool(&w, t)
+	return sendFree(c, &w)
 }
 
 // tokenWorker serves GET /api/launchpad/tokens/:id/worker.
@@ -122,7 +115,9 @@ func (s *Service) tokenWorker(c *edge.Ctx) *refuse.Refusal {
 	if !ok {
 		return noToken()
 	}
-	return sendFree(c, newTokenWorkerAnswer(t, v.worker(t), v.hive.Recent(t.AgentNFT())))
+	var w json.Writer
+	writeTokenWorker(&w, t, v.worker(t), v.hive.Recent(t.AgentNFT()))
+	return sendFree(c, &w)
 }
 
 // spawnRequest is the body of the public and the internal spawn. Only the internal one has the member user.
@@ -178,7 +173,9 @@ func (s *Service) sendSpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Ad
 	if err != nil {
 		return refusalOf(err, "the tokens")
 	}
-	return sendFree(c, newSpawnAnswer(&res))
+	var w json.Writer
+	writeSpawn(&w, &res)
+	return sendFree(c, &w)
 }
 
 // ledgerUser holds what ledger and hive need to know of a user.
@@ -214,220 +211,157 @@ func refusalOf(err error, look string) *refuse.Refusal {
 	return refuse.Unwritten("The launchpad", errors.Is(err, wal.ErrStopped))
 }
 
-// sendDecimals sends v as JSON. The parameter decimals determines whether its decimals are numbers or strings.
-func sendDecimals(c *edge.Ctx, v any) *refuse.Refusal {
-	c.Private(encodeJSON(v))
+// sendDecimals sends an answer. The parameter decimals determines whether its decimals are numbers or strings.
+func sendDecimals(c *edge.Ctx, w *json.Writer) *refuse.Refusal {
+	c.Private(w.Bytes())
 	return nil
 }
 
-// sendFree sends v as JSON. Its only decimals are in free-form members (metadata, payloads), which stay as the
+// sendFree sends an answer whose only decimals are in free-form members (metadata, payloads), which stay as the
 // client sent them; the parameter decimals has no effect.
-func sendFree(c *edge.Ctx, v any) *refuse.Refusal {
+func sendFree(c *edge.Ctx, w *json.Writer) *refuse.Refusal {
 	c.PlainDecimals()
-	return sendDecimals(c, v)
+	return sendDecimals(c, w)
 }
 
-// encodeJSON encodes an answer. It does not escape HTML characters, so free-form members keep their characters.
-func encodeJSON(v any) []byte {
-	var b bytes.Buffer
-	e := goccy.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("BUG: server: an answer that is no JSON: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// The answers of the launchpad, in the shapes and member order of docs/contract/api.md,
-// docs/contract/internal.md and docs/contract/launchpad.md. Times are Unix seconds.
-type (
-	tokenRow struct {
-		Address      string `json:"address"`
-		Symbol       string `json:"symbol"`
-		Name         string `json:"name"`
-		SpawnedAt    int64  `json:"spawnedAt"`
-		TVL          string `json:"tvl"`
-		Volume24h    string `json:"volume24h"`
-		Holders      int64  `json:"holders"`
-		WorkerStatus string `json:"workerStatus"`
-		Boosted      bool   `json:"boosted"`
-	}
-	tokenAnswer struct {
-		Token struct {
-			Address     string `json:"address"`
-			Name        string `json:"name"`
-			Symbol      string `json:"symbol"`
-			Decimals    int    `json:"decimals"`
-			TotalSupply string `json:"totalSupply"` // whole tokens, no fraction
-			Owner       string `json:"owner"`
-			SpawnedAt   int64  `json:"spawnedAt"`
-		} `json:"token"`
-		Pool   poolRow `json:"pool"`
-		Worker struct {
-			ID           int64  `json:"id"`
-			AgentNftID   uint64 `json:"agentNftId"`
-			Status       string `json:"status"`
-			LastActionAt int64  `json:"lastActionAt"`
-			ActionCount  int64  `json:"actionCount"`
-		} `json:"worker"`
-		Metadata json.RawMessage `json:"metadata"`
-		Boost    boostAnswer     `json:"boost"`
-	}
-	poolRow struct {
-		Address     string `json:"address"`
-		Side        string `json:"side"`
-		FeeTier     int    `json:"feeTier"`
-		TVL         string `json:"tvl"`
-		Volume24h   string `json:"volume24h"`
-		LastTradeAt int64  `json:"lastTradeAt"`
-	}
-	// poolAnswer is a pool on its own; price is null when the pool is empty.
-	poolAnswer struct {
-		poolRow
-		TokenAddress string  `json:"tokenAddress"`
-		TokenSymbol  string  `json:"tokenSymbol"`
-		ReserveToken string  `json:"reserveToken"`
-		ReserveQuote string  `json:"reserveQuote"`
-		Price        *string `json:"price"`
-	}
-	// boostAnswer is a boost; tier and expiresAt are null when it is inactive.
-	boostAnswer struct {
-		Active    bool    `json:"active"`
-		Tier      *string `json:"tier"`
-		ExpiresAt *int64  `json:"expiresAt"`
-	}
-	tokenWorkerAnswer struct {
-		Worker struct {
-			ID         int64  `json:"id"`
-			AgentNftID uint64 `json:"agentNftId"`
-			Status     string `json:"status"`
-			DeployedAt int64  `json:"deployedAt"`
-		} `json:"worker"`
-		RecentActions []tokenAction `json:"recentActions"`
-		Stats         struct {
-			TotalActions int64 `json:"totalActions"`
-			LastActiveAt int64 `json:"lastActiveAt"`
-		} `json:"stats"`
-	}
-	// tokenAction is a workerAction without its reason.
-	tokenAction struct {
-		TxHash         string          `json:"txHash"`
-		ActionType     string          `json:"actionType"`
-		Params         json.RawMessage `json:"params"`
-		BlockNumber    int64           `json:"blockNumber"`
-		BlockTimestamp int64           `json:"blockTimestamp"`
-	}
-	spawnAnswer struct {
-		Token struct {
-			Address     string `json:"address"`
-			Name        string `json:"name"`
-			Symbol      string `json:"symbol"`
-			TotalSupply string `json:"totalSupply"`
-			Owner       string `json:"owner"`
-		} `json:"token"`
-		Pool struct {
-			Address string `json:"address"`
-			Side    string `json:"side"`
-			FeeTier int    `json:"feeTier"`
-		} `json:"pool"`
-		Worker struct {
-			ID         int64  `json:"id"`
-			AgentNftID uint64 `json:"agentNftId"`
-		} `json:"worker"`
-		TxHash string `json:"txHash"`
-	}
-	// swapAnswer is a swap and the pool after it. price is the swap's quote per token.
-	swapAnswer struct {
-		AmountIn    decimalText `json:"amountIn"`
-		AmountOut   decimalText `json:"amountOut"`
-		Price       decimalText `json:"price"`
-		TxHash      string      `json:"txHash"`
-		BlockNumber int64       `json:"blockNumber"`
-		Pool        poolAnswer  `json:"pool"`
-	}
-)
+// The answers of the launchpad have the members of docs/contract/api.md, docs/contract/internal.md and
+// docs/contract/launchpad.md. Times are Unix seconds.
 
 // usdText returns hundredths of a USD as a decimal with two digits.
 func usdText(cents fixed.U128) string { return string(fixed.AppendU128(nil, cents, 2)) }
 
-func newTokenRow(t *launchpad.Token, w *hive.WorkerInfo) tokenRow {
-	return tokenRow{
-		Address: t.Address.String(), Symbol: t.Symbol, Name: t.Name, SpawnedAt: t.SpawnedSec,
-		TVL: usdText(t.TVL), Volume24h: usdText(t.Volume), Holders: t.Holders,
-		WorkerStatus: w.Status.String(), Boosted: t.Boosted,
-	}
+func writeTokenRow(w *json.Writer, t *launchpad.Token, worker *hive.WorkerInfo) {
+	w.Object()
+	w.Name("address").Word(t.Address.String())
+	w.Name("symbol").Word(t.Symbol)
+	w.Name("name").Text(t.Name)
+	w.Name("spawnedAt").Int(t.SpawnedSec)
+	w.Name("tvl").Word(usdText(t.TVL))
+	w.Name("volume24h").Word(usdText(t.Volume))
+	w.Name("holders").Int(t.Holders)
+	w.Name("workerStatus").Word(worker.Status.String())
+	w.Name("boosted").Bool(t.Boosted)
+	w.EndObject()
 }
 
-// newTokenAnswer returns a token without its metadata.
-func newTokenAnswer(t *launchpad.Token, w *hive.WorkerInfo) *tokenAnswer {
-	out := tokenAnswer{Pool: newPoolRow(t), Metadata: emptyObject, Boost: newBoostAnswer(t)}
-	o := &out.Token
-	o.Address, o.Name, o.Symbol, o.Decimals = t.Address.String(), t.Name, t.Symbol, launchpad.Decimals
-	o.TotalSupply, o.Owner, o.SpawnedAt = t.Supply.Whole().String(), t.Owner.String(), t.SpawnedSec
-	out.Worker.ID, out.Worker.AgentNftID, out.Worker.Status = int64(t.No), t.AgentNFT(), w.Status.String()
-	out.Worker.LastActionAt, out.Worker.ActionCount = w.LastActionAt, w.TotalActions
-	return &out
+// writeToken writes a token. Its metadata stays as the client sent it, white space included.
+func writeToken(w *json.Writer, t *launchpad.Token, worker *hive.WorkerInfo) {
+	w.Object()
+	w.Name("token").Object()
+	w.Name("address").Word(t.Address.String())
+	w.Name("name").Text(t.Name)
+	w.Name("symbol").Word(t.Symbol)
+	w.Name("decimals").Int(launchpad.Decimals)
+	w.Name("totalSupply").Word(t.Supply.Whole().String()) // whole tokens, no fraction
+	w.Name("owner").Word(t.Owner.String())
+	w.Name("spawnedAt").Int(t.SpawnedSec)
+	w.EndObject()
+	w.Name("pool").Object()
+	writePoolMembers(w, t)
+	w.EndObject()
+	w.Name("worker").Object()
+	w.Name("id").Int(int64(t.No))
+	w.Name("agentNftId").Uint(t.AgentNFT())
+	w.Name("status").Word(worker.Status.String())
+	w.Name("lastActionAt").Int(worker.LastActionAt)
+	w.Name("actionCount").Int(worker.TotalActions)
+	w.EndObject()
+	w.Name("metadata").Raw([]byte(cmp.Or(t.Metadata, "{}")))
+	writeBoost(w.Name("boost"), t)
+	w.EndObject()
 }
 
-func newPoolRow(t *launchpad.Token) poolRow {
-	return poolRow{
-		Address: t.Pool.String(), Side: t.Side.String(), FeeTier: launchpad.FeeTier,
-		TVL: usdText(t.TVL), Volume24h: usdText(t.Volume), LastTradeAt: t.LastTradeSec,
-	}
+func writePoolMembers(w *json.Writer, t *launchpad.Token) {
+	w.Name("address").Word(t.Pool.String())
+	w.Name("side").Word(t.Side.String())
+	w.Name("feeTier").Int(launchpad.FeeTier)
+	w.Name("tvl").Word(usdText(t.TVL))
+	w.Name("volume24h").Word(usdText(t.Volume))
+	w.Name("lastTradeAt").Int(t.LastTradeSec)
 }
 
-func newPoolAnswer(t *launchpad.Token) *poolAnswer {
-	out := &poolAnswer{
-		poolRow: newPoolRow(t), TokenAddress: t.Address.String(), TokenSymbol: t.Symbol,
-		ReserveToken: t.ReserveToken.String(), ReserveQuote: t.ReserveQuote.String(),
-	}
+// writePool writes a pool on its own; price is null when the pool is empty.
+func writePool(w *json.Writer, t *launchpad.Token) {
+	w.Object()
+	writePoolMembers(w, t)
+	w.Name("tokenAddress").Word(t.Address.String())
+	w.Name("tokenSymbol").Word(t.Symbol)
+	w.Name("reserveToken").Word(t.ReserveToken.String())
+	w.Name("reserveQuote").Word(t.ReserveQuote.String())
+	w.Name("price")
 	if price, ok := t.Price(); ok {
-		text := price.String()
-		out.Price = &text
+		w.Word(price.String())
+	} else {
+		w.Null()
 	}
-	return out
+	w.EndObject()
 }
 
-func newBoostAnswer(t *launchpad.Token) (out boostAnswer) {
+// writeBoost writes a boost; tier and expiresAt are null when it is inactive.
+func writeBoost(w *json.Writer, t *launchpad.Token) {
+	w.Object()
+	w.Name("active").Bool(t.Boosted)
+	w.Name("tier")
 	if t.Boosted {
-		tier, until := t.BoostTier.String(), t.BoostUntilSec
-		out = boostAnswer{Active: true, Tier: &tier, ExpiresAt: &until}
+		w.Word(t.BoostTier.String())
+	} else {
+		w.Null()
 	}
-	return out
+	w.Name("expiresAt").IntOrNull(t.BoostUntilSec, t.Boosted)
+	w.EndObject()
 }
 
-// newTokenWorkerAnswer returns the worker of a token as the launchpad shows it, with the newest log entries
-// whose target is the token.
-func newTokenWorkerAnswer(t *launchpad.Token, w *hive.WorkerInfo, recent []hive.EntryInfo) *tokenWorkerAnswer {
-	out := &tokenWorkerAnswer{RecentActions: make([]tokenAction, len(recent))}
-	out.Worker.ID, out.Worker.AgentNftID = int64(t.No), t.AgentNFT()
-	out.Worker.Status, out.Worker.DeployedAt = w.Status.String(), t.SpawnedSec
-	for i := range recent {
-		e := &recent[i]
-		out.RecentActions[i] = tokenAction{
-			TxHash: e.TxHash.String(), ActionType: e.Type.String(), Params: json.RawMessage(e.Payload),
-			BlockNumber: e.BlockNumber, BlockTimestamp: e.Sec(),
-		}
-	}
-	out.Stats.TotalActions, out.Stats.LastActiveAt = w.TotalActions, w.LastActiveAt
-	return out
+// writeTokenWorker writes the worker of a token as the launchpad shows it, with the newest log entries whose target is
+// the token.
+func writeTokenWorker(w *json.Writer, t *launchpad.Token, worker *hive.WorkerInfo, recent []hive.EntryInfo) {
+	w.Object()
+	w.Name("worker").Object()
+	w.Name("id").Int(int64(t.No))
+	w.Name("agentNftId").Uint(t.AgentNFT())
+	w.Name("status").Word(worker.Status.String())
+	w.Name("deployedAt").Int(t.SpawnedSec)
+	w.EndObject()
+	writeActions(w.Name("recentActions"), recent, false)
+	w.Name("stats").Object()
+	w.Name("totalActions").Int(worker.TotalActions)
+	w.Name("lastActiveAt").Int(worker.LastActiveAt)
+	w.EndObject()
+	w.EndObject()
 }
 
-func newSpawnAnswer(res *launchpad.Result) *spawnAnswer {
-	t, out := res.Token, &spawnAnswer{TxHash: res.TxHash.String()}
-	out.Token.Address, out.Token.Name, out.Token.Symbol = t.Address.String(), t.Name, t.Symbol
-	out.Token.TotalSupply, out.Token.Owner = t.Supply.Whole().String(), t.Owner.String()
-	out.Pool.Address, out.Pool.Side, out.Pool.FeeTier = t.Pool.String(), t.Side.String(), launchpad.FeeTier
-	out.Worker.ID, out.Worker.AgentNftID = int64(t.No), t.AgentNFT()
-	return out
+func writeSpawn(w *json.Writer, res *launchpad.Result) {
+	t := res.Token
+	w.Object()
+	w.Name("token").Object()
+	w.Name("address").Word(t.Address.String())
+	w.Name("name").Text(t.Name)
+	w.Name("symbol").Word(t.Symbol)
+	w.Name("totalSupply").Word(t.Supply.Whole().String())
+	w.Name("owner").Word(t.Owner.String())
+	w.EndObject()
+	w.Name("pool").Object()
+	w.Name("address").Word(t.Pool.String())
+	w.Name("side").Word(t.Side.String())
+	w.Name("feeTier").Int(launchpad.FeeTier)
+	w.EndObject()
+	w.Name("worker").Object()
+	w.Name("id").Int(int64(t.No))
+	w.Name("agentNftId").Uint(t.AgentNFT())
+	w.EndObject()
+	w.Name("txHash").Word(res.TxHash.String())
+	w.EndObject()
 }
 
-func newSwapAnswer(res *launchpad.Result) *swapAnswer {
-	return &swapAnswer{
-		AmountIn: decimalText(res.In.String()), AmountOut: decimalText(res.Out.String()),
-		Price: decimalText(res.Price.String()), TxHash: res.TxHash.String(), BlockNumber: res.Block,
-		Pool: *newPoolAnswer(res.Token),
-	}
+// writeSwap writes a swap and the pool after it. price is the swap's quote per token.
+func writeSwap(w *json.Writer, res *launchpad.Result) {
+	w.Object()
+	w.Name("amountIn").Raw([]byte(res.In.String()))
+	w.Name("amountOut").Raw([]byte(res.Out.String()))
+	w.Name("price").Raw([]byte(res.Price.String()))
+	w.Name("txHash").Word(res.TxHash.String())
+	w.Name("blockNumber").Int(res.Block)
+	writePool(w.Name("pool"), res.Token)
+	w.EndObject()
 }
 
 // HasCurrency reports whether the ledger holds the balances of a currency, which is the case for NATIVE and

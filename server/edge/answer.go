@@ -19,7 +19,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/server/conn"
 	"tickhive/server/doc"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // SendDoc answers with a cached document: 304 when the client already has it, gzip when the client accepts it
@@ -460,18 +460,25 @@ var errInternal = &refuse.Refusal{
 	Message: "The server failed on this request; the request id finds it in the log.",
 }
 
-// appendError appends the error object.
-func appendError(dst []byte, e *refuse.Refusal, requestID []byte) []byte {
-	dst = encode.AppendString(append(dst, `{"code":`...), string(e.Code))
-	dst = encode.AppendString(append(dst, `,"message":`...), e.Message)
-	dst = append(dst, `,"field":`...)
-	if e.Field == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = encode.AppendString(dst, e.Field)
+// errorObject returns the error object. For the library of charts it has the members by which that recognizes an error:
+// the library ignores the status and takes a body without s for a symbol.
+func errorObject(e *refuse.Refusal, requestID []byte, forCharts bool) []byte {
+	var w json.Writer
+	w.Object()
+	w.Name("code").Text(string(e.Code))
+	w.Name("message").Text(e.Message)
+	w.Name("field").TextOrNull(e.Field)
+	w.Name("requestId").Word(string(requestID))
+	if forCharts {
+		text := e.Message
+		if e.Field == "symbol" {
+			text = "unknown_symbol" // the library's own word
+		}
+		w.Name("s").Word("error")
+		w.Name("errmsg").Text(text)
 	}
-	dst = append(append(append(dst, `,"requestId":"`...), requestID...), `"}`...)
-	return dst
+	w.EndObject()
+	return w.Bytes()
 }
 
 // ConnAnswer returns the whole answer to a connection that is refused before it has sent a request.
@@ -482,7 +489,7 @@ func ConnAnswer(e *refuse.Refusal) []byte {
 	if e.RetryAfter > 0 {
 		b = fmt.Appendf(b, "Retry-After: %d\r\n", e.RetryAfter)
 	}
-	body := appendError(nil, e, []byte("connection"))
+	body := errorObject(e, []byte("connection"), false)
 	return fmt.Appendf(b, "Connection: close\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Resource-Policy: same-origin\r\n"+
 		"Content-Length: %d\r\n\r\n%s", len(body), body)
@@ -513,26 +520,12 @@ func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 	if e.RetryAfter > 0 {
 		h.SetCanonical(hdrRetryAfter, strconv.AppendInt(nil, e.RetryAfter, 10))
 	}
-	body := appendError(nil, e, requestID)
-	if bytes.HasPrefix(ctx.Request.Header.RequestURI(), udfPrefix) {
-		body = appendUDFError(body, e)
-	}
-	ctx.Response.SetBodyRaw(body)
+	forCharts := bytes.HasPrefix(ctx.Request.Header.RequestURI(), udfPrefix)
+	ctx.Response.SetBodyRaw(errorObject(e, requestID, forCharts))
 }
 
 // udfPrefix is the prefix of the target of every request of the datafeed protocol.
 var udfPrefix = []byte("/udf/")
-
-// appendUDFError adds to body, an error object, the members by which the charting library
-// recognizes an error. The library ignores the status and takes a body without s for a symbol.
-func appendUDFError(body []byte, e *refuse.Refusal) []byte {
-	text := e.Message
-	if e.Field == "symbol" {
-		text = "unknown_symbol" // the library's own word
-	}
-	body = append(body[:len(body)-1], `,"s":"error","errmsg":`...)
-	return append(encode.AppendString(body, text), '}')
-}
 
 // AppendQuotedDecimals appends body with every decimal as a string of the same text, for
 // ?decimals=string (docs/contract/market-data.md#decimals). Decimals always have a point and

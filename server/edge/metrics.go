@@ -1,11 +1,10 @@
 package edge
 
 import (
-	"strconv"
 	"sync/atomic"
 
 	"tickhive/internal/clock"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // routeStats holds the counters of one route. Any goroutine may read them.
@@ -83,15 +82,16 @@ type Incident struct {
 	Message, Detail string
 }
 
-// Append appends the incident as JSON. withDetail is set for the operator alone.
-func (in *Incident) Append(dst []byte, withDetail bool) []byte {
-	dst = strconv.AppendInt(append(dst, `{"at":`...), in.AtMs, 10)
-	dst = encode.AppendString(append(dst, `,"kind":`...), in.Kind)
-	dst = encode.AppendString(append(dst, `,"message":`...), in.Message)
-	dst = strconv.AppendInt(append(dst, `,"count":`...), in.Count, 10)
-	dst = strconv.AppendInt(append(dst, `,"firstAt":`...), in.FirstMs, 10)
+// Write writes the incident. withDetail is set for the operator alone.
+func (in *Incident) Write(w *json.Writer, withDetail bool) {
+	w.Object()
+	w.Name("at").Int(in.AtMs)
+	w.Name("kind").Text(in.Kind)
+	w.Name("message").Text(in.Message)
+	w.Name("count").Int(in.Count)
+	w.Name("firstAt").Int(in.FirstMs)
 	if withDetail {
-		dst = encode.AppendString(append(dst, `,"detail":`...), in.Detail)
+		w.Name("detail").Text(in.Detail)
 	}
-	return append(dst, '}')
+	w.EndObject()
 }

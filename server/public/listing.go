@@ -2,18 +2,15 @@ package public
 
 import (
 	"io"
-	"strconv"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/doc"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -41,36 +38,30 @@ func listRoutes(m *Market) []*edge.Route {
 }
 
 func appendCurrencies(b []byte, r *marketdata.Root) []byte {
-	b = append(b, '[')
-	for i, a := range r.Assets() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = encode.AppendString(b, a.Symbol)
+	w := json.On(b)
+	w.List()
+	for _, a := range r.Assets() {
+		w.Word(a.Symbol)
 	}
-	return append(b, ']')
+	w.EndList()
+	return w.Bytes()
 }
 
 // appendPairs appends the settings of all pairs (docs/contract/api.md), sorted by code.
 func appendPairs(b []byte, r *marketdata.Root) []byte {
-	b = append(b, '[')
-	for i, id := range r.Sorted() {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	w := json.On(b)
+	w.List()
+	for _, id := range r.Sorted() {
 		in := r.View(id).Instrument
-		b = encode.AppendString(append(b, `{"code":`...), in.Code)
-		b = strconv.AppendInt(append(b, `,"digitsPrice":`...), int64(in.DigitsPrice), 10)
-		b = strconv.AppendInt(append(b, `,"digitsAmount":`...), int64(in.DigitsAmount), 10)
-		b = append(b, `,"minQuoteAmount":`...)
-		if in.HasMinQuote {
-			b = fixed.AppendShortest(b, in.MinQuote.ToI128(), in.DigitsTotal())
-		} else {
-			b = append(b, "null"...)
-		}
-		b = append(b, '}')
+		w.Object()
+		w.Name("code").Word(in.Code)
+		w.Name("digitsPrice").Int(int64(in.DigitsPrice))
+		w.Name("digitsAmount").Int(int64(in.DigitsAmount))
+		w.Name("minQuoteAmount").ShortestOrNull(in.MinQuote.ToI128(), in.DigitsTotal(), in.HasMinQuote)
+		w.EndObject()
 	}
-	return append(b, ']')
+	w.EndList()
+	return w.Bytes()
 }
 
 // The prefixes of the listing sites' own forms (docs/contract/listing.md#strict-forms).
@@ -177,9 +168,7 @@ var tradeTypes = []string{"buy", "sell"}
 func aggregatorRoutes(m *Market) []*edge.Route {
 	m.docs.aggTickers.setRows(slotAggTickerRow, aggregator.AppendTicker)
 	m.docs.aggPairs.setConfig(aggregator.AppendPairs)
-	m.docs.aggAsset.setConfig(func(dst []byte, r *marketdata.Root) []byte {
-		return aggregator.AppendAssets(dst, r, encode.AppendString)
-	})
+	m.docs.aggAsset.setConfig(aggregator.AppendAssets)
 	ticker := edge.ParamPair(tickerName, true)
 	count := func(name string) json.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
 		return json.Field{Name: name, Pattern: "^[0-9]+$"}

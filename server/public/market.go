@@ -15,8 +15,8 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server/doc"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 // Options configures a Market. Board and Clock are required.
@@ -143,8 +143,9 @@ func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
 	}
 	d := kept(v, slotTicker)
 	if d == nil {
-		body := encode.AppendTicker(make([]byte, 0, 384), v)
-		d = keep(v, slotTicker, doc.New(body, uint64(v.TickerSeq), c.MachineNs()))
+		w := json.On(make([]byte, 0, 384))
+		objects.WriteTicker(&w, v)
+		d = keep(v, slotTicker, doc.New(w.Bytes(), uint64(v.TickerSeq), c.MachineNs()))
 	}
 	return c.SendDoc(d, m.placeOf(v, slotTicker))
 }
@@ -299,17 +300,23 @@ func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, viewer 
 		b = make([]byte, 0, 16+int(high-low+1)*dealSize)
 	}
 	render := func(b []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
+		w := json.On(b)
 		for i, t := range slices.Backward(trades) {
-			b = encode.AppendDeal(append(b, '{'), v.Instrument, first+engine.TradeID(i), &t, viewer)
-			b = append(b, "},"...)
+			w.Object()
+			objects.WriteDeal(&w, v.Instrument, first+engine.TradeID(i), &t, viewer)
+			w.EndObject()
 		}
-		return b
+		return w.Rows()
 	}
 	kind := marketdata.BlockDeals
 	if viewer != nil {
 		kind = marketdata.Uncached
 	}
-	return closeRows(v.Trades.AppendRows(append(b, '['), low, high, kind, render))
+	w := json.On(b)
+	w.List()
+	w = json.On(v.Trades.AppendRows(w.Rows(), low, high, kind, render))
+	w.EndList()
+	return w.Bytes()
 }
 
 // maxCandles is the largest number of rows in an answer of /api/ohlc
@@ -354,15 +361,17 @@ func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 		low++
 	}
 	rows := candleRows{in: v.Instrument, candles: v.Candles(interval), interval: interval, left: maxCandles}
+	rows.List()
 	if fill == 1 {
-		rows.filled(low, min(high, interval.Floor(encode.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
+		rows.filled(low, min(high, interval.Floor(fixed.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
 	} else {
 		rows.traded(low, high)
 	}
 	if rows.next != nil {
 		c.Response.Header.SetCanonical(edge.HdrNextStart, rows.next)
 	}
-	return c.SendBody(rows.close(), uint64(v.TradesSeq))
+	rows.EndList()
+	return c.SendBody(rows.Bytes(), uint64(v.TradesSeq))
 }
 
 func interval(c *edge.Ctx, name string) (marketdata.Interval, *refuse.Refusal) {
@@ -387,35 +396,27 @@ func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {
 
 // candleRows collects the rows of one answer. When the answer is full, it records the date of the next row.
 type candleRows struct {
+	json.Writer
 	in       *engine.Instrument
 	candles  marketdata.Candles
 	interval marketdata.Interval
 	left     int
-	body     []byte
 	next     []byte // date of the first row that had no room
 }
 
 // add appends a row. When the answer is full, it records the row's date in next and returns false.
 func (r *candleRows) add(k *marketdata.Candle) bool {
 	if r.left == 0 {
-		r.next = encode.AppendSecond(nil, k.Start)
+		r.next = json.AppendSecond(nil, k.Start)
 		return false
 	}
 	r.left--
-	r.body = append(encode.AppendCandle(r.body, r.in, k), ',')
+	objects.WriteCandle(&r.Writer, r.in, k)
 	return true
-}
-
-func (r *candleRows) close() []byte {
-	if len(r.body) == 0 {
-		return []byte("[]")
-	}
-	return closeRows(r.body)
 }
 
 // traded adds the candles that begin from low to high.
 func (r *candleRows) traded(low, high int64) {
-	r.body = append(r.body, '[')
 	for i := r.candles.Search(low); i < r.candles.Len(); i++ {
 		k := r.candles.At(i)
 		if k.Start > high || !r.add(&k) {
@@ -427,7 +428,6 @@ func (r *candleRows) traded(low, high int64) {
 // filled adds a row for every interval from the first trade on. An interval without trades gets a flat candle
 // at the previous close.
 func (r *candleRows) filled(low, high int64) {
-	r.body = append(r.body, '[')
 	if r.candles.Len() == 0 {
 		return
 	}
@@ -487,62 +487,52 @@ func bookDoc(v *marketdata.View, text *doc.Text, head uint64, nowNs int64) *doc.
 
 var openArray, closeArray = []byte("["), []byte("]")
 
-// closeRows replaces the comma after the last row by a bracket.
-func closeRows(b []byte) []byte {
-	if b[len(b)-1] == ',' {
-		b = b[:len(b)-1]
-	}
-	return append(b, ']')
-}
-
 func addBookRows(t *doc.Text, v *marketdata.View, side engine.Side) {
 	in, levels := v.Instrument, &v.Bids
 	if side == engine.Sell {
 		levels = &v.Asks
 	}
 	levels.Texts(marketdata.PageBase, bookLevels, func(dst []byte, rows []marketdata.Level) []byte {
-		return appendBookLevels(dst, in, side, rows, true)
+		w := json.On(dst)
+		writeLevels(&w, in, side, rows, true)
+		return w.Rows()
 	}, t.AddSum)
 }
 
 // appendBookPlain appends the same book as bookText, without the deprecated aliases (?aliases=false).
 func appendBookPlain(b []byte, v *marketdata.View) []byte {
-	b = append(b, '[')
+	w := json.On(b)
+	w.List()
 	for side, levels := range []*marketdata.Side{&v.Bids, &v.Asks} {
 		left := bookLevels
 		for p := range levels.Pages {
 			rows := p.Levels()
 			rows = rows[:min(len(rows), left)]
-			b = appendBookLevels(b, v.Instrument, engine.Side(side), rows, false)
+			writeLevels(&w, v.Instrument, engine.Side(side), rows, false)
 			if left -= len(rows); left == 0 {
 				break
 			}
 		}
 	}
-	return closeRows(b)
+	w.EndList()
+	return w.Bytes()
 }
 
-func appendBookLevels(b []byte, in *engine.Instrument, side engine.Side, rows []marketdata.Level, aliases bool) []byte {
+// writeLevels writes the rows of levels. The deprecated aliases repeat the amounts.
+func writeLevels(w *json.Writer, in *engine.Instrument, side engine.Side, rows []marketdata.Level, aliases bool) {
+	var amountText, quoteText [48]byte
 	for _, l := range rows {
-		if side == engine.Buy {
-			b = append(b, `{"isBid":true,"price":`...)
-		} else {
-			b = append(b, `{"isBid":false,"price":`...)
-		}
-		b = fixed.AppendI64(b, l.Price, in.DigitsPrice)
-		b = append(b, `,"amount":`...)
-		at := len(b)
-		b = fixed.AppendI64(b, l.Amount, in.DigitsAmount)
-		amount := b[at:len(b):len(b)]
-		b = append(b, `,"quoteAmount":`...)
-		at = len(b)
-		b = fixed.AppendU128(b, fixed.Mul64(uint64(l.Price), uint64(l.Amount)), in.DigitsTotal())
-		quote := b[at:len(b):len(b)]
+		amount := fixed.AppendI64(amountText[:0], l.Amount, in.DigitsAmount)
+		quote := fixed.AppendU128(quoteText[:0], fixed.Mul64(uint64(l.Price), uint64(l.Amount)), in.DigitsTotal())
+		w.Object()
+		w.Name("isBid").Bool(side == engine.Buy)
+		w.Name("price").Units(l.Price, in.DigitsPrice)
+		w.Name("amount").Raw(amount)
+		w.Name("quoteAmount").Raw(quote)
 		if aliases {
-			b = append(append(b, `,"currencyTo":`...), amount...)
-			b = append(append(b, `,"currencyFrom":`...), quote...)
+			w.Name("currencyTo").Raw(amount)
+			w.Name("currencyFrom").Raw(quote)
 		}
-		b = append(b, "},"...)
+		w.EndObject()
 	}
-	return b
 }

@@ -225,7 +225,7 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	w.EndList()
 	w.Name("incidents").List()
 	for _, in := range info.Incidents[:min(len(info.Incidents), statusIncidents)] {
-		w.Raw(in.Append(nil, false))
+		in.Write(&w, false)
 	}
 	w.EndList()
 	writeReplication(&w, info.Replication)

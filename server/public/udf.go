@@ -14,7 +14,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server/doc"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // Limits of the UDF routes.
@@ -56,7 +56,7 @@ func udfNames() (names []string) {
 
 // UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library over the same
 // views as the REST routes. Every refusal, also one of the listener, is the error object of
-// docs/contract/errors.md#error-object with the members of edge.appendUDFError.
+// docs/contract/errors.md#error-object with the members that edge.errorObject adds for charts.
 func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal) *edge.Route {
 		return &edge.Route{
@@ -80,20 +80,33 @@ func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 }
 
 func udfConfig(m *Market, c *edge.Ctx) *refuse.Refusal {
-	b := appendUDFResolutions([]byte(`{"supported_resolutions":`))
-	b = append(b, `,"supports_search":true,"supports_group_request":false,"supports_marks":false,`+
-		`"supports_timescale_marks":false,"supports_time":true,`+
-		`"exchanges":[{"value":"TickHive","name":"TickHive","desc":"TickHive"}],`+
-		`"symbols_types":[{"name":"Spot","value":"crypto"}]}`...)
-	return c.SendBody(b, doc.NoSeq)
-}
-
-func appendUDFResolutions(b []byte) []byte {
-	return append(append(append(b, `["`...), strings.Join(udfNames(), `","`)...), `"]`...)
+	var w json.Writer
+	w.Object()
+	w.Name("supported_resolutions").Words(udfNames()...)
+	w.Name("supports_search").Bool(true)
+	w.Name("supports_group_request").Bool(false)
+	w.Name("supports_marks").Bool(false)
+	w.Name("supports_timescale_marks").Bool(false)
+	w.Name("supports_time").Bool(true)
+	w.Name("exchanges").List()
+	w.Object()
+	w.Name("value").Word("TickHive")
+	w.Name("name").Word("TickHive")
+	w.Name("desc").Word("TickHive")
+	w.EndObject()
+	w.EndList()
+	w.Name("symbols_types").List()
+	w.Object()
+	w.Name("name").Word("Spot")
+	w.Name("value").Word("crypto")
+	w.EndObject()
+	w.EndList()
+	w.EndObject()
+	return c.SendBody(w.Bytes(), doc.NoSeq)
 }
 
 func udfTime(m *Market, c *edge.Ctx) *refuse.Refusal {
-	c.Private(strconv.AppendInt(nil, encode.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000), 10))
+	c.Private(strconv.AppendInt(nil, fixed.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000), 10))
 	c.Response.Header.SetContentType("text/plain; charset=utf-8")
 	return nil
 }
@@ -119,21 +132,41 @@ func udfSymbols(m *Market, c *edge.Ctx) *refuse.Refusal {
 	}
 	in := v.Instrument
 	name := in.Base + "/" + in.Quote
-	b := append([]byte(`{"name":"`), in.Code...)
-	b = append(append(b, `","ticker":"`...), in.Code...)
-	b = append(append(b, `","description":"`...), name...)
-	b = append(append(b, `","base_currency":"`...), in.Base...)
-	b = append(append(b, `","currency_code":"`...), in.Quote...)
-	b = append(b, `","type":"crypto","session":"24x7","timezone":"Etc/UTC","exchange":"TickHive",`+
-		`"listed_exchange":"TickHive","exchange-traded":"TickHive","exchange-listed":"TickHive","format":"price",`+
-		`"minmov":1,"minmov2":0,"minmovement":1,"minmovement2":0,"pointvalue":1,"pricescale":1`...)
-	b = append(b, strings.Repeat("0", in.DigitsPrice)...)
-	b = strconv.AppendInt(append(b, `,"volume_precision":`...), int64(in.DigitsAmount), 10)
-	b = append(b, `,"has_intraday":true,"has_daily":true,"has_weekly_and_monthly":true,"has_empty_bars":false,`+
-		`"has_no_volume":false,"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],`+
-		`"weekly_multipliers":["1"],"monthly_multipliers":["1","12"],"data_status":"streaming",`+
-		`"supported_resolutions":`...)
-	return c.SendBody(append(appendUDFResolutions(b), '}'), doc.NoSeq)
+	scale := append([]byte{'1'}, strings.Repeat("0", in.DigitsPrice)...)
+	var w json.Writer
+	w.Object()
+	w.Name("name").Word(in.Code)
+	w.Name("ticker").Word(in.Code)
+	w.Name("description").Word(name)
+	w.Name("base_currency").Word(in.Base)
+	w.Name("currency_code").Word(in.Quote)
+	w.Name("type").Word("crypto")
+	w.Name("session").Word("24x7")
+	w.Name("timezone").Word("Etc/UTC")
+	for _, exchange := range []string{"exchange", "listed_exchange", "exchange-traded", "exchange-listed"} {
+		w.Name(exchange).Word("TickHive")
+	}
+	w.Name("format").Word("price")
+	w.Name("minmov").Int(1)
+	w.Name("minmov2").Int(0)
+	w.Name("minmovement").Int(1)
+	w.Name("minmovement2").Int(0)
+	w.Name("pointvalue").Int(1)
+	w.Name("pricescale").Raw(scale)
+	w.Name("volume_precision").Int(int64(in.DigitsAmount))
+	w.Name("has_intraday").Bool(true)
+	w.Name("has_daily").Bool(true)
+	w.Name("has_weekly_and_monthly").Bool(true)
+	w.Name("has_empty_bars").Bool(false)
+	w.Name("has_no_volume").Bool(false)
+	w.Name("intraday_multipliers").Words("1", "3", "5", "15", "30", "60", "240")
+	w.Name("daily_multipliers").Words("1")
+	w.Name("weekly_multipliers").Words("1")
+	w.Name("monthly_multipliers").Words("1", "12")
+	w.Name("data_status").Word("streaming")
+	w.Name("supported_resolutions").Words(udfNames()...)
+	w.EndObject()
+	return c.SendBody(w.Bytes(), doc.NoSeq)
 }
 
 func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
@@ -156,16 +189,18 @@ func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if len(query) > udfMaxText {
 		return refuse.Param("query", "The parameter query must have at most %d characters.", udfMaxText)
 	}
-	b := []byte{'['}
+	var w json.Writer
+	w.List()
 	is := func(text, name string) bool { return text == "" || strings.EqualFold(text, name) }
 	if is(kind, "crypto") && is(exchange, "TickHive") {
-		b = m.appendUDFFound(b, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
+		m.writeUDFFound(&w, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
 	}
-	return c.SendBody(append(b, ']'), doc.NoSeq)
+	w.EndList()
+	return c.SendBody(w.Bytes(), doc.NoSeq)
 }
 
-// appendUDFFound appends the pairs whose code contains query, compared with and without the underscore.
-func (m *Market) appendUDFFound(b []byte, query string, limit int64) []byte {
+// writeUDFFound writes the pairs whose code contains query, compared with and without the underscore.
+func (m *Market) writeUDFFound(w *json.Writer, query string, limit int64) {
 	root := m.board.Load()
 	for _, id := range root.Sorted() {
 		in := root.View(id).Instrument
@@ -175,17 +210,16 @@ func (m *Market) appendUDFFound(b []byte, query string, limit int64) []byte {
 		if !strings.Contains(in.Code, query) && !strings.Contains(in.Base+in.Quote, query) {
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
 		limit--
-		b = append(append(b, `{"symbol":"`...), in.Code...)
-		b = append(append(b, `","full_name":"TickHive:`...), in.Code...)
-		b = append(append(append(append(b, `","description":"`...), in.Base...), '/'), in.Quote...)
-		b = append(append(b, `","exchange":"TickHive","ticker":"`...), in.Code...)
-		b = append(b, `","type":"crypto"}`...)
+		w.Object()
+		w.Name("symbol").Word(in.Code)
+		w.Name("full_name").Word("TickHive:" + in.Code)
+		w.Name("description").Word(in.Base + "/" + in.Quote)
+		w.Name("exchange").Word("TickHive")
+		w.Name("ticker").Word(in.Code)
+		w.Name("type").Word("crypto")
+		w.EndObject()
 	}
-	return b
 }
 
 // udfInterval returns the resolution of the parameter; the library has several spellings for days, weeks and
@@ -256,41 +290,43 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	}
 	begin = max(begin, end-udfMaxBars)
 	if begin >= end {
-		b := []byte(`{"s":"no_data"`)
+		var w json.Writer
+		w.Object()
+		w.Name("s").Word("no_data")
 		if begin > 0 {
-			b = strconv.AppendInt(append(b, `,"nextTime":`...), candles.At(begin-1).Start, 10)
+			w.Name("nextTime").Int(candles.At(begin - 1).Start)
 		}
-		return c.SendBody(append(b, '}'), uint64(v.TradesSeq))
+		w.EndObject()
+		return c.SendBody(w.Bytes(), uint64(v.TradesSeq))
 	}
-	return c.SendBody(appendUDFBars(nil, v, candles, begin, end), uint64(v.TradesSeq))
+	return c.SendBody(udfBars(v.Instrument, candles, begin, end), uint64(v.TradesSeq))
 }
 
-func appendUDFBars(b []byte, v *marketdata.View, candles udfSeries, begin, end int) []byte {
-	in := v.Instrument
-	price := func(b []byte, ticks int64) []byte { return fixed.AppendI64(b, ticks, in.DigitsPrice) }
-	b = append(b, `{"s":"ok"`...)
+// udfBars returns the bars from begin to end, which is not included, as a column for each figure.
+func udfBars(in *engine.Instrument, candles udfSeries, begin, end int) []byte {
+	var w json.Writer
+	w.Object()
+	w.Name("s").Word("ok")
 	for _, column := range []struct {
 		name string
-		add  func(b []byte, k *marketdata.Candle) []byte
+		add  func(k *marketdata.Candle)
 	}{
-		{"t", func(b []byte, k *marketdata.Candle) []byte { return strconv.AppendInt(b, k.Start, 10) }},
-		{"o", func(b []byte, k *marketdata.Candle) []byte { return price(b, k.Open) }},
-		{"h", func(b []byte, k *marketdata.Candle) []byte { return price(b, k.High) }},
-		{"l", func(b []byte, k *marketdata.Candle) []byte { return price(b, k.Low) }},
-		{"c", func(b []byte, k *marketdata.Candle) []byte { return price(b, k.Close) }},
-		{"v", func(b []byte, k *marketdata.Candle) []byte { return fixed.AppendU128(b, k.Volume, in.DigitsAmount) }},
+		{"t", func(k *marketdata.Candle) { w.Int(k.Start) }},
+		{"o", func(k *marketdata.Candle) { w.Units(k.Open, in.DigitsPrice) }},
+		{"h", func(k *marketdata.Candle) { w.Units(k.High, in.DigitsPrice) }},
+		{"l", func(k *marketdata.Candle) { w.Units(k.Low, in.DigitsPrice) }},
+		{"c", func(k *marketdata.Candle) { w.Units(k.Close, in.DigitsPrice) }},
+		{"v", func(k *marketdata.Candle) { w.Sum(k.Volume, in.DigitsAmount) }},
 	} {
-		b = append(append(append(b, `,"`...), column.name...), `":[`...)
+		w.Name(column.name).List()
 		for i := begin; i < end; i++ {
-			if i > begin {
-				b = append(b, ',')
-			}
 			k := candles.At(i)
-			b = column.add(b, &k)
+			column.add(&k)
 		}
-		b = append(b, ']')
+		w.EndList()
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.Bytes()
 }
 
 // udfMaxQuotes is the number of symbols of a request of quotes.
@@ -308,42 +344,50 @@ func udfQuotes(m *Market, c *edge.Ctx) *refuse.Refusal {
 		return refuse.Param("symbols", "The parameter symbols must name at most %d symbols.", udfMaxQuotes)
 	}
 	root := m.board.Load()
-	b := []byte(`{"s":"ok","d":[`)
-	for i, symbol := range symbols {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		v := root.Lookup(udfCode(symbol))
+	var w json.Writer
+	w.Object()
+	w.Name("s").Word("ok")
+	w.Name("d").List()
+	for _, symbol := range symbols {
+		v, state := root.Lookup(udfCode(symbol)), "ok"
 		if v == nil {
-			b = encode.AppendString(append(b, `{"s":"error","n":`...), symbol)
-			b = append(b, `,"v":{},"errmsg":"unknown_symbol"}`...)
-			continue
+			state = "error"
 		}
-		b = encode.AppendString(append(b, `{"s":"ok","n":`...), symbol)
-		b = append(appendQuote(append(b, `,"v":{`...), v), `}}`...)
+		w.Object()
+		w.Name("s").Word(state)
+		w.Name("n").Text(symbol)
+		w.Name("v").Object()
+		if v != nil {
+			writeQuote(&w, v)
+		}
+		w.EndObject()
+		if v == nil {
+			w.Name("errmsg").Word("unknown_symbol")
+		}
+		w.EndObject()
 	}
-	return c.SendBody(append(b, `]}`...), root.SeqSum)
+	w.EndList()
+	w.EndObject()
+	return c.SendBody(w.Bytes(), root.SeqSum)
 }
 
-// appendQuote appends the members of a quote. Figures that do not exist are left out: a pair that has never traded has
+// writeQuote writes the members of a quote. Figures that do not exist are left out: a pair that has never traded has
 // no price, one without a trade in 24 h no highest price, and an empty side no best price.
-func appendQuote(b []byte, v *marketdata.View) []byte {
+func writeQuote(w *json.Writer, v *marketdata.View) {
 	t, in := &v.Ticker, v.Instrument
 	price := func(exists bool, name string, ticks int64) {
 		if exists {
-			b = append(append(append(b, `,"`...), name...), `":`...)
-			b = fixed.AppendI64(b, ticks, in.DigitsPrice)
+			w.Name(name).Units(ticks, in.DigitsPrice)
 		}
 	}
-	b = append(append(b, `"short_name":"`...), in.Code...)
-	b = append(append(append(append(b, `","description":"`...), in.Base...), '/'), in.Quote...)
-	b = append(b, `","exchange":"TickHive"`...)
+	w.Name("short_name").Word(in.Code)
+	w.Name("description").Word(in.Base + "/" + in.Quote)
+	w.Name("exchange").Word("TickHive")
 	traded := t.LastTrade != 0
 	price(traded, "lp", t.Last)
 	price(traded, "ch", t.Last-t.Ago24h)
 	if traded {
-		b = append(b, `,"chp":`...)
-		b = fixed.AppendI128(b, fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
+		w.Name("chp").Signed(fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
 	}
 	price(t.Ask != 0, "ask", t.Ask)
 	price(t.Bid != 0, "bid", t.Bid)
@@ -352,7 +396,7 @@ func appendQuote(b []byte, v *marketdata.View) []byte {
 	price(t.High != 0, "high_price", t.High)
 	price(t.Low != 0, "low_price", t.Low)
 	price(traded, "prev_close_price", t.Ago24h)
-	return fixed.AppendU128(append(b, `,"volume":`...), t.Volume, in.DigitsAmount)
+	w.Name("volume").Sum(t.Volume, in.DigitsAmount)
 }
 
 // udfCode returns the pair code that a symbol of the charting library names.
