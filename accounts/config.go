@@ -1,12 +1,14 @@
 package accounts
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/setting"
 	"tickhive/internal/wire"
 )
 
@@ -27,6 +29,54 @@ func DefaultConfig() Config {
 			16 * percent, 18 * percent, 20 * percent,
 		},
 	}
+}
+
+// ReferralConfig is the section referral of the configuration.
+type ReferralConfig struct {
+	Levels     []setting.Decimal `toml:"levels" default:"0.20,0.10,0.05,0.03,0.02" help:"share of the fee for referral levels 1 to 5"`
+	Staking    []setting.Decimal `toml:"staking" default:"0,0.05,0.08,0.10,0.12,0.14,0.16,0.18,0.20" help:"share of staking income for levels R0 to R8"`
+	BonusShare setting.Decimal   `toml:"bonus_share" default:"0" help:"part of a bonus that is recorded separately"`
+}
+
+// Rates returns the rates in 10^-8, or every one that is none.
+func (c *ReferralConfig) Rates() (Config, error) {
+	var errs []error
+	rate := func(name string, d setting.Decimal) uint32 {
+		v, err := d.Rate()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("referral.%s: %w", name, err))
+		}
+		return v
+	}
+	r := Config{BonusShare: rate("bonus_share", c.BonusShare)}
+	for _, d := range c.Levels {
+		r.Levels = append(r.Levels, rate("levels", d))
+	}
+	for i := range min(len(c.Staking), len(r.Staking)) {
+		r.Staking[i] = rate("staking", c.Staking[i])
+	}
+	if len(errs) > 0 {
+		return r, errors.Join(errs...)
+	}
+	return r, r.Validate()
+}
+
+// configuredLevels is the number of levels that a configuration names. A state may have more.
+const configuredLevels = 5
+
+// Check reports every invalid key.
+func (c *ReferralConfig) Check() error {
+	var errs []error
+	if n := len(c.Levels); n != configuredLevels {
+		errs = append(errs, fmt.Errorf("referral.levels: has %d shares but needs %d, one for each of the levels 1 to %[2]d",
+			n, configuredLevels))
+	}
+	if n := len(c.Staking); n != StakingLevels {
+		errs = append(errs, fmt.Errorf("referral.staking: has %d shares but needs %d, one for each of R0 to R%d", n,
+			StakingLevels, StakingLevels-1))
+	}
+	_, err := c.Rates()
+	return errors.Join(append(errs, err)...)
 }
 
 // Validate reports why the rates cannot be paid out of the fees.

@@ -73,7 +73,8 @@ func constantChild(args []string, in io.Reader, out io.Writer) error {
 // from one address.
 func serverOptions(feed *marketdata.Feed) edge.Options {
 	return edge.Options{
-		Clock: clock.Real{}, ConnectionsPerIP: -1, Rate: edge.RateOptions{Allow: []string{"127.0.0.0/8"}},
+		Clock:      clock.Real{},
+		ConnConfig: edge.ConnConfig{ConnectionsPerIP: -1}, Rate: edge.RateConfig{Allow: []string{"127.0.0.0/8"}},
 		Resources: []edge.Resource{public.New(public.Options{
 			Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version,
 		}).Routes},

@@ -28,6 +28,7 @@ import (
 	"tickhive/launchpad"
 	"tickhive/server/account"
 	"tickhive/server/admin"
+	"tickhive/server/edge"
 	"tickhive/server/stream"
 )
 
@@ -86,9 +87,9 @@ func (w *worstMarket) fail(format string, args ...any) {
 func (w *worstMarket) start(dir string) error {
 	o := exchange.Options{
 		Dir: dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Public:    exchange.PublicOptions{Rate: exchange.RateOptions{Allow: []string{"127.0.0.0/8"}}},
+		Rate:      edge.RateConfig{Allow: []string{"127.0.0.0/8"}},
 		Accounts:  accounts.Settings{Referral: accounts.DefaultConfig()},
-		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 	}
 	o.Machine.Driver = &w.steps
 	o.Hooks.Account = func(o *account.Options) { o.Exchange = timed{o.Exchange, &w.steps} }

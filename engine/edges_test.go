@@ -20,7 +20,7 @@ func named(account engine.AccountID, text string) *engine.ClientID {
 // Members that an order type does not use have no effect: a quote amount without its flag, the time in force and the
 // slices of a market order.
 func TestUnusedMembersHaveNoEffect(t *testing.T) {
-	opts := engine.Options{OpenOrders: 3, PairSlices: 1, ClientIDs: 1}
+	opts := engine.Options{Limits: engine.Limits{OpenOrders: 3}, PairSlices: 1, ClientIDs: 1}
 	m := newMarket(t, opts, enginetest.Instrument())
 	first := place(engine.Buy, 1, 100)
 	first.Client = named(0, "a")

@@ -10,7 +10,9 @@ import (
 
 // The limits refuse with too_many_orders, never grow.
 func TestTooManyOrders(t *testing.T) {
-	m := newMarket(t, engine.Options{OpenOrders: 4, AccountOrders: 2, ClientIDs: 3, AccountClientIDs: 2},
+	m := newMarket(t, engine.Options{
+		Limits: engine.Limits{OpenOrders: 4, AccountOrders: 2}, ClientIDs: 3, AccountClientIDs: 2,
+	},
 		enginetest.Instrument())
 	order := func(account engine.AccountID, client string) engine.Command {
 		cmd := place(engine.Buy, 100, 1)
@@ -119,8 +121,8 @@ func TestOptionsValidate(t *testing.T) {
 		t.Error(err)
 	}
 	for _, o := range []engine.Options{
-		{OpenOrders: -1},
-		{AccountOrders: 1 << 31},
+		{Limits: engine.Limits{OpenOrders: -1}},
+		{Limits: engine.Limits{AccountOrders: 1 << 31}},
 		{ClientIDs: -1},
 		{AccountClientIDs: -1},
 		{IcebergSlices: -1},
@@ -199,7 +201,7 @@ func TestIcebergSlices(t *testing.T) {
 
 // Waiting stops are bounded by account and by pair, the built-in account's by the pair alone.
 func TestWaitingStopsAreBounded(t *testing.T) {
-	m := newMarket(t, engine.Options{AccountStops: 2, PairStops: 5}, enginetest.Instrument())
+	m := newMarket(t, engine.Options{Limits: engine.Limits{AccountStops: 2}, PairStops: 5}, enginetest.Instrument())
 	stop := func(account engine.AccountID) engine.Reason {
 		e := m.do(engine.Command{
 			Kind: engine.Place, Account: account, Side: engine.Sell, Type: engine.StopLimit,

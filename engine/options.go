@@ -1,18 +1,17 @@
 package engine
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Options limits what a Core may hold. A zero member means its default. The limits influence the state: a
 // replay with other limits gives another state.
 type Options struct {
-	// OpenOrders limits the open orders of one pair, waiting stops included.
-	OpenOrders int
-	// AccountOrders limits the open orders of one account in one pair. The built-in account has no limit.
-	AccountOrders int
-	// AccountStops limits the waiting stops of one account in one pair; the built-in account has no such limit.
+	Limits
 	// PairStops limits the waiting stops of all accounts of the pair together, the built-in one included. It
 	// bounds the events of the command that triggers them all.
-	AccountStops, PairStops int
+	PairStops int
 	// ClientIDs limits the client order ids that one pair remembers, over all accounts.
 	ClientIDs int
 	// AccountClientIDs limits the newest client ids of one account that a pair remembers
@@ -74,20 +73,40 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Limits are the options that an operator may change while a market lives (engine.open_orders and others). They are a
-// part of the market's state; the other options are constants of the program.
-type Limits struct{ OpenOrders, AccountOrders, AccountStops int }
-
-// Limits returns the limits of o, after defaults are applied.
-func (o Options) Limits() Limits {
-	o = o.withDefaults()
-	return Limits{OpenOrders: o.OpenOrders, AccountOrders: o.AccountOrders, AccountStops: o.AccountStops}
+// Limits are the options that an operator may change while a market lives, the section engine of the configuration.
+// They are a part of the market's state; the other options are constants of the program. Waiting stops count as open
+// orders. The built-in account has no limits of an account.
+type Limits struct {
+	OpenOrders    int `toml:"open_orders" default:"8388608" help:"maximum open orders per pair"`
+	AccountOrders int `toml:"account_orders" default:"1048576" help:"maximum open orders per account and pair"`
+	AccountStops  int `toml:"account_stops" default:"200" help:"maximum untriggered stops per account and pair"`
 }
+
+// Check reports every limit that is out of range.
+func (l *Limits) Check() error {
+	var errs []error
+	for _, k := range []struct {
+		name  string
+		limit Limits
+	}{
+		{"open_orders", Limits{OpenOrders: l.OpenOrders}},
+		{"account_orders", Limits{AccountOrders: l.AccountOrders}},
+		{"account_stops", Limits{AccountStops: l.AccountStops}},
+	} {
+		if err := (Options{Limits: k.limit}).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("engine.%s: %w", k.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// EffectiveLimits returns the limits of o with the default of each that is zero.
+func (o Options) EffectiveLimits() Limits { return o.withDefaults().Limits }
 
 // SetLimits sets the limits of all pairs for the commands from now on. Orders beyond lower limits stay. The limits must
 // be valid.
 func (c *Core) SetLimits(l Limits) {
-	c.opts.OpenOrders, c.opts.AccountOrders, c.opts.AccountStops = l.OpenOrders, l.AccountOrders, l.AccountStops
+	c.opts.Limits = l
 }
 
 // Validate reports the first member that is out of range. Zero members are valid.

@@ -9,16 +9,18 @@ import (
 
 // Each option is valid from 0 to its limit; the message names it and the limit.
 func TestOptionsHaveBounds(t *testing.T) {
-	options := reflect.TypeFor[Options]()
-	for i := range options.NumField() {
-		name := options.Field(i).Name
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
+		if f.Anonymous {
+			continue
+		}
+		name := f.Name
 		most := int64(1 << 30)
 		if name == "Pairs" {
 			most = MaxPairs
 		}
 		for v, ok := range map[int64]bool{-1: false, 0: true, most: true, most + 1: false} {
 			var o Options
-			reflect.ValueOf(&o).Elem().Field(i).SetInt(v)
+			reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).SetInt(v)
 			err := o.Validate()
 			if (err == nil) != ok {
 				t.Errorf("%s = %d: %v", name, v, err)
@@ -42,20 +44,24 @@ func TestOptionsHaveBounds(t *testing.T) {
 // The defaults have the values of docs/contract/limits.md, and each counts as if it was set.
 func TestDefaultsOfOptions(t *testing.T) {
 	want := Options{
-		OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200, PairStops: 20_000, ClientIDs: 1_000_000,
+		Limits: Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200}, PairStops: 20_000,
+		ClientIDs:        1_000_000,
 		AccountClientIDs: 10_000, IcebergSlices: 10_000, PairSlices: 1 << 18, Pairs: 10_000, Assets: 10_000,
 		PartEvents: 600,
 	}
 	if got := NewCore(Options{}).opts; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if l := (Options{}).Limits(); l != want.Limits() || l != (Limits{8 << 20, 1 << 20, 200}) {
+	if l := (Options{}).EffectiveLimits(); l != want.Limits || l != (Limits{8 << 20, 1 << 20, 200}) {
 		t.Errorf("limits %+v", l)
 	}
-	for i := range reflect.TypeFor[Options]().NumField() {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
+		if f.Anonymous {
+			continue
+		}
 		other := want
-		f := reflect.ValueOf(&other).Elem().Field(i)
-		f.SetInt(f.Int() + 1)
+		v := reflect.ValueOf(&other).Elem().FieldByIndex(f.Index)
+		v.SetInt(v.Int() + 1)
 		if got := NewCore(other).opts; got != other {
 			t.Errorf("%+v, want %+v", got, other)
 		}

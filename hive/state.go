@@ -7,7 +7,9 @@ import (
 
 	"github.com/tidwall/btree"
 
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
+	"tickhive/internal/setting"
 )
 
 // State is the state of the hive, a function of the commands carried out, their times, the settings in force and the
@@ -151,6 +153,28 @@ const (
 	firstAgentNFT          = 10001
 	passingNum, passingDen = 3, 5 // a proposal passes when yes / (yes + no) >= 3/5
 )
+
+// QuorumConfig is the section hive of the configuration.
+type QuorumConfig struct {
+	Quorum setting.Decimal `toml:"quorum" default:"100" help:"vote weight that a proposal needs"`
+}
+
+// Options returns the settings of the hive, or what is wrong with the quorum.
+func (c *QuorumConfig) Options() (Options, error) {
+	cents, exact, fits := fixed.Units(c.Quorum.Value(), 2)
+	o := DefaultOptions()
+	o.QuorumCents = cents
+	if o.Validate() != nil || !exact || !fits {
+		return o, fmt.Errorf("hive.quorum: %s must be from 0 to 10^9 with at most two fractional digits", c.Quorum)
+	}
+	return o, nil
+}
+
+// Check reports an invalid quorum.
+func (c *QuorumConfig) Check() error {
+	_, err := c.Options()
+	return err
+}
 
 // Options holds the settings of the hive (State.SetOptions). A snapshot does not contain them.
 type Options struct {

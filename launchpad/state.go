@@ -9,6 +9,7 @@ import (
 
 	"tickhive/internal/fifo"
 	"tickhive/internal/refuse"
+	"tickhive/internal/setting"
 	"tickhive/internal/wire"
 )
 
@@ -185,6 +186,31 @@ const (
 	// DefaultPageSize is the page size of the token list (docs/contract/launchpad.md#tokens).
 	DefaultPageSize = 20
 )
+
+// Config is the section launchpad of the configuration.
+type Config struct {
+	Fee       setting.Decimal  `toml:"fee" default:"100" help:"spawn fee in the native currency"`
+	Cooldown  setting.Duration `toml:"cooldown" default:"24h" help:"time between two spawns of one address"`
+	NativeUSD setting.Decimal  `toml:"native_usd" default:"1" help:"price of the native currency in USD"`
+}
+
+// Options returns the settings of the launchpad, or what is wrong with the first invalid key.
+func (c *Config) Options() (o Options, err error) {
+	if o.Fee, err = ParseAmount(string(c.Fee)); err != nil {
+		return o, fmt.Errorf("launchpad.fee: %w", err)
+	}
+	if o.NativeUSD, err = ParseAmount(string(c.NativeUSD)); err != nil {
+		return o, fmt.Errorf("launchpad.native_usd: %w", err)
+	}
+	o.CooldownNs = int64(c.Cooldown)
+	return o, o.Validate()
+}
+
+// Check reports the first invalid key.
+func (c *Config) Check() error {
+	_, err := c.Options()
+	return err
+}
 
 // Options holds the settings of the launchpad (State.SetOptions). A snapshot does not contain them.
 type Options struct {

@@ -49,6 +49,44 @@ type Retention struct {
 	ClientIDs    int            // closed orders beyond ClosedOrders whose first answer is retained
 }
 
+// TradesConfig and OrdersConfig are what an operator may set of a Retention: trades and candles in the section market of
+// the configuration, orders in the section orders.
+type TradesConfig struct {
+	TradesMin   int   `toml:"trades_min" default:"10000" help:"trades retained per pair regardless of age"`
+	TradesMax   int   `toml:"trades_max" default:"2000000" help:"maximum trades retained per pair"`
+	CandlesKept []int `toml:"candles_kept" default:"20160,10080,8640,8640,8640,8760,6570,7300,1200,1000" help:"closed candles retained per pair, for each of the ten intervals"`
+}
+
+// OrdersConfig is described at TradesConfig.
+type OrdersConfig struct {
+	ClosedKept int `toml:"closed_kept" default:"100000" range:"1 100000000" help:"closed orders retained for lookup"`
+	FillsKept  int `toml:"fills_kept" default:"1000000" range:"2 100000000" help:"fills of all orders retained for lookup"`
+}
+
+// Check reports every member that is out of range.
+func (c *TradesConfig) Check() error {
+	var errs []error
+	if n := len(c.CandlesKept); n != Intervals {
+		errs = append(errs, fmt.Errorf("market.candles_kept: has %d numbers but needs %d, one for each interval", n,
+			Intervals))
+	}
+	r := c.Retention(OrdersConfig{})
+	if err := (Retention{TradesMin: r.TradesMin, TradesMax: r.TradesMax}).Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("market.trades_min, market.trades_max: %w", err))
+	}
+	if err := (Retention{Candles: r.Candles}).Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("market.candles_kept: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// Retention returns the limits as a feed has them.
+func (c *TradesConfig) Retention(o OrdersConfig) Retention {
+	r := Retention{TradesMin: c.TradesMin, TradesMax: c.TradesMax, ClosedOrders: o.ClosedKept, Fills: o.FillsKept}
+	copy(r.Candles[:], c.CandlesKept)
+	return r
+}
+
 // Options are the options of a new feed. Only its first retention is a part of its state.
 type Options struct {
 	Retention

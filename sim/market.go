@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/setting"
 )
 
 // The time between two steps of a pair is stepBusy on average for the busiest pairs and stepQuiet for the
@@ -25,9 +25,9 @@ const (
 	fullWeight = 100
 	// maxWeight and maxPairs limit the members of Options.
 	maxWeight = 1000
-	// The bounds of Options.Intensity.
-	minIntensity, usualIntensity, maxIntensity = 10, 100, 1000
-	maxPairs                                   = 10_000
+	maxPairs  = 10_000
+	// usualIntensity is the intensity to which the figures of this package belong, in per cent.
+	usualIntensity = 100
 )
 
 // Options configures a Market. Core must be the core of the loop that runs the market, which reads pairs and
@@ -40,9 +40,13 @@ type Options struct {
 	// FullNs is the time, Unix ns, before which the major pairs have lean books: a history is then quick to simulate,
 	// and the books that people see are deep.
 	FullNs int64
-	// Intensity is the activity in per cent of the usual one, 10 to 1000; 0: 100.
-	Intensity int64
-	Scenario  Scenario
+	Config
+}
+
+// Config says how the market behaves: a part of the section sim of the configuration. A zero value is the built-in one.
+type Config struct {
+	Intensity int64    `toml:"intensity" default:"100" range:"10 1000" help:"activity of the simulated market in per cent, 10 to 1000"`
+	Scenario  Scenario `toml:"scenario" default:"none" oneof:"none, flash-crash, trend, halt, thin-night" help:"pattern that the simulated market follows, by the time of day"`
 }
 
 // Validate reports the first invalid member.
@@ -53,11 +57,10 @@ func (o *Options) Validate() error {
 	if len(o.Pairs) > maxPairs {
 		return fmt.Errorf("sim: %d pairs exceed the limit of %d", len(o.Pairs), maxPairs)
 	}
-	if o.Intensity != 0 && (o.Intensity < minIntensity || o.Intensity > maxIntensity) {
-		return fmt.Errorf("sim: intensity: %d must be from %d to %d per cent", o.Intensity, minIntensity, maxIntensity)
-	}
-	if !o.Scenario.valid() {
-		return fmt.Errorf("sim: scenario: %q is unknown", o.Scenario)
+	behaviour := o.Config
+	setting.Fill(&behaviour)
+	if err := setting.Check("sim.", &behaviour); err != nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for _, p := range o.Pairs {
@@ -117,7 +120,8 @@ func New(o Options) *Market {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	m := &Market{core: o.Core, full: o.FullNs, intensity: cmp.Or(o.Intensity, usualIntensity)}
+	setting.Fill(&o.Config)
+	m := &Market{core: o.Core, full: o.FullNs, intensity: o.Intensity}
 	m.world = world{ns: o.StartNs, rng: newRNG(o.Seed, "world"), scenario: o.Scenario}
 	for _, p := range o.Pairs {
 		base, quoted, _ := strings.Cut(p.Code, "_")

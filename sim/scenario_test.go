@@ -82,10 +82,10 @@ func TestATrendRisesUntilNoon(t *testing.T) {
 			t.Errorf("%d:00: %d, want %d", hour, got, want)
 		}
 	}
-	if o := (Options{Core: newBench(t, 1, nil).Core, Scenario: "storm"}); o.Validate() == nil {
+	if o := (Options{Core: newBench(t, 1, nil).Core, Config: Config{Scenario: "storm"}}); o.Validate() == nil {
 		t.Error("an unknown scenario is accepted")
 	}
-	if o := (Options{Core: newBench(t, 1, nil).Core, Intensity: 9}); o.Validate() == nil {
+	if o := (Options{Core: newBench(t, 1, nil).Core, Config: Config{Intensity: 9}}); o.Validate() == nil {
 		t.Error("an intensity below 10 per cent is accepted")
 	}
 }

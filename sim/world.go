@@ -115,25 +115,17 @@ func newAsset(seed uint64, symbol string) asset {
 	return asset{symbol: symbol, sigma: sigmaOfDay(move), rng: newRNG(seed, "asset "+symbol)}
 }
 
-// Scenario names a pattern that the market follows, by the time of day in UTC. The zero value is an ordinary market.
+// Scenario names a pattern that the market follows, by the time of day in UTC.
 type Scenario string
 
 // The scenarios (docs/contract/configuration.md#scenarios).
 const (
-	Ordinary   Scenario = ""
+	Ordinary   Scenario = "none"
 	FlashCrash Scenario = "flash-crash"
 	Trend      Scenario = "trend"
 	Halt       Scenario = "halt"
 	ThinNight  Scenario = "thin-night"
 )
-
-func (s Scenario) valid() bool {
-	switch s {
-	case Ordinary, FlashCrash, Trend, Halt, ThinNight:
-		return true
-	}
-	return false
-}
 
 const (
 	hourNs   = int64(time.Hour)

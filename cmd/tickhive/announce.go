@@ -107,19 +107,13 @@ func (c *Config) ephemeral() (leave func() error, err error) {
 	if c.given["data.dir"] {
 		return nil, usage("--ephemeral uses a temporary data directory: leave out data.dir")
 	}
-	for _, k := range []struct {
-		name  string
-		value *string
-		own   string
-	}{
-		{"server.listen", &c.Server.Listen, "127.0.0.1:0"},
-		{"internal.listen", &c.Internal.Listen, "127.0.0.1:0"},
-		{"binance.listen", &c.Binance.Listen, "127.0.0.1:0"},
-		{"stream.listen", &c.Stream.Listen, "127.0.0.1:0"},
-		{"journal.sync", &c.Journal.Sync, "off"},
-	} {
-		if !c.given[k.name] {
-			*k.value = k.own
+	own := map[string]string{
+		"server.listen": "127.0.0.1:0", "internal.listen": "127.0.0.1:0", "binance.listen": "127.0.0.1:0",
+		"stream.listen": "127.0.0.1:0", "journal.sync": "off",
+	}
+	for _, k := range c.keys() {
+		if text, ok := own[k.Name]; ok && !c.given[k.Name] {
+			_ = k.Set(text)
 		}
 	}
 	if c.Data.Dir, err = os.MkdirTemp("", "tickhive-"); err != nil {

@@ -55,7 +55,7 @@ func (c *Config) print(w io.Writer) error {
 func (c *Config) printSome(w io.Writer, wanted func(section string) bool) error {
 	section := ""
 	for _, k := range c.keys() {
-		s, name, _ := strings.Cut(k.name, ".")
+		s, name, _ := strings.Cut(k.Name, ".")
 		if !wanted(s) {
 			continue
 		}
@@ -63,14 +63,14 @@ func (c *Config) printSome(w io.Writer, wanted func(section string) bool) error 
 			section = s
 			fmt.Fprintf(w, "\n[%s]\n", s)
 		}
-		text, err := tomlValue(k.value)
+		text, err := tomlValue(k.Value)
 		if err != nil {
-			return fmt.Errorf("config: print %s: %w", k.name, err)
+			return fmt.Errorf("config: print %s: %w", k.Name, err)
 		}
-		if k.tag.Get("secret") != "" && !k.value.IsZero() {
+		if k.Tag.Get("secret") != "" && !k.Value.IsZero() {
 			text = `"` + hidden + `"`
 		}
-		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.tag.Get("help"))
+		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.Tag.Get("help"))
 	}
 	tables := struct {
 		Assets []AssetConfig `toml:"assets"`

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tickhive/internal/fault"
+	"tickhive/internal/setting"
 )
 
 // faultsCmd sets the fault rules of a running exchange (docs/contract/faults.md).
@@ -20,9 +21,9 @@ type faultsCmd struct {
 
 type faultsApplyCmd struct {
 	internalFlags
-	Scenario string   `arg:"" help:"Name of the scenario."`
-	Seed     uint64   `default:"1" help:"Seed of the decisions (${default})."`
-	For      Duration `placeholder:"DURATION" help:"Time after which the rules end (never)."`
+	Scenario string           `arg:"" help:"Name of the scenario."`
+	Seed     uint64           `default:"1" help:"Seed of the decisions (${default})."`
+	For      setting.Duration `placeholder:"DURATION" help:"Time after which the rules end (never)."`
 }
 
 type faultsAddCmd struct {
@@ -44,7 +45,7 @@ func (c *faultsApplyCmd) Run(p *program) error {
 	}
 	q := map[string]any{"scenario": c.Scenario, "seed": c.Seed}
 	if c.For > 0 {
-		q["for"] = time.Duration(c.For).String()
+		q["for"] = c.For.String()
 	}
 	return c.printRules(p, http.MethodPost, q)
 }

@@ -94,7 +94,7 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	begins.Report = o.Log
 	follow.Snapshot, follow.Client = begins.find, begins.Client
 	follow.MaxLag, follow.Trim = time.Duration(cfg.Replica.MaxLag), cfg.Cluster.Trim
-	o.Sim.Seed, o.Sim.SeedGiven, o.Follow, o.Hooks.Listen = follow.Genesis.Seed, true, &follow, kept.Listen
+	o.Sim.Seed, o.Sim.SeedGiven, o.Follow, o.Hooks.Listen = int64(follow.Genesis.Seed), true, &follow, kept.Listen
 	if r.DataDir == "" {
 		_, err = p.follow(ctx, o, 0, signals)
 		return err
@@ -196,7 +196,7 @@ func (p *program) follow(ctx context.Context, o exchange.Options, after time.Dur
 		return nil, addressRemedy(err)
 	}
 	a := announcement{out: p.out}
-	a.addresses(opened, o.Public.Certificate != nil)
+	a.addresses(opened, o.Certificates.Public != nil)
 	a.listening()
 	stop, ended := make(chan struct{}), make(chan struct{})
 	defer close(ended)

@@ -121,8 +121,9 @@ func (s *statsCmd) market(p *program) (o sim.Options, instruments []*engine.Inst
 	if !cfg.simulated() {
 		return o, nil, usage("stats: --realism: the configuration has no simulated market")
 	}
-	if o, err = cfg.simOptions(engine.NewCore(engine.Options{}), realismStart.UnixNano()); err != nil {
-		return o, nil, usageError{Err: err}
+	o = sim.Options{
+		Core: engine.NewCore(engine.Options{}), Seed: uint64(cfg.Sim.Seed), StartNs: realismStart.UnixNano(),
+		Pairs: meant(cfg.simPairs()), Config: cfg.Sim.Config,
 	}
 	chosen := s.Pairs
 	if len(chosen) == 0 {

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"tickhive/internal/setting"
 )
 
 // loadConfig reads the built-in configuration, the file, the environment and settings
@@ -60,18 +62,19 @@ func (c *Config) readEnv(environ []string) error {
 	}
 	var names []string
 	for _, k := range c.keys() {
-		names = append(names, k.env())
-		if text, ok := env[k.env()]; ok {
-			if err := c.set(k.name, text); err != nil {
-				return fmt.Errorf("config: environment %s: %w", k.env(), err)
+		name := variable(k.Name)
+		names = append(names, name)
+		if text, ok := env[name]; ok {
+			if err := c.set(k.Name, text); err != nil {
+				return fmt.Errorf("config: environment %s: %w", name, err)
 			}
-			delete(env, k.env())
+			delete(env, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if strings.HasPrefix(name, envPrefix) && !serviceLink.MatchString(name) {
 			for removed := range removedKeys {
-				if k := (key{name: removed}); k.env() == name {
+				if variable(removed) == name {
 					return fmt.Errorf("config: environment %s: %w", name, unknownKey(removed, nil))
 				}
 			}
@@ -161,9 +164,9 @@ func expected(name string) string {
 // fileKeys returns the type of every key that a file may contain, tables of assets and pairs included.
 func fileKeys() map[string]reflect.Type {
 	c, types := &Config{}, map[string]reflect.Type{}
-	for _, k := range slices.Concat(c.keys(),
-		members("assets.", reflect.ValueOf(AssetConfig{})), members("pairs.", reflect.ValueOf(PairConfig{}))) {
-		types[k.name] = k.value.Type()
+	for _, k := range slices.Concat(c.keys(), setting.Keys("assets.", reflect.ValueOf(AssetConfig{})),
+		setting.Keys("pairs.", reflect.ValueOf(PairConfig{}))) {
+		types[k.Name] = k.Value.Type()
 	}
 	return types
 }

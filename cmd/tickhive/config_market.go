@@ -8,48 +8,49 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/setting"
 )
 
 // AssetConfig is one configured currency. Amounts are in units of the currency, rates are fractions. A missing
 // amount means "not configured" and is null in the API.
 type AssetConfig struct {
-	Symbol       string  `toml:"symbol" help:"code of the currency"`
-	Name         string  `toml:"name" help:"at most 64 characters"`
-	Digits       *int    `toml:"digits" help:"fractional digits of balances, 0 to 18; empty: 8"`
-	Fiat         bool    `toml:"fiat" help:"a currency of a state"`
-	UnifiedID    int64   `toml:"unified_cryptoasset_id" help:"unified id that aggregators use; empty: null"`
-	WithdrawOff  bool    `toml:"withdraw_off" help:"no withdrawals"`
-	DepositOff   bool    `toml:"deposit_off" help:"no deposits"`
-	MinWithdraw  Decimal `toml:"min_withdraw" help:"smallest withdrawal"`
-	MaxWithdraw  Decimal `toml:"max_withdraw" help:"largest withdrawal"`
-	MakerFee     Decimal `toml:"maker_fee" unit:"rate" help:"rate that the lists show for makers"`
-	TakerFee     Decimal `toml:"taker_fee" unit:"rate" help:"rate that the lists show for takers"`
-	Adapter      string  `toml:"adapter" help:"code of the blockchain or fiat adapter, lower case"`
-	RefillRate   Decimal `toml:"refill_rate" unit:"rate" help:"commission rate of deposits"`
-	RefillMin    Decimal `toml:"refill_min" help:"smallest commission of a deposit"`
-	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate" help:"commission rate of withdrawals"`
-	WithdrawMin  Decimal `toml:"withdraw_min" help:"smallest commission of a withdrawal"`
+	Symbol       string          `toml:"symbol" help:"code of the currency"`
+	Name         string          `toml:"name" help:"at most 64 characters"`
+	Digits       *int            `toml:"digits" help:"fractional digits of balances, 0 to 18; empty: 8"`
+	Fiat         bool            `toml:"fiat" help:"a currency of a state"`
+	UnifiedID    int64           `toml:"unified_cryptoasset_id" help:"unified id that aggregators use; empty: null"`
+	WithdrawOff  bool            `toml:"withdraw_off" help:"no withdrawals"`
+	DepositOff   bool            `toml:"deposit_off" help:"no deposits"`
+	MinWithdraw  setting.Decimal `toml:"min_withdraw" help:"smallest withdrawal"`
+	MaxWithdraw  setting.Decimal `toml:"max_withdraw" help:"largest withdrawal"`
+	MakerFee     setting.Decimal `toml:"maker_fee" unit:"rate" help:"rate that the lists show for makers"`
+	TakerFee     setting.Decimal `toml:"taker_fee" unit:"rate" help:"rate that the lists show for takers"`
+	Adapter      string          `toml:"adapter" help:"code of the blockchain or fiat adapter, lower case"`
+	RefillRate   setting.Decimal `toml:"refill_rate" unit:"rate" help:"commission rate of deposits"`
+	RefillMin    setting.Decimal `toml:"refill_min" help:"smallest commission of a deposit"`
+	WithdrawRate setting.Decimal `toml:"withdraw_rate" unit:"rate" help:"commission rate of withdrawals"`
+	WithdrawMin  setting.Decimal `toml:"withdraw_min" help:"smallest commission of a withdrawal"`
 }
 
 // PairConfig is one configured pair. Reference and Weight apply to the simulated market only.
 type PairConfig struct {
-	Code         string  `toml:"code" help:"BASE_QUOTE"`
-	DigitsPrice  int     `toml:"digits_price" help:"fractional digits of prices"`
-	DigitsAmount int     `toml:"digits_amount" help:"fractional digits of amounts"`
-	MinQuote     Decimal `toml:"min_quote" help:"smallest price x amount of an order; empty: no minimum"`
-	MaxQuote     Decimal `toml:"max_quote" help:"largest price x amount of an order; empty: no maximum"`
-	MaxPrice     Decimal `toml:"max_price" help:"largest price of an order; empty: 9,000,000,000"`
-	MaxAmount    Decimal `toml:"max_amount" help:"largest amount of an order; empty: 9,000,000,000"`
-	BandUp       Decimal `toml:"price_band_up" help:"an order's price is at most this many times the last trade's; empty: no limit"`
-	BandDown     Decimal `toml:"price_band_down" help:"an order's price is at least this many times the last trade's; empty: no limit"`
-	State        string  `toml:"state" help:"online, post_only, cancel_only or halted; empty: online"`
-	MakerFee     Decimal `toml:"maker_fee" help:"fee rate of makers; empty: 0.001"`
-	TakerFee     Decimal `toml:"taker_fee" help:"fee rate of takers; empty: 0.001"`
-	Reference    Decimal `toml:"reference" help:"simulated market: price at the start"`
-	Weight       int     `toml:"weight" help:"simulated market: how busy the pair is, 1 to 1000; from 40 on it quotes one tick and about 1,150 levels a side"`
+	Code         string          `toml:"code" help:"BASE_QUOTE"`
+	DigitsPrice  int             `toml:"digits_price" help:"fractional digits of prices"`
+	DigitsAmount int             `toml:"digits_amount" help:"fractional digits of amounts"`
+	MinQuote     setting.Decimal `toml:"min_quote" help:"smallest price x amount of an order; empty: no minimum"`
+	MaxQuote     setting.Decimal `toml:"max_quote" help:"largest price x amount of an order; empty: no maximum"`
+	MaxPrice     setting.Decimal `toml:"max_price" help:"largest price of an order; empty: 9,000,000,000"`
+	MaxAmount    setting.Decimal `toml:"max_amount" help:"largest amount of an order; empty: 9,000,000,000"`
+	BandUp       setting.Decimal `toml:"price_band_up" help:"an order's price is at most this many times the last trade's; empty: no limit"`
+	BandDown     setting.Decimal `toml:"price_band_down" help:"an order's price is at least this many times the last trade's; empty: no limit"`
+	State        string          `toml:"state" help:"online, post_only, cancel_only or halted; empty: online"`
+	MakerFee     setting.Decimal `toml:"maker_fee" help:"fee rate of makers; empty: 0.001"`
+	TakerFee     setting.Decimal `toml:"taker_fee" help:"fee rate of takers; empty: 0.001"`
+	Reference    setting.Decimal `toml:"reference" help:"simulated market: price at the start"`
+	Weight       int             `toml:"weight" help:"simulated market: how busy the pair is, 1 to 1000; from 40 on it quotes one tick and about 1,150 levels a side"`
 }
 
-const defaultFee Decimal = "0.001"
+const defaultFee setting.Decimal = "0.001"
 
 // instrument converts the pair to the engine's form, without id and time.
 func (p *PairConfig) instrument() (*engine.Instrument, error) {
@@ -61,10 +62,10 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 		return ins, nil // validate reports the error
 	}
 	var err error
-	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
+	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).Rate(); err != nil {
 		return nil, err
 	}
-	if ins.TakerFee, err = cmp.Or(p.TakerFee, defaultFee).rate(); err != nil {
+	if ins.TakerFee, err = cmp.Or(p.TakerFee, defaultFee).Rate(); err != nil {
 		return nil, err
 	}
 	if err := p.limits(ins); err != nil {
@@ -86,14 +87,14 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 
 // limits sets the limits of the pair's orders.
 func (p *PairConfig) limits(ins *engine.Instrument) (err error) {
-	ins.HasMinQuote = p.MinQuote.given()
+	ins.HasMinQuote = p.MinQuote.Given()
 	if ins.MinQuote, err = p.worth("min_quote", p.MinQuote, ins); err != nil {
 		return err
 	}
 	if ins.MaxQuote, err = p.worth("max_quote", p.MaxQuote, ins); err != nil {
 		return err
 	}
-	if p.MaxQuote.given() && ins.MaxQuote.IsZero() {
+	if p.MaxQuote.Given() && ins.MaxQuote.IsZero() {
 		return fmt.Errorf("max_quote must be above 0; leave it out for no maximum")
 	}
 	if ins.MaxPrice, err = largest("max_price", p.MaxPrice, ins.DigitsPrice); err != nil {
@@ -110,8 +111,8 @@ func (p *PairConfig) limits(ins *engine.Instrument) (err error) {
 }
 
 // worth returns a limit of price x amount in product units; the empty text is 0.
-func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed.U128, error) {
-	q, r := d.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
+func (p *PairConfig) worth(key string, d setting.Decimal, ins *engine.Instrument) (fixed.U128, error) {
+	q, r := d.Value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
 	if r != 0 {
 		return q, fmt.Errorf("%s %s has more than %d fractional digits", key, d, ins.DigitsTotal())
 	}
@@ -119,9 +120,9 @@ func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed
 }
 
 // largest returns a largest price in ticks or a largest amount in lots; the empty text is 0.
-func largest(key string, d Decimal, digits int) (int64, error) {
-	v, exact, fits := fixed.Units(d.value(), digits)
-	if d.given() && (!exact || !fits || v == 0) {
+func largest(key string, d setting.Decimal, digits int) (int64, error) {
+	v, exact, fits := fixed.Units(d.Value(), digits)
+	if d.Given() && (!exact || !fits || v == 0) {
 		return 0, fmt.Errorf("%s %q must be above 0 and at most %s, with at most %d fractional digits; leave it out "+
 			"for the default", key, string(d), fixed.AppendI64(nil, math.MaxInt64, digits), digits)
 	}
@@ -129,12 +130,12 @@ func largest(key string, d Decimal, digits int) (int64, error) {
 }
 
 // band returns a factor of the last trade, 10^-8; the empty text is 0.
-func band(key string, d Decimal, low, high int64) (uint64, error) {
-	v, exact, fits := fixed.Units(d.value(), rateDigits)
-	if d.given() && (!exact || !fits || v < low || v > high) {
-		lowest := fixed.AppendShortest(nil, fixed.FromU64(uint64(low)).ToI128(), rateDigits)
+func band(key string, d setting.Decimal, low, high int64) (uint64, error) {
+	v, exact, fits := fixed.Units(d.Value(), setting.RateDigits)
+	if d.Given() && (!exact || !fits || v < low || v > high) {
+		lowest := fixed.AppendShortest(nil, fixed.FromU64(uint64(low)).ToI128(), setting.RateDigits)
 		return 0, fmt.Errorf("%s %q must be from %s to %d with at most %d fractional digits",
-			key, string(d), lowest, high/rateOne, rateDigits)
+			key, string(d), lowest, high/setting.RateOne, setting.RateDigits)
 	}
 	return uint64(v), nil
 }
@@ -153,17 +154,17 @@ func (a *AssetConfig) asset() *engine.Asset {
 		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Digits: a.digits(), Fiat: a.Fiat,
 		UnifiedCryptoassetID: a.UnifiedID, HasUnifiedID: a.UnifiedID != 0,
 		CanWithdraw: !a.WithdrawOff, CanDeposit: !a.DepositOff,
-		MinWithdraw: a.MinWithdraw.value(), HasMinWithdraw: a.MinWithdraw.given(),
-		MaxWithdraw: a.MaxWithdraw.value(), HasMaxWithdraw: a.MaxWithdraw.given(),
-		MakerFee: a.MakerFee.value(), HasMakerFee: a.MakerFee.given(),
-		TakerFee: a.TakerFee.value(), HasTakerFee: a.TakerFee.given(),
+		MinWithdraw: a.MinWithdraw.Value(), HasMinWithdraw: a.MinWithdraw.Given(),
+		MaxWithdraw: a.MaxWithdraw.Value(), HasMaxWithdraw: a.MaxWithdraw.Given(),
+		MakerFee: a.MakerFee.Value(), HasMakerFee: a.MakerFee.Given(),
+		TakerFee: a.TakerFee.Value(), HasTakerFee: a.TakerFee.Given(),
 	}
 }
 
 // builtinAssets returns nine cryptocurrencies and two fiat currencies.
 func builtinAssets() []AssetConfig {
 	a := func(symbol, name string, id int64, adapter string, minWithdraw, maxWithdraw,
-		withdrawMin Decimal,
+		withdrawMin setting.Decimal,
 	) AssetConfig {
 		return AssetConfig{
 			Symbol: symbol, Name: name, UnifiedID: id, Adapter: adapter,
@@ -192,7 +193,7 @@ func builtinAssets() []AssetConfig {
 // builtinPairs returns twelve pairs. The busiest one trades about thirty times as much as the quietest.
 func builtinPairs() []PairConfig {
 	p := func(
-		code string, digitsPrice, digitsAmount int, minQuote, maxPrice, maxAmount, reference Decimal, weight int,
+		code string, digitsPrice, digitsAmount int, minQuote, maxPrice, maxAmount, reference setting.Decimal, weight int,
 	) PairConfig {
 		return PairConfig{
 			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,

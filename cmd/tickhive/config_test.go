@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +13,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tickhive/accounts"
 	"tickhive/engine"
-
+	"tickhive/hive"
+	"tickhive/internal/machine/keeper"
+	"tickhive/internal/wal"
+	"tickhive/launchpad"
+	"tickhive/marketdata"
+	"tickhive/sim"
 	"tickhive/test/harness"
 )
 
@@ -39,6 +46,27 @@ func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {
 	}
 	if high < 10*low {
 		t.Errorf("weights %d to %d: the largest pair is not ten times the smallest", low, high)
+	}
+}
+
+// What `config print` shows of a key that no source sets is what a component does without the key.
+func TestThePrintedDefaultsAreInForce(t *testing.T) {
+	c := defaultConfig()
+	for _, d := range []struct {
+		section          string
+		printed, inForce any
+	}{
+		{"engine", c.Engine, engine.Options{}.EffectiveLimits()},
+		{"market and orders", c.Market.Retention(c.Orders).WithDefaults(), marketdata.Retention{}.WithDefaults()},
+		{"launchpad", meant(c.Launchpad.Options()), launchpad.DefaultOptions()},
+		{"hive", meant(c.Hive.Options()), hive.DefaultOptions()},
+		{"referral", meant(c.Referral.Rates()), accounts.DefaultConfig()},
+		{"journal.segment_bytes", c.Journal.SegmentBytes, int64(wal.DefaultSegmentBytes)},
+		{"journal.snapshot_bytes", c.Journal.SnapshotBytes, int64(keeper.DefaultSnapshotBytes)},
+	} {
+		if !reflect.DeepEqual(d.printed, d.inForce) {
+			t.Errorf("%s: config print shows %+v, without the keys %+v is in force", d.section, d.printed, d.inForce)
+		}
 	}
 }
 
@@ -130,7 +158,8 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	} {
 		c, err := loadConfig("", nil, []string{s})
 		if err == nil {
-			_, err = c.simOptions(engine.NewCore(engine.Options{}), 0)
+			o := sim.Options{Core: engine.NewCore(engine.Options{}), Config: c.Sim.Config}
+			err = o.Validate()
 		}
 		if err != nil {
 			t.Errorf("--set %s: %v", s, err)

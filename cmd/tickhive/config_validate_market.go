@@ -9,6 +9,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/setting"
 )
 
 const (
@@ -61,9 +62,7 @@ func (c *Config) validateMarket() error {
 		return fmt.Errorf("assets: %w", err)
 	}
 	if c.simulated() {
-		usual := *c // checkLimits names the keys of these two
-		usual.Sim.Intensity, usual.Sim.Scenario = defaultIntensity, "none"
-		_, err := usual.simOptions(new(engine.Core), 0) // the options do not depend on the core
+		_, err := c.simPairs()
 		return err
 	}
 	return nil
@@ -83,15 +82,15 @@ func (a *AssetConfig) validate() (errs []error) {
 	if a.UnifiedID < 0 || a.UnifiedID > maxUnifiedID {
 		errs = append(errs, fmt.Errorf("unified_cryptoasset_id: %d must be from 0 to %d", a.UnifiedID, maxUnifiedID))
 	}
-	for _, k := range members("", reflect.ValueOf(*a)) {
-		if k.tag.Get("unit") != "rate" {
+	for _, k := range setting.Keys("", reflect.ValueOf(*a)) {
+		if k.Tag.Get("unit") != "rate" {
 			continue
 		}
-		if _, err := k.value.Interface().(Decimal).rate(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
+		if _, err := k.Value.Interface().(setting.Decimal).Rate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", k.Name, err))
 		}
 	}
-	if a.MinWithdraw.given() && a.MaxWithdraw.given() && a.MinWithdraw.value().Cmp(a.MaxWithdraw.value()) > 0 {
+	if a.MinWithdraw.Given() && a.MaxWithdraw.Given() && a.MinWithdraw.Value().Cmp(a.MaxWithdraw.Value()) > 0 {
 		errs = append(errs, fmt.Errorf("min_withdraw: %s must not exceed max_withdraw %s", a.MinWithdraw,
 			a.MaxWithdraw))
 	}

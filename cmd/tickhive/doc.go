@@ -1,15 +1,19 @@
 // Command tickhive is the whole exchange in one program.
 //
-// The package reads the configuration (file, environment, flags), converts it to the options of
-// internal/exchange, and starts and stops an exchange at the signals of the process. It decides
-// nothing about the market and assembles nothing.
+// The package reads the configuration, makes the options of internal/exchange of it, and starts and stops an exchange at
+// the signals of the process. It decides nothing about the market and assembles nothing.
+//
+// The configuration goes one way. Config has a section for each package that is configured, as that package declares it
+// (internal/setting). loadConfig fills it from the tags, a file, the environment and the command line; validate asks the
+// tags, then each section's Check, then what several sections decide together. exchangeOptions hands the sections over
+// as they are; those whose text means something else (clock, launchpad, hive, referral, faults, assets, pairs) it
+// converts, and certificates and streams it opens. exchange.Open takes the result.
 //
 // Owner: main's goroutine opens an exchange, waits for its start or a signal, and stops it.
 //
 // Invariants:
 //
-//  1. Only this package reads flags, environment and configuration files; components take an
-//     Options struct.
+//  1. Only this package reads flags, environment and configuration files.
 //  2. Standard output carries only the lines that scripts wait for (listening, ready, --ephemeral's, results
 //     of subcommands); logs go to standard error.
 //  3. An unknown key in any source stops the program before it opens anything.

@@ -24,7 +24,7 @@ const fencedTime = 300 * time.Millisecond
 // replaceable reports whether another node can take over from this one: it has acknowledged nothing that the stream
 // lacks, and the stream outlives this process.
 func (c *Config) replaceable() bool {
-	return c.Journal.Ack == ackQuorum && c.Journal.Stream != "" && c.Journal.Stream != streamEmbedded
+	return c.Journal.Ack == exchange.AckQuorum && c.Journal.Stream != "" && c.Journal.Stream != streamEmbedded
 }
 
 // trustLazySync is the setting of --trust-lazy-sync.

@@ -74,7 +74,7 @@ func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 		}
 	}
 	for _, k := range defaultConfig().keys() {
-		has("commands.md", k.name)
+		has("commands.md", k.Name)
 	}
 	for r := engine.NotRejected + 1; r <= engine.TooManyOrders; r++ {
 		has("errors.md", r.String())

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tickhive/internal/setting"
 	"tickhive/test/harness"
 )
 
@@ -178,24 +179,24 @@ func writeKeys(t *testing.T, w *bytes.Buffer) {
 		"Assets and pairs are tables of a file alone.\n")
 	section, noted := "", 0
 	for _, k := range defaultConfig().keys() {
-		if s, _, _ := strings.Cut(k.name, "."); s != section {
+		if s, _, _ := strings.Cut(k.Name, "."); s != section {
 			section = s
 			fmt.Fprintf(w, "\n### %s\n\n| Key | Default | Values | Meaning |\n|---|---|---|---|\n", s)
 		}
-		name, meaning := "`"+k.name+"`", k.tag.Get("help")
-		if flag := flagOf(k.name); flag != "" {
+		name, meaning := "`"+k.Name+"`", k.Tag.Get("help")
+		if flag := flagOf(k.Name); flag != "" {
 			name += " `" + flag + "`"
 		}
-		if note := keyNotes[k.name]; note != "" {
+		if note := keyNotes[k.Name]; note != "" {
 			noted++
 			meaning += "; " + note
 		}
-		values := k.tag.Get("oneof")
-		if low, high, ok := strings.Cut(k.tag.Get("range"), " "); ok {
+		values := k.Tag.Get("oneof")
+		if low, high, ok := strings.Cut(k.Tag.Get("range"), " "); ok {
 			values = low + " to " + high
 		}
-		builtin := strings.ReplaceAll(k.tag.Get("default"), ",", ", ")
-		switch kind := k.value.Kind(); {
+		builtin := strings.ReplaceAll(k.Tag.Get("default"), ",", ", ")
+		switch kind := k.Value.Kind(); {
 		case builtin != "":
 		case kind == reflect.Bool:
 			builtin = "false"
@@ -204,19 +205,19 @@ func writeKeys(t *testing.T, w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", name, cell(builtin), cell(values), cell(meaning))
 	}
-	writeTable(w, "assets", members("", reflect.ValueOf(AssetConfig{})))
-	writeTable(w, "pairs", members("", reflect.ValueOf(PairConfig{})))
+	writeTable(w, "assets", setting.Keys("", reflect.ValueOf(AssetConfig{})))
+	writeTable(w, "pairs", setting.Keys("", reflect.ValueOf(PairConfig{})))
 	if noted != len(keyNotes) {
 		t.Errorf("keyNotes names %d keys that do not exist", len(keyNotes)-noted)
 	}
 }
 
 // writeTable writes the members of a table that a file may repeat.
-func writeTable(w *bytes.Buffer, name string, keys []key) {
+func writeTable(w *bytes.Buffer, name string, keys []setting.Key) {
 	fmt.Fprintf(w, "\n### %s\n\nRules: [configuration.md](configuration.md#assets-and-pairs).\n\n"+
 		"| Member of `[[%s]]` | Meaning |\n|---|---|\n", name, name)
 	for _, k := range keys {
-		fmt.Fprintf(w, "| `%s` | %s |\n", k.name, cell(k.tag.Get("help")))
+		fmt.Fprintf(w, "| `%s` | %s |\n", k.Name, cell(k.Tag.Get("help")))
 	}
 }
 

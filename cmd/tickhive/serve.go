@@ -111,7 +111,7 @@ func (p *program) start(o exchange.Options, a announcement, signals <-chan os.Si
 	if err != nil {
 		return nil, nil, addressRemedy(err)
 	}
-	a.addresses(opened, o.Public.Certificate != nil)
+	a.addresses(opened, o.Certificates.Public != nil)
 	a.listening()
 	s := &served{p: p, log: o.Log, launch: opened.Launch(), signals: signals}
 	select {

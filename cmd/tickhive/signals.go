@@ -52,10 +52,10 @@ type reloads struct {
 // newReloads returns the files that an exchange with these options reloads.
 func newReloads(o *exchange.Options) *reloads {
 	r := &reloads{log: o.Log}
-	if c := o.Public.Certificate; c != nil {
+	if c := o.Certificates.Public; c != nil {
 		r.list = append(r.list, reloader{"tls.cert and tls.key", c.Reload})
 	}
-	if c := o.Internal.Certificate; c != nil {
+	if c := o.Certificates.Internal; c != nil {
 		r.list = append(r.list, reloader{"internal.cert and internal.key", c.Reload})
 	}
 	return r

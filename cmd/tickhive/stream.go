@@ -14,15 +14,13 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
+	"tickhive/internal/setting"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
 
-// The values of journal.stream and journal.ack.
-const (
-	streamEmbedded = "embedded"
-	ackQuorum      = "quorum"
-)
+// streamEmbedded is the value of journal.stream for a server in this process.
+const streamEmbedded = "embedded"
 
 // maxAddresses is the largest number of addresses in a list.
 const maxAddresses = 64
@@ -37,11 +35,11 @@ func (c *Config) simText() string {
 
 // validateStream checks the settings of the stream.
 func (c *Config) validateStream() error {
-	if c.Cluster.TakeoverAfter < Duration(time.Second) || c.Cluster.TakeoverAfter > Duration(time.Hour) {
+	if c.Cluster.TakeoverAfter < setting.Duration(time.Second) || c.Cluster.TakeoverAfter > setting.Duration(time.Hour) {
 		return errors.New("cluster.takeover_after: must be from 1s to 1h: the writer speaks every 200ms")
 	}
 	if c.Journal.Stream == "" && c.Replica.From == "" {
-		if c.Journal.Ack == ackQuorum {
+		if c.Journal.Ack == exchange.AckQuorum {
 			return errors.New("journal.ack: quorum needs a stream: set journal.stream")
 		}
 		if c.Cluster.Advertise != "" || c.Cluster.KeyFile != "" && !c.exposed() || c.Cluster.CA != "" {

@@ -24,12 +24,12 @@ func TestEveryListenerIsInTheTableOfSecurity(t *testing.T) {
 	}
 	listeners := 0
 	for _, k := range defaultConfig().keys() {
-		if !strings.HasSuffix(k.name, ".listen") {
+		if !strings.HasSuffix(k.Name, ".listen") {
 			continue
 		}
 		listeners++
-		if !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "`"+k.name+"`") }) {
-			t.Errorf("%s is not in the table", k.name)
+		if !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "`"+k.Name+"`") }) {
+			t.Errorf("%s is not in the table", k.Name)
 		}
 	}
 	if listeners < 5 {

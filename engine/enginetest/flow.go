@@ -58,7 +58,7 @@ type Flow struct {
 // RandomOptions returns limits that are small enough to be reached.
 func RandomOptions() engine.Options {
 	return engine.Options{
-		OpenOrders: 70, AccountOrders: 20, AccountStops: 5, PairStops: 16,
+		Limits: engine.Limits{OpenOrders: 70, AccountOrders: 20, AccountStops: 5}, PairStops: 16,
 		ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
 	}
 }

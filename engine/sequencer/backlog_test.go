@@ -291,7 +291,7 @@ func TestAnAnswerComesBehindItsPublication(t *testing.T) {
 						return
 					}
 					if v := m.feed.Board().Load().View(0); v == nil || v.Seq < seq {
-						t.Errorf("policy %d: answered at seq %d, the readers are behind", policy, seq)
+						t.Errorf("policy %s: answered at seq %d, the readers are behind", policy, seq)
 						return
 					}
 				}
@@ -352,14 +352,14 @@ func TestCallsThatWaitWhileASyncBlocks(t *testing.T) {
 		after := fs.Crash(1)
 		close(goOn)
 		if err := <-second; err != nil || answered != 0 {
-			t.Errorf("policy %d: answered %d before its sync, %v", policy, answered, err)
+			t.Errorf("policy %s: answered %d before its sync, %v", policy, answered, err)
 		}
 		l.Stop()
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if n := recordsOf(t, after); n < 3 {
-			t.Errorf("policy %d: after the power cut %d records, three were answered", policy, n)
+			t.Errorf("policy %s: after the power cut %d records, three were answered", policy, n)
 		}
 	}
 }

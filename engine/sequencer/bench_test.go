@@ -21,7 +21,7 @@ import (
 func BenchmarkLoop(b *testing.B) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
 		for _, waiting := range []int{1, 16, 256} {
-			b.Run(fmt.Sprintf("sync=%d/waiting=%d", policy, waiting), func(b *testing.B) {
+			b.Run(fmt.Sprintf("sync=%s/waiting=%d", policy, waiting), func(b *testing.B) {
 				benchLoop(b, policy, waiting)
 			})
 		}

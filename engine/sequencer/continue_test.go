@@ -227,22 +227,22 @@ func TestPartsThroughTheLoop(t *testing.T) {
 				}
 			}
 			if want.n != s.commands {
-				t.Errorf("policy %d, seed %d: %d commands took effect, %d were submitted", policy, seed, want.n,
+				t.Errorf("policy %s, seed %d: %d commands took effect, %d were submitted", policy, seed, want.n,
 					s.commands)
 			}
 			if pairHashes(want.core) != pairHashes(s.core) {
-				t.Errorf("policy %d, seed %d: the parts leave another state", policy, seed)
+				t.Errorf("policy %s, seed %d: the parts leave another state", policy, seed)
 			}
 			for p, seqs := range s.shown {
 				for _, seq := range seqs {
 					if !want.ends[p][seq] {
-						t.Fatalf("policy %d, seed %d: pair %d is shown at seq %d, within a command", policy,
+						t.Fatalf("policy %s, seed %d: pair %d is shown at seq %d, within a command", policy,
 							seed, p, seq)
 					}
 				}
 			}
 			cut := s.cuts(records, hashes, live.Hash)
-			t.Logf("policy %d, seed %d: %d records, %d continue, %d void; %d cuts between parts; "+
+			t.Logf("policy %s, seed %d: %d records, %d continue, %d void; %d cuts between parts; "+
 				"%d slices of other pairs, %d around a read", policy, seed, len(records), want.cont, want.void, cut,
 				s.between, s.around.Load())
 			if want.cont < 20 || want.void < 5 || cut == 0 || s.between == 0 {

@@ -157,12 +157,12 @@ func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 		})
 		if err := place(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) ||
 			rec.seen() != shown {
-			t.Errorf("policy %d: %v, %d events shown", policy, err, rec.seen()-shown)
+			t.Errorf("policy %s: %v, %d events shown", policy, err, rec.seen()-shown)
 		}
 		fs.Before(nil)
 		if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) ||
 			rec.seen() != shown {
-			t.Errorf("policy %d, the next: %v, %d events shown", policy, err, rec.seen()-shown)
+			t.Errorf("policy %s, the next: %v, %d events shown", policy, err, rec.seen()-shown)
 		}
 		l.Stop()
 		_ = j.Close()
@@ -256,7 +256,7 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := differ.Diff(rec.events, replay(t, fs)); d != "" {
-			t.Errorf("policy %d: the replay has other events than the run: %s", policy, d)
+			t.Errorf("policy %s: the replay has other events than the run: %s", policy, d)
 		}
 	}
 }

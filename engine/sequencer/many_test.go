@@ -93,7 +93,7 @@ func (f *flows) next() engine.Command {
 // loop's position, a read in parts sees one state of its pair, and the journal replays to the same state.
 func TestTheLoopServesManyAtOnce(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
-		t.Run(fmt.Sprintf("policy=%d", policy), func(t *testing.T) { serveMany(t, policy) })
+		t.Run(fmt.Sprintf("policy=%s", policy), func(t *testing.T) { serveMany(t, policy) })
 	}
 }
 

@@ -127,11 +127,11 @@ func TestOtherPartsBetweenThePartsOfACommand(t *testing.T) {
 			core.Apply(&cmd, nil)
 		}
 		if !bytes.Equal(replayed, part.log) || inside < 10 || len(part.log) != 270 || len(s.offered) > 0 || void == 0 {
-			t.Errorf("policy %d: %d records, %d void, %d times inside a command, %d not answered; a replay applies %d",
+			t.Errorf("policy %s: %d records, %d void, %d times inside a command, %d not answered; a replay applies %d",
 				policy, len(part.log), void, inside, len(s.offered), len(replayed))
 		}
 		if part.moves != applied || part.published != part.total {
-			t.Errorf("policy %d: the position moved %d times, a replay applies %d commands; %d is shown of %d", policy,
+			t.Errorf("policy %s: the position moved %d times, a replay applies %d commands; %d is shown of %d", policy,
 				part.moves, applied, part.published, part.total)
 		}
 	}

@@ -30,11 +30,11 @@ func TestAnAnswerWaitsUntilItsPairIsShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			if v := s.feed.Board().Load().View(0); answered && v.Seq < seq {
-				t.Errorf("policy %d: the order is answered, and readers see seq %d, not %d", policy, v.Seq, seq)
+				t.Errorf("policy %s: the order is answered, and readers see seq %d, not %d", policy, v.Seq, seq)
 			}
 		}
 		if !answered || parts == 0 {
-			t.Errorf("policy %d: answered %t, %d parts", policy, answered, parts)
+			t.Errorf("policy %s: answered %t, %d parts", policy, answered, parts)
 		}
 		for step() {
 		}

@@ -43,7 +43,7 @@ func TestSubmittersBesideASourceAreAnswered(t *testing.T) {
 			s.clk.ns.Add(int64(time.Second))
 			s.run(60)
 			if source.acts < 10 {
-				t.Errorf("policy %d, seed %d: the source acted %d times", policy, seed, source.acts)
+				t.Errorf("policy %s, seed %d: the source acted %d times", policy, seed, source.acts)
 			}
 			s.end()
 			s.records()

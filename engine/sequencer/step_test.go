@@ -88,7 +88,7 @@ func (m *market) records() [][]byte {
 func stateOf(t *testing.T, o engine.Options, records [][]byte) *machine.State {
 	t.Helper()
 	m := machine.New(machine.Options{Engine: o, Unlimited: true})
-	m.Core.SetLimits(o.Limits())
+	m.Core.SetLimits(o.EffectiveLimits())
 	for i, payload := range records {
 		if err := m.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
 			t.Fatal(err)
@@ -224,23 +224,23 @@ func TestStepsInAnyOrderEqualRun(t *testing.T) {
 			s.run(300)
 			s.end()
 			if s.taken < 2 || len(s.source.acted) < 2 {
-				t.Errorf("policy %d, seed %d: %d snapshots, %d acts: too few to show anything", policy, seed,
+				t.Errorf("policy %s, seed %d: %d snapshots, %d acts: too few to show anything", policy, seed,
 					s.taken, len(s.source.acted))
 			}
 			state := machine.HashMarket(s.core, s.feed)
 			followed, err := s.keeper.Hash()
 			if err != nil || followed.Market.Hash != state.Hash {
-				t.Fatalf("policy %d, seed %d: the follower has %s, the loop %s, %v", policy, seed, followed.Market.Hash,
+				t.Fatalf("policy %s, seed %d: the follower has %s, the loop %s, %v", policy, seed, followed.Market.Hash,
 					state.Hash, err)
 			}
 			records := s.records()
 			again := rerun(t, policy, records)
 			if got := machine.HashMarket(again.core, again.feed); got.Hash != state.Hash {
-				t.Errorf("policy %d, seed %d: Run leaves the state %s, the steps %s", policy, seed, got.Hash,
+				t.Errorf("policy %s, seed %d: Run leaves the state %s, the steps %s", policy, seed, got.Hash,
 					state.Hash)
 			}
 			if !slices.EqualFunc(again.records(), records, bytes.Equal) {
-				t.Errorf("policy %d, seed %d: Run leaves another journal", policy, seed)
+				t.Errorf("policy %s, seed %d: Run leaves another journal", policy, seed)
 			}
 		}
 	}

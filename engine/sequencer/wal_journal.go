@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,13 +17,13 @@ import (
 // SyncPolicy selects when the journal becomes durable
 // (docs/contract/storage.md#sync-policies). In every policy a record is written before its answer,
 // so that the end of the process loses nothing that was acknowledged.
-type SyncPolicy uint8
+type SyncPolicy string
 
 // The policies of journal.sync.
 const (
-	SyncInterval SyncPolicy = iota // synced within SyncEvery (default)
-	SyncAlways                     // durable before the answer, a view or a stream shows it
-	SyncOff                        // the system decides
+	SyncInterval SyncPolicy = "interval" // synced within SyncEvery; so is the zero value
+	SyncAlways   SyncPolicy = "always"   // durable before the answer, a view or a stream shows it
+	SyncOff      SyncPolicy = "off"      // the system decides
 )
 
 // Shows returns the mark of what readers see under the policy, without a stream.
@@ -35,19 +36,6 @@ func (p SyncPolicy) Shows() Mark {
 
 // SyncEvery is the longest time between a write and its sync under SyncInterval.
 const SyncEvery = 5 * time.Millisecond
-
-// ParseSyncPolicy parses always, interval or off.
-func ParseSyncPolicy(s string) (SyncPolicy, error) {
-	switch s {
-	case "always":
-		return SyncAlways, nil
-	case "interval":
-		return SyncInterval, nil
-	case "off":
-		return SyncOff, nil
-	}
-	return 0, fmt.Errorf("journal sync policy %q is none of always, interval, off", s)
-}
 
 // WALJournal is the Journal over a write-ahead log: one record per command, so that a
 // position is a sequence of the log. Append belongs to the loop's goroutine. Unless the loop
@@ -87,7 +75,7 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 // NewSteppedWALJournal returns a journal without a goroutine: the caller calls Step, and clk measures the interval.
 func NewSteppedWALJournal(log *wal.Log, policy SyncPolicy, clk clock.Clock) *WALJournal {
 	j := &WALJournal{
-		log: log, policy: policy, clk: clk,
+		log: log, policy: cmp.Or(policy, SyncInterval), clk: clk,
 		dirty: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}

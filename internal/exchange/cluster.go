@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -15,18 +14,6 @@ import (
 	"tickhive/server/admin"
 	"tickhive/server/forward"
 )
-
-// ClusterOptions configures how the nodes of a cluster reach each other.
-type ClusterOptions struct {
-	// Advertise is HOST:PORT, under which other nodes reach the public listener; empty: the listener's address,
-	// unless that is 0.0.0.0 or [::].
-	Advertise string
-	// KeyFile has the keys that all nodes share, relative to the data directory; it is made if absent. A node that
-	// follows has read its file before, into Key.
-	KeyFile string
-	Key     *clusterkey.Ring // nil: read KeyFile, if there is one
-	Roots   *x509.CertPool   // by which the certificate of the writer is verified; nil: those of the machine
-}
 
 // termInfo holds what a term record tells about its writer.
 type termInfo struct {
@@ -56,7 +43,7 @@ func (b *base) openCluster() (err error) {
 // internal.cert, for other nodes with the one of the cluster's key, else not at all, which only a loopback address and
 // a socket may have.
 func (b *base) internalTLS(at net.Addr) (*tls.Config, error) {
-	own := b.o.Internal.Certificate
+	own := b.o.Certificates.Internal
 	switch {
 	case own == nil && admin.Loopback(at), at.Network() == "unix":
 		return nil, nil
@@ -86,7 +73,7 @@ func (b *base) internalTLS(at net.Addr) (*tls.Config, error) {
 func (b *base) termRecord() ([]byte, error) {
 	return json.Marshal(termInfo{
 		Version: cmdline.Version, Address: advertised(b.o.Cluster.Advertise, b.PublicAddr()),
-		TLS: b.o.Public.Certificate != nil, KeyID: b.clusterKey.ID(),
+		TLS: b.o.Certificates.Public != nil, KeyID: b.clusterKey.ID(),
 		Quorum: b.o.Stream.Quorum, Sim: b.o.Stream.Sim, SealedWith: b.secrets.ID(), Internal: b.internalURL(),
 	})
 }

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"cmp"
 	"fmt"
 )
 
@@ -28,7 +27,7 @@ type connLimits struct {
 // public listener's. Thus neither listener can take the descriptors of the other or of the journal. files 0:
 // the limit is unknown.
 func shareDescriptors(files uint64, public int) (connLimits, error) {
-	want := connLimits{public: cmp.Or(public, publicConnections), internal: internalConnections}
+	want := connLimits{public: public, internal: internalConnections}
 	if files == 0 || files >= uint64(want.public+want.internal+reservedFiles) {
 		return want, nil
 	}
@@ -51,11 +50,12 @@ func (p connLimits) files() int { return p.public + p.internal + reservedFiles }
 // shareConnections applies shareDescriptors and logs a warning if the configuration wants more
 // connections than the descriptors allow.
 func (b *base) shareConnections() (connLimits, error) {
-	room, err := shareDescriptors(b.o.Files, b.o.Public.Connections)
+	want := b.o.Server.Connections
+	room, err := shareDescriptors(b.o.Files, want)
 	if err != nil {
 		return room, err
 	}
-	if want := cmp.Or(b.o.Public.Connections, publicConnections); room.public < want {
+	if room.public < want {
 		need := connLimits{want, internalConnections}.files()
 		b.log.Warn("server.connections lowered: the open-files limit is too small for it",
 			"files", b.o.Files, "configured", want, "public", room.public, "internal", room.internal,

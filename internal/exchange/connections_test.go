@@ -13,20 +13,20 @@ func TestDescriptorsAreShared(t *testing.T) {
 		public int
 		want   connLimits
 	}{
-		{0, 0, connLimits{16_384, 10_000}}, // unknown
-		{math.MaxUint64, 0, connLimits{16_384, 10_000}},
+		{0, 16_384, connLimits{16_384, 10_000}}, // unknown
+		{math.MaxUint64, 16_384, connLimits{16_384, 10_000}},
 		{1 << 20, 100_000, connLimits{100_000, 10_000}},
-		{26_448, 0, connLimits{16_384, 10_000}},
-		{26_447, 0, connLimits{16_384, 9_999}},
-		{20_000, 0, connLimits{16_384, 3_552}},
-		{17_448, 0, connLimits{16_384, 1_000}},
-		{17_447, 0, connLimits{16_383, 1_000}},
-		{4096, 0, connLimits{3_032, 1_000}},
+		{26_448, 16_384, connLimits{16_384, 10_000}},
+		{26_447, 16_384, connLimits{16_384, 9_999}},
+		{20_000, 16_384, connLimits{16_384, 3_552}},
+		{17_448, 16_384, connLimits{16_384, 1_000}},
+		{17_447, 16_384, connLimits{16_383, 1_000}},
+		{4096, 16_384, connLimits{3_032, 1_000}},
 		{4096, 100, connLimits{100, 3_932}},
-		{1024, 0, connLimits{720, 240}},
+		{1024, 16_384, connLimits{720, 240}},
 		{1024, 700, connLimits{700, 260}},
-		{256, 0, connLimits{144, 48}},
-		{96, 0, connLimits{24, 8}},
+		{256, 16_384, connLimits{144, 48}},
+		{96, 16_384, connLimits{24, 8}},
 	} {
 		got, err := shareDescriptors(c.files, c.public)
 		if err != nil || got != c.want {
@@ -34,7 +34,7 @@ func TestDescriptorsAreShared(t *testing.T) {
 		}
 	}
 	for files := uint64(1); files < 40_000; files++ {
-		p, err := shareDescriptors(files, 0)
+		p, err := shareDescriptors(files, 16_384)
 		if files < 96 {
 			if err == nil || !strings.Contains(err.Error(), "LimitNOFILE=26448") ||
 				!strings.Contains(err.Error(), "raise the limit to 96") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 )
 
@@ -12,7 +13,7 @@ import (
 // not counted as one of the two retained ones. The state is the same.
 func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
 	o := exchangetest.Options(t.TempDir())
-	o.Journal.SnapshotBytes, o.Journal.KeepAll = 4096, true
+	o.Journal.SnapshotBytes, o.Journal.Keep = 4096, exchange.KeepAll
 	first := exchangetest.Start(t, o)
 	first.Pair("BTC_USDT")
 	for len(exchangetest.Files(t, o.Dir, "engine/*.snap")) < 2 {

@@ -7,6 +7,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/setting"
 	"tickhive/sim"
 )
 
@@ -17,7 +18,9 @@ func TestADemoTapeBeginsWithNoRowOfEqualTrades(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := exchangetest.Options(t.TempDir())
 			o.Assets = []*engine.Asset{{Symbol: "USDT", Name: "Tether", Digits: 10}}
-			o.Sim = exchange.SimOptions{Enabled: true, Seed: 7, Backfill: backfill}
+			o.Sim = exchange.SimOptions{SimConfig: exchange.SimConfig{
+				Enabled: true, Seed: 7, Backfill: setting.Duration(backfill),
+			}}
 			for i := range 10 {
 				base := string(rune('A'+i)) + "A"
 				o.Assets = append(o.Assets, &engine.Asset{Symbol: base, Name: base, Digits: 8})

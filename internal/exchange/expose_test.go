@@ -16,7 +16,7 @@ import (
 // none of other paths.
 func TestPagesOfOtherOriginsReadHeaders(t *testing.T) {
 	o := exchangetest.Options("")
-	o.Public.BinanceListen = "127.0.0.1:0"
+	o.Binance.Listen = "127.0.0.1:0"
 	var facade *edge.Facade
 	o.Hooks.Public = func(e *edge.Options) { facade = e.Facade }
 	r := exchangetest.Start(t, o)

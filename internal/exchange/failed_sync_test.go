@@ -102,7 +102,7 @@ func TestAStartThatCannotSyncTheJournalEndsTheEpoch(t *testing.T) {
 		opened.Stop(t.Context())
 		o.Journal.FS = disk.Kill()
 		if third := exchangetest.Start(t, o); epochOf(t, third) == begun {
-			t.Errorf("the epoch goes on, policy %d", now)
+			t.Errorf("the epoch goes on, policy %s", now)
 		}
 	}
 }

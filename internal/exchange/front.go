@@ -78,7 +78,6 @@ type phaseView struct {
 
 // Default limits of connections, used unless descriptors are short.
 const (
-	publicConnections   = edge.DefaultConns
 	internalConnections = admin.DefaultConns
 )
 
@@ -99,7 +98,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 		return nil, err
 	}
 	if f.agents, err = agents.New(hook(b.o.Hooks.Agents, agents.Options{
-		Clock: b.clock, User: f.user, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
+		Clock: b.clock, User: f.user, VotesPerMinute: b.o.Rate.VotesPerMinute,
 		Find: func(id [16]byte) (engine.AccountID, bool) { return f.account.Entry().Find(id) },
 	})); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if f.account, err = account.New(hook(b.o.Hooks.Account, account.Options{
 		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Random: b.o.Machine.Random,
-		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.market.Commissions, Ledger: f.agents,
+		Legacy: b.o.Auth.Legacy, PublicURL: b.o.Auth.PublicURL, Commissions: f.market.Commissions, Ledger: f.agents,
 	})); err != nil {
 		return nil, err
 	}
@@ -125,7 +124,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 			return whole(dst)
 		},
 	}))
-	if b.o.Public.BinanceListen != "" {
+	if b.o.Binance.Listen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,
 			Seed: b.data.Seed(),
@@ -153,18 +152,15 @@ func pages(o *Options) (page edge.Resource, description admin.Resource, err erro
 }
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
-	o := &b.o.Public
+	o := &b.o
+	conns := o.Server.ConnConfig
+	conns.Connections = connections
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
 		Clock: b.clock, Board: b.feed.Board(), Log: b.log, Faults: f.faults,
 		Replica: f.replica, Peers: b.clusterKey,
-		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
-		Rate: edge.RateOptions{
-			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
-			Allow: o.Rate.Allow, Market: o.Rate.Market, Account: o.Rate.Account,
-		},
-		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
-		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		Authenticate: f.account.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
+		SplitAggregator: o.Aggregator.Listen != "", AggregatorHost: o.Aggregator.Host,
+		Rate: o.Rate, ConnConfig: conns, Certificate: o.Certificates.Public,
+		Authenticate: f.account.Authenticate, MachineNs: b.machineNs(),
 		Facade: f.binance.Routes(),
 		Resources: []edge.Resource{
 			f.market.Routes, stream.Routes(f.hub), page, f.market.UDFRoutes, f.account.Routes, f.agents.Routes,
@@ -227,10 +223,10 @@ func (o *Options) bind() (s sockets, err error) {
 		key, at  string
 		optional bool
 	}{
-		{"server.listen", o.Public.Listen, false},
+		{"server.listen", o.Server.Listen, false},
 		{"internal.listen", o.Internal.Listen, false},
-		{"aggregator.listen", o.Public.AggregatorListen, true},
-		{"binance.listen", o.Public.BinanceListen, true},
+		{"aggregator.listen", o.Aggregator.Listen, true},
+		{"binance.listen", o.Binance.Listen, true},
 	} {
 		if l.optional && l.at == "" {
 			continue

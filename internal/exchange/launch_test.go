@@ -11,6 +11,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/setting"
 	"tickhive/sim"
 )
 
@@ -23,8 +24,8 @@ func simulated(t *testing.T) exchange.Options {
 	}}
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 	o.Sim = exchange.SimOptions{
-		Enabled: true, Seed: 1, Backfill: 10 * time.Minute,
-		Pairs: []sim.Pair{{Code: "BTC_USDT", Reference: 65_000_00, Weight: 1}},
+		SimConfig: exchange.SimConfig{Enabled: true, Seed: 1, Backfill: setting.Duration(10 * time.Minute)},
+		Pairs:     []sim.Pair{{Code: "BTC_USDT", Reference: 65_000_00, Weight: 1}},
 	}
 	return o
 }
@@ -125,7 +126,7 @@ func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
 // trade, and not at the configured one.
 func TestAfterAKillTheSimulatedPriceGoesOn(t *testing.T) {
 	o := simulated(t)
-	o.Clock, o.Sim.Backfill, o.Sim.Pairs[0].Weight = exchange.ClockOptions{}, 7*time.Hour, 100
+	o.Clock, o.Sim.Backfill, o.Sim.Pairs[0].Weight = exchange.ClockOptions{}, setting.Duration(7*time.Hour), 100
 	o.Sim.Intensity = 10
 	x := exchangetest.Start(t, o)
 	o.Dir, o.Sim.Intensity = x.Kill(), 100
@@ -155,7 +156,7 @@ func TestAfterAKillTheSimulatedPriceGoesOn(t *testing.T) {
 // running market needs no second one at once, and a start after a kill begins with it.
 func TestABackfillLeavesASnapshot(t *testing.T) {
 	o := simulated(t)
-	o.Sim.Backfill, o.Sim.Pairs[0].Weight = 3*time.Hour, 100
+	o.Sim.Backfill, o.Sim.Pairs[0].Weight = setting.Duration(3*time.Hour), 100
 	x := exchangetest.Start(t, o)
 	covered := x.Covered()
 	if covered == 0 || len(exchangetest.Files(t, o.Dir, "engine/*.snap")) != 1 {
@@ -175,7 +176,7 @@ func TestABackfillLeavesASnapshot(t *testing.T) {
 // one due, for which the keeper would build a second market: only what is behind the snapshot counts.
 func TestNoSnapshotIsDueBehindABackfill(t *testing.T) {
 	o := simulated(t)
-	o.Sim.Backfill, o.Sim.Pairs[0].Weight, o.Journal.SnapshotBytes = 3*time.Hour, 100, 1<<20
+	o.Sim.Backfill, o.Sim.Pairs[0].Weight, o.Journal.SnapshotBytes = setting.Duration(3*time.Hour), 100, 1<<20
 	opened, err := exchange.Open(o)
 	if err != nil {
 		t.Fatal(err)

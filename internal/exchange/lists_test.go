@@ -56,7 +56,7 @@ func TestEveryListWithPagesHasACursor(t *testing.T) {
 // While trades arrive, reads by cursor, by fromId and by `to` neither lose nor repeat one.
 func TestListsOfTradesUnderLoad(t *testing.T) {
 	o := exchangetest.Options("")
-	o.Public.BinanceListen = "127.0.0.1:0"
+	o.Binance.Listen = "127.0.0.1:0"
 	r := exchangetest.Start(t, o)
 	r.Pair("BTC_USDT")
 	trade := func(n int) {

@@ -99,7 +99,7 @@ func open(o Options, s sockets) (*Opened, error) {
 // secretKey returns the key that seals the secrets in the directory, or, of a follower, those in the stream.
 func (b *base) secretKey() (*seal.Key, error) {
 	if b.o.Follow == nil {
-		return datadir.SecretKey(b.data, b.o.SecretKeyFile)
+		return datadir.SecretKey(b.data, b.o.Auth.SecretKey)
 	}
 	return b.followerKey("")
 }
@@ -110,7 +110,7 @@ func (b *base) followerKey(sealed string) (*seal.Key, error) {
 	if c := b.o.Follow.Copy; c != nil {
 		dir = c.Dir()
 	}
-	return datadir.FollowerKey(dir, b.o.SecretKeyFile, sealed)
+	return datadir.FollowerKey(dir, b.o.Auth.SecretKey, sealed)
 }
 
 // openData opens the data directory and creates the process clock. A virtual clock begins at the
@@ -123,7 +123,8 @@ func (b *base) openData() error {
 	var err error
 	b.data, err = datadir.Open(datadir.Options{
 		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
-		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
+		Recorded: b.o.Clock.Recorded, Seed: uint64(b.o.Sim.Seed), SeedGiven: b.o.Sim.SeedGiven,
+		Backfill:        time.Duration(b.o.Sim.Backfill),
 		Epoch:           b.o.epoch(),
 		ConfiguredPairs: len(b.o.Pairs) > 0, Acked: b.o.quorum() && b.o.Stream.Durable,
 		FS: b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
@@ -174,9 +175,7 @@ func (b *base) makeSim() {
 		fullNs = math.MaxInt64
 	}
 	b.sim = sim.New(sim.Options{
-		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs,
-		FullNs:    fullNs,
-		Intensity: b.o.Sim.Intensity, Scenario: b.o.Sim.Scenario,
+		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs, FullNs: fullNs, Config: b.o.Sim.Config,
 	})
 }
 

@@ -3,6 +3,7 @@ package exchange
 import (
 	"cmp"
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,21 +16,37 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/clusterkey"
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
 	"tickhive/internal/node"
+	"tickhive/internal/setting"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
 	"tickhive/server/conn"
+	"tickhive/server/edge"
 	"tickhive/sim"
 )
 
-// Options configures an exchange. The comment of a member says what its zero value means. The packages
-// accounts, launchpad and hive define their own defaults.
+// Options configures an exchange. A member whose type is a Config is a section of the configuration as it is written:
+// its tags say what there is to know (package setting). The others hold what a section means (accounts, launchpad,
+// hive), what was opened by it (certificates, streams), and what no user configures. The comment of a member says what
+// its zero value means.
 type Options struct {
+	Server     ServerConfig
+	Aggregator AggregatorConfig
+	Binance    BinanceConfig
+	Internal   InternalConfig
+	Rate       edge.RateConfig
+	Auth       AuthConfig
+	Journal    JournalOptions
+	Cluster    ClusterOptions
+	Sim        SimOptions
+	Clock      ClockOptions
+
 	Log      *slog.Logger   // nil: slog.Default
 	LogLevel *slog.LevelVar // level of Log, which an internal route reads and sets; nil: no route
 	// Progress starts to report long work, "recovery" or "backfill"; nil: no reports.
@@ -38,24 +55,19 @@ type Options struct {
 	// it opens; nil: the key is not created.
 	DemoKey func(public string, private auth.Secret, page string) error
 
-	Faults   []fault.Rule // faults on demand, in force from the start
-	Public   PublicOptions
-	Internal InternalOptions
-	Files    uint64 // file descriptors that the process may have; 0: unknown
+	Faults []fault.Rule // faults on demand, in force from the start
+	Files  uint64       // file descriptors that the process may have; 0: unknown
+	// Certificates are of the public and the internal listener; nil: plain text. The cluster's key makes one for an
+	// internal listener that other machines reach.
+	Certificates struct{ Public, Internal *conn.Certificate }
 
 	// Dir is the data directory; empty: nothing outlives the process.
 	Dir string
-	// SecretKeyFile has the key that seals the secrets in Dir; it is outside Dir and made if absent; empty: the
-	// secrets are plain.
-	SecretKeyFile string
 	// AcceptDataLoss lets a start go on without records that logs are known to have had.
 	AcceptDataLoss bool
 
-	Journal JournalOptions
-	Stream  StreamOptions
-	Follow  *FollowOptions // nil: the exchange executes what clients ask for
-	Cluster ClusterOptions
-	Clock   ClockOptions
+	Stream StreamOptions
+	Follow *FollowOptions // nil: the exchange executes what clients ask for
 
 	Engine engine.Options     // limits of the core
 	Market marketdata.Options // retained history
@@ -64,7 +76,6 @@ type Options struct {
 	Assets    []*engine.Asset
 	Pairs     []*engine.Instrument
 	Accounts  accounts.Settings
-	Sim       SimOptions
 	Launchpad launchpad.Options // Seed is ignored
 	Hive      hive.Options      // Seed and GenesisNs are ignored
 
@@ -100,62 +111,108 @@ type Progress interface {
 	Done()
 }
 
-// PublicOptions configures the public listener and its routes.
-type PublicOptions struct {
-	Listen string // HOST:PORT; port 0 picks a free port
-	// AggregatorListen serves the aggregator namespace on a separate address; empty: the public
-	// listener serves it, to requests with Host AggregatorHost if that is not empty.
-	AggregatorListen, AggregatorHost string
-	// BinanceListen is the address of the Binance-compatible facade; empty: none.
-	BinanceListen string
-
-	TrustedProxies   []string // IPs and CIDRs whose X-Forwarded-For is trusted
-	ConnectionsPerIP int      // 0: 1,000; -1: unlimited
-	Connections      int      // 0: 16,384; lowered if Files is too small
-
-	Certificate *conn.Certificate // nil: plain text
-
-	ReadTimeout  time.Duration // whole request; 0: 10 s
-	WriteTimeout time.Duration // whole response; 0: 30 s
-	IdleTimeout  time.Duration // between two requests; 0: 75 s
-
-	Rate RateOptions
-
-	Legacy    bool   // accept the legacy signature, which has no replay protection
-	PublicURL string // scheme and host that legacy signatures cover; Legacy needs it
+// ServerConfig is the section server of the configuration.
+type ServerConfig struct {
+	Listen string `toml:"listen" default:"127.0.0.1:8080" help:"address of the public listener; port 0 picks a free port"`
+	edge.ConnConfig
 }
 
-// RateOptions limits the requests of one client.
-type RateOptions struct {
-	PerMinute       int      // in any 60 s; 0: 60
-	PerSecond       int      // in any 1 s; 0: 10
-	VotesPerMinute  int      // votes of one user in any 60 s; 0: 10
-	Clients         int      // tracked clients; 0: 100,000
-	Allow           []string // IPs, CIDRs and public keys without limits
-	Market, Account bool     // limit these classes of routes too
+// AggregatorConfig is the section aggregator: the public listener serves the namespace unless Listen is set.
+type AggregatorConfig struct {
+	Host   string `toml:"host" help:"serve the aggregator namespace only to requests with this Host"`
+	Listen string `toml:"listen" help:"serve the aggregator namespace on a separate address"`
 }
 
-// InternalOptions configures the internal listener.
-type InternalOptions struct {
-	Listen string // HOST:PORT, port 0 picks a free port; or unix:PATH, which needs no token
-	Token  string // bearer token; needed on an address that is not loopback
-	// TokenFile has the token; relative to the data directory; made with a random one if absent.
-	TokenFile string
-	// Certificate is for an address that is not loopback; nil: the cluster's key makes one.
-	Certificate *conn.Certificate
-	Hosts       []string // additional names and IPs that requests without a token may address
+// BinanceConfig is the section binance.
+type BinanceConfig struct {
+	Listen string `toml:"listen" help:"address of the Binance-compatible listener; empty: none; port 0 picks a free port"`
 }
 
-// JournalOptions configures the logs in the data directory.
+// InternalConfig is the section internal. The caller of Open reads Cert and Key, into Certificates.
+type InternalConfig struct {
+	Listen    string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener, or unix:PATH; port 0 picks a free port"`
+	Token     string   `toml:"token" secret:"true" help:"bearer token of the internal API; required unless the address is loopback"`
+	TokenFile string   `toml:"token_file" help:"file with the token, relative to the data directory; created with a random token if absent"`
+	Cert      string   `toml:"cert" help:"PEM certificate chain of the internal listener; SIGHUP reads it again; empty: where other machines reach the listener, a certificate of the cluster's key"`
+	Key       string   `toml:"key" help:"PEM key of internal.cert"`
+	Hosts     []string `toml:"hosts" help:"additional host names and IPs (besides loopback) that requests without a token may address"`
+}
+
+// AuthConfig is the section auth.
+type AuthConfig struct {
+	Legacy    bool   `toml:"legacy" help:"accept the legacy signature, which has no replay protection"`
+	PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
+	SecretKey string `toml:"secret_key_file" help:"file with the key that seals private keys at rest, outside the data directory; created with a random key if absent"`
+}
+
+// Check refuses the legacy scheme without the URL that it covers.
+func (c *AuthConfig) Check() error {
+	if c.Legacy && c.PublicURL == "" {
+		return errors.New("auth.legacy: the legacy scheme signs the URL that clients use; " +
+			"set auth.public_url (https://api.example.com), or remove auth.legacy")
+	}
+	return nil
+}
+
+// The values of journal.keep and journal.ack that are not the default.
+const (
+	KeepAll   = "all"
+	AckQuorum = "quorum"
+)
+
+// JournalConfig is the section journal: the log in the data directory. The caller of Open opens Stream, by
+// StreamOptions.Open.
+type JournalConfig struct {
+	Sync sequencer.SyncPolicy `toml:"sync" default:"interval" oneof:"always, interval, off" help:"when the journal is synced to disk: always, interval or off"`
+	Keep string               `toml:"keep" default:"covered" oneof:"covered, all" help:"covered: remove segments that snapshots cover; all: keep every segment"`
+	// SegmentBytes and SnapshotBytes count bytes of the log; 0: the built-in value.
+	SegmentBytes  int64            `toml:"segment_bytes" default:"67108864" range:"4096 4294967296" help:"size of a segment file"`
+	SnapshotBytes int64            `toml:"snapshot_bytes" default:"50331648" range:"4096 1099511627776" help:"bytes of log after which a snapshot is taken"`
+	SnapshotEvery setting.Duration `toml:"snapshot_every" default:"5m" help:"time after which a snapshot of 100,000 commands or more is taken; 0: snapshot_bytes alone decides"`
+	ScrubEvery    setting.Duration `toml:"scrub_every" default:"24h" help:"time between two slow checks of every segment and snapshot; 0: none"`
+	Stream        string           `toml:"stream" help:"stream that takes the records for replicas: embedded, or nats://HOST:PORT,...; empty: none"`
+	Ack           string           `toml:"ack" default:"local" oneof:"local, quorum" help:"what a change waits for before its answer: local, or quorum: the stream, too"`
+}
+
+// minEvery is the smallest journal.snapshot_every and journal.scrub_every. It rejects a number without a unit, which
+// would be read as nanoseconds.
+const minEvery = setting.Duration(time.Second)
+
+// Check refuses times that are too short.
+func (c *JournalConfig) Check() error {
+	var errs []error
+	if d := c.SnapshotEvery; d > 0 && d < minEvery {
+		errs = append(errs, fmt.Errorf("journal.snapshot_every: %v must be at least %v, or 0: then "+
+			"journal.snapshot_bytes alone decides", d, minEvery))
+	}
+	if d := c.ScrubEvery; d < 0 || d > 0 && d < minEvery {
+		errs = append(errs, fmt.Errorf("journal.scrub_every: %v must be at least %v, or 0: then the files are not checked",
+			d, minEvery))
+	}
+	return errors.Join(errs...)
+}
+
+// JournalOptions is the section journal, and the file system of the log.
 type JournalOptions struct {
-	Sync          sequencer.SyncPolicy
-	KeepAll       bool          // keep segments that snapshots cover
-	SegmentBytes  int64         // size of a segment file; 0: 64 MiB
-	SnapshotBytes int64         // log after which a snapshot is taken; 0: 48 MiB
-	ScrubEvery    time.Duration // time between two scrubs of all files; 0: none
-	SnapshotEvery time.Duration // time after which a snapshot of 100,000 commands or more is taken; 0: never by time
-	// FS is the file system of the market's log; nil: Machine.FS.
-	FS vfs.FS
+	JournalConfig
+	FS vfs.FS // nil: Machine.FS
+}
+
+// ClusterConfig is the section cluster: how the nodes of a cluster reach each other.
+type ClusterConfig struct {
+	Advertise string `toml:"advertise" help:"HOST:PORT of the public listener for other nodes; empty: the listener's address, unless it is 0.0.0.0 or [::]"`
+	KeyFile   string `toml:"key_file" help:"file with the keys of all nodes, one a line, of which the first one signs; relative to the data directory; serve creates it if absent"`
+	CA        string `toml:"ca" help:"PEM certificates by which a replica verifies the writer's, beside the machine's"`
+	// TakeoverAfter is compared with the time between two messages of a writer, which is at most 200 ms.
+	TakeoverAfter setting.Duration `toml:"takeover_after" default:"1.5s" help:"silence of the writer after which a standby takes over; at least 1s"`
+	Trim          bool             `toml:"trim" help:"a replica or standby with a directory removes the messages of the stream that its older snapshot and the writer's newest one have"`
+}
+
+// ClusterOptions is the section cluster, and what the caller of Open has read by it.
+type ClusterOptions struct {
+	ClusterConfig
+	Key   *clusterkey.Ring // of a node that follows; nil: read KeyFile, if there is one
+	Roots *x509.CertPool   // the certificates of CA; nil: those of the machine
 }
 
 // ClockOptions configures the process clock.
@@ -169,15 +226,19 @@ type ClockOptions struct {
 	Recorded bool
 }
 
-// SimOptions configures the simulated market and its demo data.
+// SimConfig is the section sim: the simulated market and its demo data.
+type SimConfig struct {
+	Enabled  bool             `toml:"enabled" default:"true" help:"run the simulated market"`
+	Seed     int64            `toml:"seed" default:"1" help:"seed of the simulated market"`
+	Backfill setting.Duration `toml:"backfill" help:"simulated history before the start; for an empty data directory only"`
+	sim.Config
+}
+
+// SimOptions is the section sim, and what the pairs of the configuration say.
 type SimOptions struct {
-	Enabled   bool
+	SimConfig
 	Pairs     []sim.Pair
-	Seed      uint64
-	SeedGiven bool          // the seed was configured: a directory with another seed is refused
-	Backfill  time.Duration // simulated time before the start; fills an empty directory only
-	Intensity int64         // activity in per cent; 0: 100
-	Scenario  sim.Scenario
+	SeedGiven bool // the seed was configured: a directory with another seed is refused
 }
 
 // Validate asks each component about its options and reports every invalid one.
@@ -190,9 +251,7 @@ func (o *Options) Validate() error {
 	}
 	ask("engine", o.Engine.Validate())
 	ask("market", o.Market.Validate())
-	if o.Public.Legacy && o.Public.PublicURL == "" {
-		errs = append(errs, errors.New("the legacy scheme signs the URL that clients use: set PublicURL"))
-	}
+	errs = append(errs, o.Auth.Check())
 	ask("accounts", o.Accounts.Validate())
 	ask("launchpad", o.Launchpad.Validate())
 	ask("hive", o.Hive.Validate())
@@ -209,9 +268,7 @@ func (o *Options) Validate() error {
 		ask("sim", errors.New("a driver has no simulated market"))
 	}
 	if o.Sim.Enabled {
-		so := sim.Options{
-			Core: new(engine.Core), Pairs: o.Sim.Pairs, Intensity: o.Sim.Intensity, Scenario: o.Sim.Scenario,
-		}
+		so := sim.Options{Core: new(engine.Core), Pairs: o.Sim.Pairs, Config: o.Sim.Config}
 		ask("sim", so.Validate())
 	} else if o.Sim.Backfill != 0 {
 		ask("sim", errors.New("a backfill needs the simulated market, which is disabled"))
@@ -245,6 +302,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Hooks.Listen == nil {
 		o.Hooks.Listen = listen.At
 	}
+	setting.Fill(&o.Server.ConnConfig)
+	setting.Fill(&o.Rate)
 	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)
 	return o, o.Validate()
@@ -253,7 +312,7 @@ func (o Options) withDefaults() (Options, error) {
 // settings returns the settings that are a part of the state.
 func (o *Options) settings() machine.Settings {
 	return machine.Settings{
-		Engine: o.Engine.Limits(), Market: o.Market.Retention.WithDefaults(),
+		Engine: o.Engine.EffectiveLimits(), Market: o.Market.Retention.WithDefaults(),
 		Accounts: o.Accounts, Launchpad: o.Launchpad, Hive: o.Hive,
 	}
 }

@@ -56,7 +56,7 @@ func TestAHubPublishesBehindTheViews(t *testing.T) {
 		return o, f
 	}
 	o, writer := options(t.TempDir())
-	o.Journal.KeepAll = true
+	o.Journal.Keep = exchange.KeepAll
 	o.Cluster.Key = clusterRing()
 	o.Stream = exchange.StreamOptions{
 		Sim:  exchange.SimOff,

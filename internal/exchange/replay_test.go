@@ -150,7 +150,7 @@ func TestAReplayUnderAnotherConfigurationGivesTheSame(t *testing.T) {
 	const percent = accounts.RateOne / 100
 	c := &configured{t: t}
 	o := exchangetest.Options(t.TempDir())
-	o.Journal.KeepAll = true
+	o.Journal.Keep = exchange.KeepAll
 	for i, quorum := range []int64{1, 1_000_000_00, 2} {
 		n := uint32(i) + 3
 		cooldown := time.Duration(n) * time.Hour

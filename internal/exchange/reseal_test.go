@@ -161,7 +161,7 @@ func (h *heldReseal) Apply(cmd *engine.Command) any {
 
 // with returns the options with another file of keys.
 func with(o exchange.Options, file string) exchange.Options {
-	o.SecretKeyFile = file
+	o.Auth.SecretKey = file
 	return o
 }
 
@@ -172,7 +172,7 @@ func TestAFormerKeyRetires(t *testing.T) {
 	alone, first := keyFile(t, firstLine)
 	o := exchangetest.Options(t.TempDir())
 	var former *seal.Key
-	o.SecretKeyFile, former = keyFile(t, formerLine)
+	o.Auth.SecretKey, former = keyFile(t, formerLine)
 	x := exchangetest.Start(t, o)
 	clients := named(x, "ann", 60) // 300 fields, so five records
 	if err := x.Snapshot(); err != nil {
@@ -184,18 +184,18 @@ func TestAFormerKeyRetires(t *testing.T) {
 		t.Fatalf("only %v have the key: what is looked through is not the log", found)
 	}
 
-	o.SecretKeyFile = alone
+	o.Auth.SecretKey = alone
 	refuses(t, o, "put this one back into the file as a further line")
-	o.SecretKeyFile = both
+	o.Auth.SecretKey = both
 	opened, err := exchange.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened.Stop(t.Context())
-	o.SecretKeyFile = alone // the directory is sealed with the first key, and its fields are not
+	o.Auth.SecretKey = alone // the directory is sealed with the first key, and its fields are not
 	refuses(t, o, "put the key "+former.ID()+" back into the file as a further line")
 
-	o.SecretKeyFile = both
+	o.Auth.SecretKey = both
 	held := &heldReseal{at: 2, begun: make(chan struct{}), release: make(chan struct{})}
 	o.Hooks.Loop = held.hook
 	x = exchangetest.Start(t, o)
@@ -246,7 +246,7 @@ func TestAFormerKeyRetires(t *testing.T) {
 		t.Errorf("the former key is in %v", found)
 	}
 	x.Stop()
-	o.Dir, o.SecretKeyFile = dir, alone
+	o.Dir, o.Auth.SecretKey = dir, alone
 	x = exchangetest.Start(t, o)
 	sign(t, x, clients...)
 	if got := x.Hash(); got != hash {
@@ -261,13 +261,13 @@ func TestAFormerKeyRetires(t *testing.T) {
 func TestAReplicaFollowsWhatIsSealedAgain(t *testing.T) {
 	mem := jettest.NewMem()
 	o := realTime(t.TempDir())
-	o.SecretKeyFile, _ = keyFile(t, formerLine)
+	o.Auth.SecretKey, _ = keyFile(t, formerLine)
 	streams(t, &o, mem.Connect())
 	x := exchangetest.Start(t, o)
 	clients := named(x, "ann", 5)
 	x.Stop()
 
-	o.SecretKeyFile, _ = keyFile(t, firstLine+formerLine)
+	o.Auth.SecretKey, _ = keyFile(t, firstLine+formerLine)
 	streams(t, &o, mem.Connect())
 	x = exchangetest.Start(t, o)
 	says(t, x, stateRetires)
@@ -290,21 +290,21 @@ func TestAStandbyNeedsTheKeysOfToday(t *testing.T) {
 	mem := jettest.NewMem()
 	o := realTime(t.TempDir())
 	former, _ := keyFile(t, formerLine)
-	o.SecretKeyFile = former
+	o.Auth.SecretKey = former
 	streams(t, &o, mem.Connect())
 	x := exchangetest.Start(t, o)
 	clients := named(x, "ann", 5)
 	x.Stop()
 
 	alone, first := keyFile(t, firstLine)
-	o.SecretKeyFile, _ = keyFile(t, firstLine+formerLine)
+	o.Auth.SecretKey, _ = keyFile(t, firstLine+formerLine)
 	streams(t, &o, mem.Connect())
 	x = exchangetest.Start(t, o)
 	says(t, x, stateRetires)
 	stands := func(dir, file string) (c *node.Copy, change func(*exchange.Options)) {
 		c = copyIn(t, mem.Connect(), dir)
 		return c, func(o *exchange.Options) {
-			o.SecretKeyFile, o.Follow.Copy, o.Follow.Stands = file, c, true
+			o.Auth.SecretKey, o.Follow.Copy, o.Follow.Stands = file, c, true
 		}
 	}
 	c, change := stands(t.TempDir(), former)

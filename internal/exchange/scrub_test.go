@@ -10,7 +10,9 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/setting"
 )
 
 // scrubbed waits until scrubs have ended at least n times and returns the metrics.
@@ -33,7 +35,8 @@ func scrubbed(t *testing.T, x *exchangetest.Rig, n int) string {
 // would read is an incident, once, and a metric.
 func TestAScrubFindsDamage(t *testing.T) {
 	o := exchangetest.Options(t.TempDir())
-	o.Journal.SegmentBytes, o.Journal.KeepAll, o.Journal.ScrubEvery = 4096, true, time.Millisecond
+	o.Journal.SegmentBytes, o.Journal.Keep = 4096, exchange.KeepAll
+	o.Journal.ScrubEvery = setting.Duration(time.Millisecond)
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 5}}
 	x := exchangetest.Start(t, o)
 	for i := range int64(300) {

@@ -52,8 +52,8 @@ func (x *Running) newSnapshots() *snapshots {
 func (b *base) snapshotsOf(name string, o keeper.Options) *snapshots {
 	s := &snapshots{Background: b.o.Machine.background()}
 	o.Market.Engine, o.Market.Market, o.Market.Secrets = b.o.Engine, b.o.Market, b.secrets
-	o.Extras, o.KeepAll, o.Clock = b.extras(), b.o.Journal.KeepAll, b.o.Machine.Clock
-	o.SnapshotBytes, o.SnapshotEvery = b.o.Journal.SnapshotBytes, b.o.Journal.SnapshotEvery
+	o.Extras, o.KeepAll, o.Clock = b.extras(), b.o.Journal.Keep == KeepAll, b.o.Machine.Clock
+	o.SnapshotBytes, o.SnapshotEvery = b.o.Journal.SnapshotBytes, time.Duration(b.o.Journal.SnapshotEvery)
 	o.Failed = func(err error) {
 		s.failed.Add(1)
 		b.log.Error("snapshot failed", "error", err)

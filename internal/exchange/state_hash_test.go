@@ -102,7 +102,7 @@ func TestEveryWayToTheStateGivesOneHash(t *testing.T) {
 	mem := jettest.NewMem()
 	options := func(dir string) exchange.Options {
 		o := exchangetest.Options(dir)
-		o.Clock, o.Journal.KeepAll = exchange.ClockOptions{}, true
+		o.Clock, o.Journal.Keep = exchange.ClockOptions{}, exchange.KeepAll
 		return o
 	}
 	o := options(t.TempDir())

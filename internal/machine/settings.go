@@ -66,11 +66,9 @@ func (s *Settings) Equal(t *Settings) bool { return bytes.Equal(s.Append(nil), t
 
 // validate checks the values.
 func (s *Settings) validate() error {
-	limits := engine.Options{
-		OpenOrders: s.Engine.OpenOrders, AccountOrders: s.Engine.AccountOrders, AccountStops: s.Engine.AccountStops,
-	}
 	for _, err := range []error{
-		limits.Validate(), s.Market.Validate(), s.Accounts.Validate(), s.Launchpad.Validate(), s.Hive.Validate(),
+		engine.Options{Limits: s.Engine}.Validate(), s.Market.Validate(), s.Accounts.Validate(), s.Launchpad.Validate(),
+		s.Hive.Validate(),
 	} {
 		if err != nil {
 			return err

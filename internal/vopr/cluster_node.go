@@ -241,7 +241,7 @@ func (n *clusterNode) follow(ctx context.Context, o exchange.Options) (*exchange
 	f := &exchange.FollowOptions{
 		Log: n.link, Keys: n.c.keys, Genesis: g, MaxLag: maxLag, Stands: n.stands, Snapshot: n.snapshot,
 	}
-	o.Follow, o.Dir, o.Sim.Seed, o.Sim.SeedGiven = f, "", g.Seed, true
+	o.Follow, o.Dir, o.Sim.Seed, o.Sim.SeedGiven = f, "", int64(g.Seed), true
 	if n.keeps {
 		if f.Copy, err = n.openCopy(ctx, f); err != nil {
 			return nil, err
@@ -363,13 +363,13 @@ func (n *clusterNode) options() exchange.Options {
 		byte(n.c.seed), byte(n.c.seed >> 8), byte(n.c.seed >> 16), byte(n.lives), byte(n.number), 9,
 	})
 	o := exchange.Options{
-		Log:    slog.New(nodeLog{n}),
-		Public: exchange.PublicOptions{BinanceListen: "none: a driver has no sockets"},
-		Journal: exchange.JournalOptions{
+		Log:     slog.New(nodeLog{n}),
+		Binance: exchange.BinanceConfig{Listen: "none: a driver has no sockets"},
+		Journal: exchange.JournalOptions{JournalConfig: exchange.JournalConfig{
 			SegmentBytes: 8 << 10, SnapshotBytes: 12 << 10,
-		},
+		}},
 		Cluster: exchange.ClusterOptions{Key: n.c.ring},
-		Sim:     exchange.SimOptions{Seed: 1},
+		Sim:     exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 		Stream:  exchange.StreamOptions{Quorum: n.stands, Sim: exchange.SimOff},
 		Machine: exchange.Machine{
 			FS: n.disk, Clock: n.clock, Boot: fmt.Sprintf("boot-%d", n.boot), Random: random, Driver: n.p,

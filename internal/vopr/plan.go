@@ -93,6 +93,8 @@ var (
 	}
 )
 
+var syncPolicies = [3]sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff}
+
 func newPlan(rnd *rand.Rand) plan {
 	p := plan{
 		sync: []sequencer.SyncPolicy{
@@ -110,7 +112,7 @@ func newPlan(rnd *rand.Rand) plan {
 	for i := range p.lives {
 		l := &p.lives[i]
 		if rnd.IntN(6) == 0 {
-			sync = sequencer.SyncPolicy(rnd.IntN(3))
+			sync = syncPolicies[rnd.IntN(3)]
 		}
 		if i > 0 && len(l.starting) == 0 && rnd.IntN(3) == 0 { // a start without room keeps the settings before
 			settings = rnd.IntN(4)

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine/sequencer"
 	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
 )
@@ -51,7 +50,7 @@ func TestAFailedSyncStopsEverything(t *testing.T) {
 	for seed := range uint64(8) {
 		w := newWorld(seed, nil)
 		w.plan.segment, w.plan.snapshot, w.plan.keepAll = 8192, 6000, false
-		policy := sequencer.SyncPolicy(seed % 3)
+		policy := syncPolicies[seed%3]
 		w.plan.lives = []life{{commands: 200, end: kill, sync: policy}, {
 			commands: 600, end: kill, sync: policy, strike: vfstest.SyncError, struck: machine.Part(seed % 4),
 		}}

@@ -262,19 +262,21 @@ func (w *world) options() exchange.Options {
 	random := rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(w.seed >> 16), byte(w.mix.Lives), 1})
 	o := exchange.Options{
 		Log: slog.New(logs{w}), Dir: "d",
-		Public: exchange.PublicOptions{BinanceListen: "none: a driver has no sockets", Rate: exchange.RateOptions{
-			Allow: []string{"192.0.2.0/24"}, VotesPerMinute: 10_000,
+		Binance: exchange.BinanceConfig{Listen: "none: a driver has no sockets"},
+		Journal: exchange.JournalOptions{JournalConfig: exchange.JournalConfig{
+			Sync: w.plan.sync, SegmentBytes: w.plan.segment, SnapshotBytes: w.plan.snapshot,
 		}},
-		Journal: exchange.JournalOptions{
-			Sync: w.plan.sync, SegmentBytes: w.plan.segment, SnapshotBytes: w.plan.snapshot, KeepAll: w.plan.keepAll,
-		},
 		Clock:          exchange.ClockOptions{Virtual: w.plan.virtual},
-		Sim:            exchange.SimOptions{Seed: 1},
+		Sim:            exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 		AcceptDataLoss: w.accept,
 		Hooks:          exchange.Hooks{Streams: func(o *stream.Options) { o.QueueBytes = streamQueueBytes }},
 		Machine: exchange.Machine{
 			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
 		},
+	}
+	o.Rate.Allow, o.Rate.VotesPerMinute = []string{"192.0.2.0/24"}, 10_000
+	if w.plan.keepAll {
+		o.Journal.Keep = exchange.KeepAll
 	}
 	w.configure(&o)
 	return o

@@ -108,7 +108,7 @@ func signedTarget(r *edge.Route, k *servertest.Keys, order string) string {
 // with 401, and nothing happens.
 func TestBrokenSignaturesAre401OnEverySignedRoute(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t, func(o *exchange.Options) {
-		o.Public.Rate.Allow = []string{"192.0.2.0/24"}
+		o.Rate.Allow = []string{"192.0.2.0/24"}
 	})
 	seed := make([]byte, ed25519.SeedSize)
 	seed[0] = 1

@@ -196,7 +196,7 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	h.CheckRefusal("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
 	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) {
-		o.Public.Legacy, o.Public.PublicURL = true, "http://test"
+		o.Auth.Legacy, o.Auth.PublicURL = true, "http://test"
 	})
 	for range 2 { // no replay protection
 		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.Status != 200 {
@@ -215,8 +215,8 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 		"UNAUTHORIZED", "API-Timestamp")
 	a.OK("GET", "/api/apikeys", "")
 	_, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) {
-		o.Public.Legacy,
-			o.Public.PublicURL = true, "https://api.example"
+		o.Auth.Legacy,
+			o.Auth.PublicURL = true, "https://api.example"
 	})
 	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.Status != 200 {
 		t.Error(got.Body)

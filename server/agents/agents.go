@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +19,7 @@ import (
 	"tickhive/server/json"
 )
 
-// Options configures a Service. Clock, User and Find are required.
+// Options configures a Service. Every member is required.
 type Options struct {
 	// Clock is the clock of the exchange. An answer shows the state at this clock's time.
 	Clock clock.Clock
@@ -29,12 +28,9 @@ type Options struct {
 	User func(account engine.AccountID) (level int64, address string, ok bool)
 	// Find returns the account of a user id.
 	Find func(id [16]byte) (engine.AccountID, bool)
-	// VotesPerMinute limits the votes of one user in any 60 s; 0: 10 (rate.votes_per_minute).
+	// VotesPerMinute limits the votes of one user in any 60 s (rate.votes_per_minute).
 	VotesPerMinute int
 }
-
-// DefaultVotes is the default of VotesPerMinute (docs/contract/limits.md#rate-limits).
-const DefaultVotes = 10
 
 // Exchange carries out commands of launchpad and hive. Any goroutine may call the methods.
 type Exchange interface {
@@ -59,7 +55,6 @@ func New(o Options) (*Service, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
 		return nil, errors.New("agents: Options need a clock, User and Find")
 	}
-	o.VotesPerMinute = cmp.Or(o.VotesPerMinute, DefaultVotes)
 	votes, err := edge.NewUserLimiter(o.VotesPerMinute)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	service, err := agents.New(agents.Options{
 		Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User,
-		Find: (&servertest.Agents{}).Find,
+		Find: (&servertest.Agents{}).Find, VotesPerMinute: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

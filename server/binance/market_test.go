@@ -370,7 +370,7 @@ func TestWeights(t *testing.T) {
 	if refused != 1 {
 		t.Error("60 requests of 250 were all answered")
 	}
-	free := newRig(t, func(o *exchange.Options) { o.Public.Rate.Allow = []string{"127.0.0.1"} })
+	free := newRig(t, func(o *exchange.Options) { o.Rate.Allow = []string{"127.0.0.1"} })
 	free.Pair("BTC_USDT")
 	for range 30 {
 		if status, body, _ := free.get("/api/v3/depth?symbol=BTCUSDT&limit=5000"); status != 200 {

@@ -110,7 +110,7 @@ func (u *user) signers() map[string]*signer {
 
 // matrix returns a user with both schemes on an exchange whose weights have no limit.
 func matrix(t *testing.T) (*rig, map[string]*signer) {
-	r := newRig(t, func(o *exchange.Options) { o.Public.Rate.Allow = []string{"127.0.0.0/8"} })
+	r := newRig(t, func(o *exchange.Options) { o.Rate.Allow = []string{"127.0.0.0/8"} })
 	r.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":5,"minQuoteAmount":5}`)
 	return r, r.user("anna").signers()
 }

@@ -24,7 +24,7 @@ type rig struct {
 func newRig(t *testing.T, change ...func(*exchange.Options)) *rig {
 	t.Helper()
 	o := exchangetest.Options("")
-	o.Public.BinanceListen = "127.0.0.1:0"
+	o.Binance.Listen = "127.0.0.1:0"
 	for _, f := range change {
 		f(&o)
 	}

@@ -109,7 +109,7 @@ type slidingLog struct {
 	n     int
 }
 
-func newLimiter(o RateOptions, clients *clientIPs) (*limiter, error) {
+func newLimiter(o RateConfig, clients *clientIPs) (*limiter, error) {
 	l := &limiter{
 		perMinute: o.PerMinute, perSecond: o.PerSecond, market: o.Market, account: o.Account,
 		keys: make(map[string]bool), clients: clients,

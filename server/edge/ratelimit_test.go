@@ -2,10 +2,12 @@ package edge_test
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"testing"
 
 	"tickhive/internal/refuse"
+	"tickhive/internal/setting"
 	"tickhive/server/edge"
 	"tickhive/server/servertest"
 )
@@ -22,6 +24,15 @@ func newLimited(t *testing.T, change ...func(*servertest.Options)) *servertest.M
 			return []*edge.Route{{Method: "GET", Path: limited, Class: edge.ClassLimited, Handle: ok}}
 		}}
 	})...)
+}
+
+// A configuration takes every limit for which a client's ring has room, and no larger one.
+func TestTheRangesOfTheLimitsAreThoseOfTheRing(t *testing.T) {
+	for _, k := range setting.Keys("rate.", reflect.ValueOf(edge.RateConfig{}))[:3] {
+		if low, high, ok := k.Range(); !ok || low != 1 || high != edge.MaxPerMinute {
+			t.Errorf("%s: from %d to %d, want 1 to %d", k.Name, low, high, edge.MaxPerMinute)
+		}
+	}
 }
 
 // The limiter accepts at most 60 requests in any 60 s and 10 in any 1 s, refused ones do not

@@ -22,6 +22,7 @@ import (
 	"tickhive/internal/clusterkey"
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
+	"tickhive/internal/setting"
 	"tickhive/marketdata"
 	"tickhive/server/conn"
 	"tickhive/server/doc"
@@ -31,15 +32,10 @@ import (
 // Limits of the listeners (docs/contract/limits.md#http). MaxHeadBytes is the size of the read
 // buffer: fasthttp refuses a request head that does not fit into it.
 const (
-	MaxHeadBytes     = 16 << 10
-	MaxTargetBytes   = 8 << 10
-	MaxBodyBytes     = 64 << 10
-	MaxInternalBody  = 4 << 20
-	DefaultConnsIP   = 1000
-	DefaultConns     = 16 << 10 // a 64 KiB write buffer each: 1 GiB at most
-	DefaultPerMinute = 60
-	DefaultPerSecond = 10
-	DefaultClients   = 100_000 // remembered addresses; at most 1 KiB each
+	MaxHeadBytes    = 16 << 10
+	MaxTargetBytes  = 8 << 10
+	MaxBodyBytes    = 64 << 10
+	MaxInternalBody = 4 << 20
 )
 
 // Options configures a Server. Clock is required; the zero value of any other field means its
@@ -55,18 +51,10 @@ type Options struct {
 	// AggregatorHost, when set, limits the aggregator namespace to requests with this Host.
 	AggregatorHost string
 
-	Rate RateOptions
-	// TrustedProxies are addresses and CIDRs whose X-Forwarded-For is trusted.
-	TrustedProxies []string
-
-	ConnectionsPerIP int // default 1000; -1: unlimited
-	Connections      int // default 16,384
+	ConnConfig
+	Rate RateConfig
 
 	Certificate *conn.Certificate // nil: clients come in plain text
-
-	ReadTimeout  time.Duration // default 10 s: the whole request
-	WriteTimeout time.Duration // default 30 s: the whole answer
-	IdleTimeout  time.Duration // default 75 s between two requests
 
 	// WriteBufferSize in bytes for each connection; default 64 KiB (docs/internals/performance.md).
 	WriteBufferSize int
@@ -103,15 +91,38 @@ type Facade struct {
 // Resource returns the routes of one resource. New calls it once.
 type Resource func(s *Server) []*Route
 
-// RateOptions are the limits of docs/contract/limits.md#rate-limits. Refused requests do not count.
-type RateOptions struct {
-	PerMinute int // in any 60 s; default 60
-	PerSecond int // in any 1 s; default 10
-	Clients   int // remembered addresses, evicted least recently used first; default 100,000
-	// Allow lists the IPs, CIDRs and API public keys without a limit.
-	Allow []string
-	// Market and Account put these classes of routes under the same limit.
-	Market, Account bool
+// ConnConfig is the part of the section server that bounds connections. Zero means the built-in value. A connection has
+// a write buffer of 64 KiB, so the default of 16,384 is 1 GiB at most.
+type ConnConfig struct {
+	TrustedProxies   []string         `toml:"trusted_proxies" help:"IPs and CIDRs whose X-Forwarded-For is trusted"`
+	ConnectionsPerIP int              `toml:"connections_per_ip" default:"1000" range:"-1 1048576" help:"maximum open connections per address; -1: unlimited"`
+	Connections      int              `toml:"connections" default:"16384" range:"0 1048576" help:"maximum open connections; lowered if the open-files limit is too small"`
+	ReadTimeout      setting.Duration `toml:"read_timeout" default:"10s" help:"request read timeout"`
+	WriteTimeout     setting.Duration `toml:"write_timeout" default:"30s" help:"response write timeout"`
+	IdleTimeout      setting.Duration `toml:"idle_timeout" default:"75s" help:"idle timeout between two requests of a connection"`
+}
+
+// Check refuses a proxy that is no address.
+func (c *ConnConfig) Check() error {
+	var errs []error
+	for _, entry := range c.TrustedProxies {
+		if !setting.IsNet(entry) {
+			errs = append(errs, fmt.Errorf("server.trusted_proxies: %q must be an IP or a CIDR", entry))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// RateConfig is the section rate: the limits of docs/contract/limits.md#rate-limits. Refused requests do not count. Zero
+// means the built-in value. A remembered client takes at most 1 KiB.
+type RateConfig struct {
+	PerMinute      int      `toml:"per_minute" default:"60" range:"1 10000" help:"requests of one client in any 60 s, launchpad and hive routes"`
+	PerSecond      int      `toml:"per_second" default:"10" range:"1 10000" help:"requests of one client in any 1 s, launchpad and hive routes"`
+	VotesPerMinute int      `toml:"votes_per_minute" default:"10" range:"1 10000" help:"votes of one user in any 60 s"`
+	Clients        int      `toml:"clients" default:"100000" range:"1 10000000" help:"maximum tracked clients; the least recently seen are dropped"`
+	Allow          []string `toml:"allow" help:"IPs, CIDRs and public keys exempt from rate limits"`
+	Market         bool     `toml:"market" help:"also limit market-data routes"`
+	Account        bool     `toml:"account" help:"also limit account routes"`
 }
 
 // withDefaults sets the defaults of unset fields and checks the values.
@@ -125,22 +136,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	o.ConnectionsPerIP = cmp.Or(o.ConnectionsPerIP, DefaultConnsIP)
-	o.Connections = cmp.Or(o.Connections, DefaultConns)
-	o.ReadTimeout = cmp.Or(o.ReadTimeout, 10*time.Second)
-	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
-	o.IdleTimeout = cmp.Or(o.IdleTimeout, 75*time.Second)
+	setting.Fill(&o.ConnConfig)
+	setting.Fill(&o.Rate)
 	o.WriteBufferSize = cmp.Or(o.WriteBufferSize, 64<<10)
-	o.Rate.PerMinute = cmp.Or(o.Rate.PerMinute, DefaultPerMinute)
-	o.Rate.PerSecond = cmp.Or(o.Rate.PerSecond, DefaultPerSecond)
-	o.Rate.Clients = cmp.Or(o.Rate.Clients, DefaultClients)
-	if o.Rate.PerMinute < 1 || o.Rate.PerMinute > MaxPerMinute || o.Rate.PerSecond < 1 {
-		return o, fmt.Errorf("edge: rate.per_minute must be 1 to %d and rate.per_second at least 1", MaxPerMinute)
-	}
-	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 {
-		return o, fmt.Errorf("edge: timeouts must be positive")
-	}
-	return o, nil
+	return o, errors.Join(setting.Check("server.", &o.ConnConfig), setting.Check("rate.", &o.Rate))
 }
 
 // prefixes parses IPs and CIDRs; it returns the entries that are neither in rest.
@@ -199,7 +198,7 @@ func New(o Options) (*Server, error) {
 	}
 	base := ListenerOptions{
 		Name: "public", faults: o.Faults, replica: o.Replica, board: o.Board, peers: o.Peers,
-		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
+		MaxBody: MaxBodyBytes, Read: time.Duration(o.ReadTimeout), Write: time.Duration(o.WriteTimeout), Idle: time.Duration(o.IdleTimeout),
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: conn.NewPieces(exempt), secure: o.Certificate != nil,
 		auth: o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,

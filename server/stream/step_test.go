@@ -200,7 +200,7 @@ func TestBooksOfStepsInAnyOrder(t *testing.T) {
 			conflated.equals(100)
 			if x.taken < 2 || every.updates < 100 || conflated.updates < 50 ||
 				conflated.updates >= every.updates {
-				t.Errorf("policy %d, seed %d: %d snapshots, %d and %d updates: too few to show anything", policy, seed,
+				t.Errorf("policy %s, seed %d: %d snapshots, %d and %d updates: too few to show anything", policy, seed,
 					x.taken, every.updates, conflated.updates)
 			}
 			x.once.Do(func() { close(x.stop) }) // as Shutdown does

@@ -15,6 +15,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/refuse"
+	"tickhive/internal/setting"
 	"tickhive/internal/wal"
 	"tickhive/server/edge"
 	"tickhive/server/forward"
@@ -262,7 +263,7 @@ func (p *provoke) store() {
 // slowAndMany provokes the limits of time and rate on an exchange that has them.
 func (p *provoke) slowAndMany(t *testing.T) {
 	o := exchangetest.Options("")
-	o.Public.ReadTimeout, o.Public.Rate.PerMinute = 100*time.Millisecond, 1
+	o.Server.ReadTimeout, o.Rate.PerMinute = setting.Duration(100*time.Millisecond), 1
 	n := nodeOf(t, exchangetest.Start(t, o))
 	p.Refused("half a request", raw(t, n.Public, "GET /api/time HTTP/1.1\r\nHost: x\r\n"), "REQUEST_TIMEOUT")
 	n.OK(nil, "GET", "/api/launchpad/tokens", "")

@@ -13,8 +13,8 @@ import (
 // options are of an exchange whose clients have no limits of requests.
 func options(dir string) exchange.Options {
 	o := exchangetest.Options(dir)
-	o.Public.Rate.Allow = []string{"127.0.0.0/8"}
-	o.Public.BinanceListen = "127.0.0.1:0"
+	o.Rate.Allow = []string{"127.0.0.0/8"}
+	o.Binance.Listen = "127.0.0.1:0"
 	return o
 }
 

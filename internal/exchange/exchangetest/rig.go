@@ -49,11 +49,11 @@ type Rig struct {
 func Options(dir string) exchange.Options {
 	return exchange.Options{
 		Dir:       dir,
-		Public:    exchange.PublicOptions{Listen: "127.0.0.1:0"},
-		Internal:  exchange.InternalOptions{Listen: "127.0.0.1:0"},
+		Server:    exchange.ServerConfig{Listen: "127.0.0.1:0"},
+		Internal:  exchange.InternalConfig{Listen: "127.0.0.1:0"},
 		Clock:     exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true},
 		Accounts:  accounts.Settings{Referral: accounts.DefaultConfig()},
-		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 	}
 }
 
@@ -77,7 +77,7 @@ func Open(t testing.TB, o exchange.Options) *Rig {
 func StartInMemory(t testing.TB, o exchange.Options) *Rig {
 	t.Helper()
 	r := &Rig{t: t, dir: o.Dir, Log: &Log{}, public: newListener(), internal: newListener()}
-	o.Public.Listen, o.Internal.Listen = "public", "internal"
+	o.Server.Listen, o.Internal.Listen = "public", "internal"
 	o.Hooks.Listen = func(address string) (net.Listener, error) {
 		if address == "internal" {
 			return r.internal, nil
@@ -171,7 +171,7 @@ func (r *Rig) names() (paths []string) {
 func SnapshotDirectory(t testing.TB) (dir string) {
 	t.Helper()
 	o := Options(t.TempDir())
-	o.Journal.SnapshotBytes, o.Journal.KeepAll = 4096, true
+	o.Journal.SnapshotBytes, o.Journal.Keep = 4096, exchange.KeepAll
 	r := Start(t, o)
 	r.Pair("BTC_USDT")
 	for i := 0; len(Files(t, o.Dir, "engine/*.snap")) < 2; i++ {

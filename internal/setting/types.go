@@ -1,8 +1,9 @@
-package main
+package setting
 
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"tickhive/internal/clock"
@@ -25,7 +26,10 @@ func (d *Duration) UnmarshalText(b []byte) error {
 }
 
 // MarshalText returns Go's text form.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// String returns Go's text form.
+func (d Duration) String() string { return time.Duration(d).String() }
 
 // Decimal is the text of an amount or a rate, in the form that the API accepts
 // (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser converts it to a
@@ -48,11 +52,11 @@ func (d *Decimal) UnmarshalText(b []byte) error {
 // MarshalText returns the text as configured.
 func (d Decimal) MarshalText() ([]byte, error) { return []byte(d), nil }
 
-// given reports whether the value is configured.
-func (d Decimal) given() bool { return d != "" }
+// Given reports whether the value is configured.
+func (d Decimal) Given() bool { return d != "" }
 
-// value returns the exact value in units of 10^-18; the empty text is 0.
-func (d Decimal) value() fixed.I128 {
+// Value returns the exact value in units of 10^-18; the empty text is 0.
+func (d Decimal) Value() fixed.I128 {
 	if d == "" {
 		return fixed.I128{}
 	}
@@ -63,16 +67,24 @@ func (d Decimal) value() fixed.I128 {
 	return v
 }
 
-// rate returns the value as a fee rate in units of 10^-8.
-func (d Decimal) rate() (uint32, error) {
-	v, exact, fits := fixed.Units(d.value(), rateDigits)
-	if !exact || !fits || v > rateOne {
-		return 0, fmt.Errorf("rate %q must be from 0 to 1 with at most %d fractional digits", string(d), rateDigits)
+// RateDigits are the fractional digits of a rate, RateOne is the rate 1.
+const (
+	RateDigits = 8
+	RateOne    = 100_000_000
+)
+
+// Rate returns the value as a fee rate in units of 10^-8.
+func (d Decimal) Rate() (uint32, error) {
+	v, exact, fits := fixed.Units(d.Value(), RateDigits)
+	if !exact || !fits || v > RateOne {
+		return 0, fmt.Errorf("rate %q must be from 0 to 1 with at most %d fractional digits", string(d), RateDigits)
 	}
 	return uint32(v), nil
 }
 
-const (
-	rateDigits = 8
-	rateOne    = 100_000_000
-)
+// IsNet reports whether text is an IP address or a CIDR.
+func IsNet(text string) bool {
+	_, ipErr := netip.ParseAddr(text)
+	_, netErr := netip.ParsePrefix(text)
+	return ipErr == nil || netErr == nil
+}
