@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -351,10 +350,11 @@ func (m Member[T]) Else(rule string) Member[T] {
 	return m
 }
 
-// As returns m with the description d. The name of m stays, and d inherits kind, words and range unless it has
+// As returns m with the description d. The name of m stays, and d inherits kind, words, pattern and range unless it has
 // its own. Required in d marks a member that the form accepts as missing but the domain refuses.
 func (m Member[T]) As(d Field) Member[T] {
 	d.Name, d.Required, d.Kind = m.Name, d.Required || m.Required, cmp.Or(d.Kind, m.Kind)
+	d.Pattern = cmp.Or(d.Pattern, m.Pattern)
 	if d.Words == nil {
 		d.Words = m.Words
 	}
@@ -420,8 +420,11 @@ func (f *Form[T]) Fill(r *Reader, v *T) {
 	}
 	var given uint64
 	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		i := slices.IndexFunc(f.fields, func(m Field) bool { return m.Name == string(key) })
-		if i < 0 {
+		i := 0
+		for i < len(f.members) && f.members[i].Name != string(key) {
+			i++
+		}
+		if i == len(f.members) {
 			r.Unknown()
 		} else if f.members[i].read(r, v) {
 			given |= 1 << i

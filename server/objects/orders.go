@@ -2,7 +2,9 @@ package objects
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"sync"
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
@@ -58,23 +60,11 @@ func clientOrderChars[T string | []byte](s T) bool {
 }
 
 // IsClientOrderID reports whether a text has the form of a client order id.
-func IsClientOrderID(s string) bool { return s != "" && clientOrderChars(s) }
+func IsClientOrderID[T string | []byte](s T) bool { return len(s) != 0 && clientOrderChars(s) }
 
 // MaxTradingBatch is the largest number of commands in one batch of a signed request
 // (docs/contract/trading.md#batches).
 const MaxTradingBatch = 100
-
-var tradingIDField = json.Field{Name: "orderId", Kind: json.KindOrderID, Required: true, Range: []int64{0, MaxOrderID}}
-
-// TradingBatchMembers describes the body of POST /api/orders/batch.
-var TradingBatchMembers = []json.Field{{
-	Name: "commands", Kind: json.KindArray, Required: true, Range: []int64{1, MaxTradingBatch},
-	Element: &json.Field{Kind: json.KindObject, Fields: []json.Field{
-		{Name: "place", Kind: json.KindObject, Schema: "CreateOrderRequest", Fields: TradingMembers},
-		{Name: "cancel", Kind: json.KindObject, Fields: []json.Field{tradingIDField}},
-		{Name: "replace", Kind: json.KindObject, Fields: append([]json.Field{tradingIDField}, ReplaceForm.Members()...)},
-	}},
-}}
 
 // DecodeTradingOrder reads the body of POST /api/orders.
 func DecodeTradingOrder(text []byte, p *entry.Place) *refuse.Refusal {
@@ -83,41 +73,27 @@ func DecodeTradingOrder(text []byte, p *entry.Place) *refuse.Refusal {
 
 func decodeTradingOrder(r *json.Reader, p *entry.Place) *json.Error {
 	readTradingOrder(r, p)
-	return r.InOrder(TradingMembers)
+	return r.InOrder(tradingForm.Members())
 }
 
 // DecodeTradingBatch reads the body of POST /api/orders/batch into dst, whose memory it reuses.
 func DecodeTradingBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Refusal) {
-	return pooledBatch(text, dst, &tradingBatch)
+	return pooledBatch(text, dst, tradingBatch)
 }
 
 // readTradingOrder reads an order object of a signed request.
 func readTradingOrder(r *json.Reader, p *entry.Place) {
-	*p = entry.Place{}
-	o := orderReader{Place: p}
-	wrong := len(r.Wrong)
-	market, marketGiven := false, false
-	if !r.Object() {
-		return
-	}
-	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		switch string(key) {
-		case "isMarket":
-			market, marketGiven = r.Boolean()
-		case "accountId":
-			r.Unknown() // the key says whose order it is
-		default:
-			readOrderMember(r, &o, key)
-		}
-	}
-	if r.Err != nil || len(r.Wrong) != wrong {
-		return
-	}
+	fillOrder(r, p, tradingForm, checkTradingOrder)
+}
+
+// checkTradingOrder derives type and isMarket from each other, and checks the conditions between members.
+func checkTradingOrder(r *json.Reader, o *order) {
+	wrong, market := len(r.Wrong), o.market
 	byType := o.Type == engine.Market || o.Type == engine.StopMarket
 	switch {
 	case !o.typeGiven:
 		o.Type, o.typeGiven = typeOf(market, o.Stop != nil), true
-	case marketGiven && market != byType:
+	case o.marketGiven && market != byType:
 		r.Rule("isMarket", "must agree with type.")
 	default:
 		market = byType
@@ -128,7 +104,7 @@ func readTradingOrder(r *json.Reader, p *entry.Place) {
 	r.Require("side", o.sideGiven)
 	r.Require("currencyPairCode", o.Pair != nil)
 	if len(r.Wrong) == wrong {
-		checkOrder(r, &o)
+		checkOrder(r, o)
 	}
 }
 
@@ -164,54 +140,75 @@ const MaxBatch = 1000
 // ClientOrderPattern is the regular expression of a client order id.
 const ClientOrderPattern = "^[A-Za-z0-9_.:-]{1,64}$"
 
-// orderReader reads the members of an order and tracks which required members it has read.
-type orderReader struct {
+// order is an order as its body gives it. A pool has its memory, because the functions of the forms keep no order.
+type order struct {
 	*entry.Place
-	sideGiven, typeGiven, tifGiven bool
+	market                                      bool
+	marketGiven, sideGiven, typeGiven, tifGiven bool
 }
 
-// The members of an order. readOrderMember is a switch, which is 8 % faster than a Form.
+var orders = sync.Pool{New: func() any { return new(order) }}
+
+// The members of an order. The forms add what differs between the two listeners: a signed request has null for what it
+// does not give.
 var (
-	accountField = json.Field{Name: "accountId", Kind: json.KindUUID}
-	pairField    = json.Field{Name: "currencyPairCode", Kind: json.KindPairCode, Required: true}
-	sideField    = json.Field{Name: "side", Kind: json.KindWord, Required: true, Words: json.TextsOf(sides)}
-	typeField    = json.Field{Name: "type", Kind: json.KindWord, Required: true, Words: json.TextsOf(orderTypes)}
-	marketField  = json.Field{Name: "isMarket", Kind: json.KindBoolean, Default: false}
-	tifField     = json.Field{Name: "timeInForce", Kind: json.KindWord, Words: json.TextsOf(timesInForce)}
-	priceField   = json.Field{Name: "price", Kind: json.KindDecimal}
-	amountField  = json.Field{Name: "amount", Kind: json.KindDecimal}
-	quoteField   = json.Field{Name: "quoteAmount", Kind: json.KindDecimal}
-	stopField    = json.Field{Name: "stopPrice", Kind: json.KindDecimal}
-	displayField = json.Field{Name: "displayAmount", Kind: json.KindDecimal}
-	postField    = json.Field{Name: "postOnly", Kind: json.KindBoolean, Default: false}
-	selfField    = json.Field{Name: "selfTradePrevention", Kind: json.KindWord, Words: json.TextsOf(selfTrades)}
-	clientField  = json.Field{Name: "clientOrderId", Kind: json.KindText, Pattern: ClientOrderPattern}
+	accountMember = json.Value("accountId", json.KindUUID, (*json.Reader).UUID,
+		func(o *order, v [16]byte) { o.Account = v })
+	pairMember = json.Read("currencyPairCode", json.KindPairCode, func(r *json.Reader, o *order) bool {
+		o.Pair = PairCode(r)
+		return o.Pair != nil
+	}).As(required)
+	sideMember = json.Choice("side", sides,
+		func(o *order, v engine.Side) { o.Side, o.sideGiven = v, true }).As(required)
+	typeMember = json.Choice("type", orderTypes, func(o *order, v engine.OrderType) { o.Type, o.typeGiven = v, true })
+
+	marketMember = json.Flag("isMarket", func(o *order, v bool) { o.market, o.marketGiven = v, true }).As(off)
+
+	tifMember = json.Choice("timeInForce", timesInForce,
+		func(o *order, v engine.TimeInForce) { o.TIF, o.tifGiven = v, true })
+	priceMember   = json.Decimal("price", func(o *order, v []byte) { o.Price = v })
+	amountMember  = json.Decimal("amount", func(o *order, v []byte) { o.Amount = v })
+	quoteMember   = json.Decimal("quoteAmount", func(o *order, v []byte) { o.Quote = v })
+	stopMember    = json.Decimal("stopPrice", func(o *order, v []byte) { o.Stop = v })
+	displayMember = json.Decimal("displayAmount", func(o *order, v []byte) { o.Display = v })
+	postMember    = json.Flag("postOnly", func(o *order, v bool) { o.PostOnly = v })
+	selfMember    = json.Choice("selfTradePrevention", selfTrades,
+		func(o *order, v engine.SelfTrade) { o.STP, o.STPGiven = v, true })
+	clientMember = json.Read("clientOrderId", json.KindText, func(r *json.Reader, o *order) bool {
+		o.Client = clientOrderID(r)
+		return o.Client != nil
+	}).As(json.Field{Pattern: ClientOrderPattern})
+
+	required = json.Field{Required: true} // checkOrder refuses an order without the member
+	nullable = json.Field{Nullable: true}
+	off      = json.Field{Default: false}
 )
 
-// OrderMembers and TradingMembers describe the bodies of POST /orders and POST /api/orders, each in the order
-// of its table (docs/contract/internal.md#orders, docs/contract/trading.md#place-an-order).
+// The forms of POST /orders and POST /api/orders, each in the order of its table
+// (docs/contract/internal.md#orders, docs/contract/trading.md#place-an-order).
 var (
-	OrderMembers = []json.Field{
-		accountField, pairField, sideField, typeField, tifField, priceField, amountField, quoteField, stopField,
-		displayField, postField, selfField, clientField,
-	}
-	TradingMembers = []json.Field{
-		sideField, marketField, optional(nullable(typeField)), pairField, amountField,
-		nullable(priceField), nullable(tifField),
-		{Name: postField.Name, Kind: postField.Kind},
-		nullable(clientField), nullable(stopField),
-		nullable(displayField), nullable(selfField), nullable(quoteField),
-	}
+	orderForm = json.Of(accountMember, pairMember, sideMember, typeMember.As(required), tifMember, priceMember,
+		amountMember, quoteMember, stopMember, displayMember, postMember.As(off), selfMember,
+		clientMember)
+	tradingForm = json.Of(sideMember, marketMember, typeMember.As(nullable), pairMember, amountMember,
+		priceMember.As(nullable), tifMember.As(nullable), postMember,
+		clientMember.As(nullable), stopMember.As(nullable),
+		displayMember.As(nullable), selfMember.As(nullable), quoteMember.As(nullable))
+
+	OrderMembers, TradingMembers = orderForm.Members(), tradingForm.Members()
 )
 
-func nullable(f json.Field) json.Field {
-	f.Nullable = true
-	return f
-}
-
-func optional(f json.Field) json.Field {
-	f.Required = false
-	return f
+// fillOrder reads an order object by a form, and checks it when each member is right on its own.
+func fillOrder(r *json.Reader, p *entry.Place, form *json.Form[order], check func(*json.Reader, *order)) {
+	*p = entry.Place{}
+	o := orders.Get().(*order)
+	*o = order{Place: p}
+	wrong := len(r.Wrong)
+	if form.Fill(r, o); r.Err == nil && len(r.Wrong) == wrong {
+		check(r, o)
+	}
+	o.Place = nil
+	orders.Put(o)
 }
 
 // DecodeOrder reads the body of POST /orders.
@@ -221,62 +218,15 @@ func DecodeOrder(text []byte, o *entry.Place) *refuse.Refusal {
 
 func decodeOrder(r *json.Reader, o *entry.Place) *json.Error {
 	readOrder(r, o)
-	return r.InOrder(OrderMembers)
+	return r.InOrder(orderForm.Members())
 }
 
 // readOrder reads an order object.
-func readOrder(r *json.Reader, p *entry.Place) {
-	*p = entry.Place{}
-	o := orderReader{Place: p}
-	wrong := len(r.Wrong)
-	if !r.Object() {
-		return
-	}
-	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		readOrderMember(r, &o, key)
-	}
-	if r.Err == nil && len(r.Wrong) == wrong {
-		checkOrder(r, &o)
-	}
-}
-
-// readOrderMember reads the member key of an order.
-func readOrderMember(r *json.Reader, o *orderReader, key []byte) {
-	switch string(key) {
-	case "accountId":
-		o.Account, _ = r.UUID()
-	case "currencyPairCode":
-		o.Pair = PairCode(r)
-	case "side":
-		o.Side, o.sideGiven = json.ReadWord(r, sides)
-	case "type":
-		o.Type, o.typeGiven = json.ReadWord(r, orderTypes)
-	case "timeInForce":
-		o.TIF, o.tifGiven = json.ReadWord(r, timesInForce)
-	case "price":
-		o.Price = r.Decimal()
-	case "amount":
-		o.Amount = r.Decimal()
-	case "quoteAmount":
-		o.Quote = r.Decimal()
-	case "stopPrice":
-		o.Stop = r.Decimal()
-	case "displayAmount":
-		o.Display = r.Decimal()
-	case "postOnly":
-		o.PostOnly, _ = r.Boolean()
-	case "selfTradePrevention":
-		o.STP, o.STPGiven = json.ReadWord(r, selfTrades)
-	case "clientOrderId":
-		o.Client = clientOrderID(r)
-	default:
-		r.Unknown()
-	}
-}
+func readOrder(r *json.Reader, p *entry.Place) { fillOrder(r, p, orderForm, checkOrder) }
 
 // checkOrder checks the conditions between members, in the order of the table, and sets the default of
 // timeInForce.
-func checkOrder(r *json.Reader, o *orderReader) {
+func checkOrder(r *json.Reader, o *order) {
 	market := o.Type == engine.Market || o.Type == engine.StopMarket
 	stop := o.Type == engine.StopLimit || o.Type == engine.StopMarket
 	if !o.tifGiven && market {
@@ -320,43 +270,78 @@ func checkOrder(r *json.Reader, o *orderReader) {
 }
 
 // ReplaceForm is the body of PATCH /orders/{id}.
-var ReplaceForm = json.Of(
-	json.Decimal("price", func(p *entry.Replace, v []byte) { p.Price = v }),
-	json.Decimal("amount", func(p *entry.Replace, v []byte) { p.Amount = v }),
-)
+var ReplaceForm = json.Of(replaceMembers(func(p *entry.Replace) *entry.Replace { return p })...)
+
+func replaceMembers[T any](of func(*T) *entry.Replace) []json.Member[T] {
+	return []json.Member[T]{
+		json.Decimal("price", func(v *T, text []byte) { of(v).Price = text }),
+		json.Decimal("amount", func(v *T, text []byte) { of(v).Amount = text }),
+	}
+}
 
 // MaxOrderID is the largest order id that a JSON number (a float64) holds exactly.
 const MaxOrderID = 1<<53 - 1
 
-var orderIDField = json.Field{Name: "orderId", Kind: json.KindInt64, Required: true, Range: []int64{0, MaxOrderID}}
-
-// BatchMembers describes the body of POST /orders/batch.
-var BatchMembers = []json.Field{{
-	Name: "commands", Kind: json.KindArray, Required: true, Range: []int64{1, MaxBatch},
-	Element: &json.Field{Kind: json.KindObject, Fields: []json.Field{
-		{Name: "place", Kind: json.KindObject, Schema: "PlaceOrder", Fields: OrderMembers},
-		{Name: "cancel", Kind: json.KindObject, Fields: []json.Field{orderIDField}},
-		{Name: "replace", Kind: json.KindObject, Fields: append([]json.Field{orderIDField}, ReplaceForm.Members()...)},
-		{Name: "at", Kind: json.KindInt64, Range: []int64{0}},
-	}},
-}}
-
-// batchForm holds the differences between the two batch routes.
+// batchForm is the form of a batch route.
 type batchForm struct {
-	most    int // commands
-	place   func(r *json.Reader, p *entry.Place)
-	orderID func(r *json.Reader) (engine.OrderID, bool)
-	at      bool // a command may have a time
+	most     int // commands
+	commands *json.Form[entry.Command]
 }
 
 var (
-	internalBatch = batchForm{MaxBatch, readOrder, orderID, true}
-	tradingBatch  = batchForm{MaxTradingBatch, readTradingOrder, textOrderID, false}
+	internalBatch = batchOf(MaxBatch, placeMember("PlaceOrder", orderForm, readOrder),
+		json.Value("orderId", json.KindInt64, orderID, setOrder),
+		json.Integer("at", 0, math.MaxInt64, func(c *entry.Command, v int64) { c.AtNs, c.HasAt = v, true }).
+			As(json.Field{Kind: json.KindInt64, Range: []int64{0}}))
+	tradingBatch = batchOf(MaxTradingBatch, placeMember("CreateOrderRequest", tradingForm, readTradingOrder),
+		json.Value("orderId", json.KindOrderID, textOrderID, setOrder))
+
+	BatchMembers, TradingBatchMembers = internalBatch.members(), tradingBatch.members()
 )
+
+func setOrder(c *entry.Command, id engine.OrderID) { c.Order = id }
+
+func placeMember(schema string, form *json.Form[order], read func(*json.Reader, *entry.Place),
+) json.Member[entry.Command] {
+	return commandMember("place", entry.PlaceOrder, func(r *json.Reader, c *entry.Command) { read(r, &c.Place) }).
+		As(json.Field{Schema: schema, Fields: form.Members()})
+}
+
+// commandMember returns the member of a command that makes it one of a kind.
+func commandMember(name string, kind entry.Kind, read func(*json.Reader, *entry.Command)) json.Member[entry.Command] {
+	return json.Read(name, json.KindObject, func(r *json.Reader, c *entry.Command) bool {
+		picked := pick(r, c, kind)
+		if picked {
+			read(r, c)
+		}
+		return picked
+	})
+}
+
+// batchOf returns the form of a batch whose commands have a member to place, the id of an order, and more members.
+func batchOf(most int, place, id json.Member[entry.Command], more ...json.Member[entry.Command]) *batchForm {
+	id = id.As(json.Field{Range: []int64{0, MaxOrderID}}).Need()
+	cancel := json.Of(id)
+	replace := json.Of(append([]json.Member[entry.Command]{id},
+		replaceMembers(func(c *entry.Command) *entry.Replace { return &c.Replace })...)...)
+	return &batchForm{most, json.Of(append([]json.Member[entry.Command]{
+		place,
+		commandMember("cancel", entry.CancelOrder, cancel.Fill).As(json.Field{Fields: cancel.Members()}),
+		commandMember("replace", entry.ReplaceOrder, replace.Fill).As(json.Field{Fields: replace.Members()}),
+	}, more...)...)}
+}
+
+// members describes the body.
+func (f *batchForm) members() []json.Field {
+	return []json.Field{{
+		Name: "commands", Kind: json.KindArray, Required: true, Range: []int64{1, int64(f.most)},
+		Element: &json.Field{Kind: json.KindObject, Fields: f.commands.Members()},
+	}}
+}
 
 // DecodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
 func DecodeBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Refusal) {
-	return pooledBatch(text, dst, &internalBatch)
+	return pooledBatch(text, dst, internalBatch)
 }
 
 func pooledBatch(text []byte, dst []entry.Command, f *batchForm) ([]entry.Command, *refuse.Refusal) {
@@ -395,7 +380,9 @@ func decodeBatch(r *json.Reader, dst []entry.Command, f *batchForm) ([]entry.Com
 
 // size returns the error of a batch without commands or with too many.
 func (f *batchForm) size() *json.Error {
-	return &json.Error{Field: "commands", Message: fmt.Sprintf("The member commands must have 1 to %d elements.", f.most)}
+	return &json.Error{
+		Field: "commands", Message: fmt.Sprintf("The member commands must have 1 to %d elements.", f.most),
+	}
 }
 
 func readCommands(r *json.Reader, dst []entry.Command, f *batchForm) []entry.Command {
@@ -420,33 +407,7 @@ func readCommands(r *json.Reader, dst []entry.Command, f *batchForm) []entry.Com
 func readCommand(r *json.Reader, c *entry.Command, f *batchForm) {
 	*c = entry.Command{}
 	wrong := len(r.Wrong)
-	if !r.Object() {
-		return
-	}
-	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		switch string(key) {
-		case "place":
-			if pick(r, c, entry.PlaceOrder) {
-				f.place(r, &c.Place)
-			}
-		case "cancel":
-			if pick(r, c, entry.CancelOrder) {
-				readCancel(r, c, f)
-			}
-		case "replace":
-			if pick(r, c, entry.ReplaceOrder) {
-				readReplace(r, c, f)
-			}
-		case "at":
-			if !f.at {
-				r.Unknown()
-				continue
-			}
-			c.AtNs, c.HasAt = r.Integer(0, 1<<63-1)
-		default:
-			r.Unknown()
-		}
-	}
+	f.commands.Fill(r, c)
 	if r.Err == nil && c.Kind == entry.None && len(r.Wrong) == wrong {
 		r.Bad("must have one of place, cancel and replace.")
 	}
@@ -463,41 +424,6 @@ func pick(r *json.Reader, c *entry.Command, kind entry.Kind) bool {
 	}
 	c.Kind = kind
 	return true
-}
-
-func readCancel(r *json.Reader, c *entry.Command, f *batchForm) {
-	given := false
-	if !r.Object() {
-		return
-	}
-	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		if string(key) != "orderId" {
-			r.Unknown()
-			continue
-		}
-		c.Order, given = f.orderID(r)
-	}
-	r.Require("orderId", given)
-}
-
-func readReplace(r *json.Reader, c *entry.Command, f *batchForm) {
-	given := false
-	if !r.Object() {
-		return
-	}
-	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		switch string(key) {
-		case "orderId":
-			c.Order, given = f.orderID(r)
-		case "price":
-			c.Replace.Price = r.Decimal()
-		case "amount":
-			c.Replace.Amount = r.Decimal()
-		default:
-			r.Unknown()
-		}
-	}
-	r.Require("orderId", given)
 }
 
 func orderID(r *json.Reader) (engine.OrderID, bool) {

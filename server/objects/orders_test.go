@@ -155,7 +155,7 @@ func TestMarketOrdersGiveAmountOrQuote(t *testing.T) {
 func decodeBatchText(body string) ([]entry.Command, *json.Error) {
 	var r json.Reader
 	r.Reset([]byte(body))
-	return decodeBatch(&r, nil, &internalBatch)
+	return decodeBatch(&r, nil, internalBatch)
 }
 
 func TestABatchNamesTheNestedMember(t *testing.T) {
@@ -207,7 +207,7 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var r json.Reader
 		r.Reset(body)
-		cmds, err := decodeBatch(&r, nil, &internalBatch)
+		cmds, err := decodeBatch(&r, nil, internalBatch)
 		if err != nil {
 			if err.Message == "" {
 				t.Fatal("an error without a message")
@@ -300,7 +300,7 @@ func BenchmarkDecodeBatch1000(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		r.Reset(body)
-		cmds, _ = decodeBatch(&r, cmds, &internalBatch)
+		cmds, _ = decodeBatch(&r, cmds, internalBatch)
 		for i := range cmds {
 			fixed.TextUnits(cmds[i].Place.Price, 2)
 			fixed.TextUnits(cmds[i].Place.Amount, 8)

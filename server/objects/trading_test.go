@@ -50,7 +50,7 @@ func TestABatchOfASignedRequest(t *testing.T) {
 	decode := func(text string) ([]entry.Command, string) {
 		var r json.Reader
 		r.Reset([]byte(text))
-		commands, err := decodeBatch(&r, nil, &tradingBatch)
+		commands, err := decodeBatch(&r, nil, tradingBatch)
 		if err != nil {
 			return nil, err.Field
 		}
@@ -104,7 +104,7 @@ func FuzzDecodeTradingBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r json.Reader
 		r.Reset(data)
-		commands, err := decodeBatch(&r, nil, &tradingBatch)
+		commands, err := decodeBatch(&r, nil, tradingBatch)
 		if err != nil {
 			return
 		}
