@@ -110,6 +110,9 @@ func (e *Entry) Instrument(code []byte) *engine.Instrument {
 	return nil
 }
 
+// OrderPattern is the form of an order id. ParseOrder takes other integers too, for which it finds no order.
+const OrderPattern = "^[0-9]{1,16}$"
+
 // ParseOrder returns the order id that a path names and the instrument of its pair. caller is
 // the account of a signed request, 0 for an operator.
 func (e *Entry) ParseOrder(caller engine.AccountID, text string) (engine.OrderID, *engine.Instrument, *refuse.Refusal) {

@@ -33,7 +33,7 @@ func TestEveryListWithPagesHasACursor(t *testing.T) {
 	for _, route := range r.Running.Public().Routes() {
 		if page := pagedBy(route); page != "" {
 			paged = append(paged, route.Path)
-			cursor := func(f json.Field) bool { return f.Name == "cursor" && f.Pattern != "" }
+			cursor := func(f *json.Field) bool { return f.Name == "cursor" && f.Pattern != "" }
 			if !slices.ContainsFunc(route.Params, cursor) {
 				t.Errorf("GET %s has %s and no cursor", route.Path, page)
 			}

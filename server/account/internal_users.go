@@ -17,13 +17,16 @@ import (
 	"tickhive/server/json"
 )
 
+// userID is a text, because an id of another form is not found.
+var userID = edge.Text("id").As(json.KindUUID)
+
 // InternalRoutes returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
 func (s *Service) InternalRoutes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
 	u := users{s}
-	id := []json.Field{{Name: "id", Kind: json.KindUUID}}
+	id := edge.Params(userID)
 	return []*edge.Route{
 		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
 		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
@@ -428,7 +431,7 @@ func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 
 // auditMoney logs that money entered or left the exchange.
 func auditMoney(c *edge.Ctx, event string, m *moneyRequest) {
-	c.Audit(event, "user", c.PathParam("id"), "currency", m.currency, "amount", moneyText(m.amount))
+	c.Audit(event, "user", c.PathParam(userID.Name()), "currency", m.currency, "amount", moneyText(m.amount))
 }
 
 // moneyText returns money as its shortest decimal text.

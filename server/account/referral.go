@@ -21,6 +21,13 @@ import (
 
 const affiliatePath = "/api/affiliate"
 
+// The parameters of the routes of inviters and ambassadors.
+var (
+	searchQuery = edge.Text("query").Need().Sized(1, accounts.MaxSearchQuery).Says("Prefix.").Like("al")
+	inviterOf   = edge.Text("inviter").Says("User id or invite code.")
+	callerID    = edge.Text("id").Says("The caller's user id.")
+)
+
 // referral serves the routes of inviters, ambassadors and links.
 type referral struct{ *Service }
 
@@ -29,7 +36,7 @@ func (r referral) routes() []*edge.Route {
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/inviters/search", Handle: r.searchInviters,
-			Params: []json.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}},
+			Params: edge.Params(searchQuery),
 		},
 		{Method: get, Path: affiliatePath + "/inviters/my", Handle: r.myInviter},
 		{
@@ -38,11 +45,11 @@ func (r referral) routes() []*edge.Route {
 		},
 		// one parameter for {inviteCode} and {id} of docs/contract/api.md, because the router cannot distinguish
 		// them
-		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter},
+		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter, Params: edge.Params(inviterOf)},
 		{Method: get, Path: affiliatePath + "/invite-code", Handle: r.inviteCode},
 		{
 			Method: get, Path: affiliatePath + "/ambassadors/info", Handle: r.ambassador,
-			Params: []json.Field{edge.ParamDecimals},
+			Params: edge.Params(edge.Decimals),
 		},
 		{
 			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: r.createLink,
@@ -50,7 +57,7 @@ func (r referral) routes() []*edge.Route {
 		},
 		{
 			Method: get, Path: affiliatePath + "/{id}/user-info", Handle: r.userInfo,
-			Params: []json.Field{edge.ParamDecimals},
+			Params: edge.Params(callerID, edge.Decimals),
 		},
 	}
 }
@@ -62,7 +69,7 @@ func (r referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 	if err := r.search.Check(c); err != nil {
 		return err
 	}
-	query, err := c.Required("query")
+	query, err := searchQuery.Of(c)
 	if err != nil {
 		return err
 	}
@@ -112,7 +119,10 @@ func (r referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
-	text := c.PathParam("inviter")
+	text, err := inviterOf.Of(c)
+	if err != nil {
+		return err
+	}
 	v, ok := r.shown.FindInviter(text)
 	_, isID := json.ParseUUID(text)
 	if !ok {
@@ -165,7 +175,11 @@ func (r referral) createLink(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) userInfo(c *edge.Ctx) *refuse.Refusal {
-	id, ok := json.ParseUUID(c.PathParam("id"))
+	text, err := callerID.Of(c)
+	if err != nil {
+		return err
+	}
+	id, ok := json.ParseUUID(text)
 	if !ok || string(json.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
@@ -232,51 +246,32 @@ type accruals struct{ *Service }
 
 func (ac accruals) routes() []*edge.Route {
 	const get = fasthttp.MethodGet
-	currency := json.Field{Name: "currencyCode"}
-	profit := json.Field{Name: "profitType", Kind: json.KindWord, Words: profitWords()}
-	list := json.Field{
-		Name: "profitTypes", Kind: json.KindArray, Element: &json.Field{Kind: profit.Kind, Words: profit.Words},
-	}
-	period := []json.Field{
-		{Name: "from", Kind: json.KindDateTime, Required: true},
-		{Name: "to", Kind: json.KindDateTime, Required: true},
-		currency, edge.ParamDecimals,
-	}
+	period := edge.Params(periodFrom, periodTo, ofCurrency, edge.Decimals)
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: ac.list,
-			Params: append(edge.ParamsPage("pageNumber", json.KindInt32, json.KindInt32, defaultAccruals), currency,
-				profit,
-				list, edge.ParamCursor(accrualCursorPattern), edge.ParamDecimals),
+			Params: edge.Params(accrualPages, ofCurrency, ofProfit, ofProfits, accrualRows, edge.Decimals),
 		},
 		{
 			Method: get, Path: affiliatePath + "/accruals/summary", Handle: ac.summary,
-			Params: []json.Field{currency, profit, edge.ParamDecimals},
+			Params: edge.Params(ofCurrency, ofProfit, edge.Decimals),
 		},
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: ac.filters},
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: ac.groups,
-			Params: append(edge.ParamsBetween(json.KindDateTime, "sinceDate", "endDate"), json.Field{
-				Name: "maxLevel", Kind: json.KindInt32, Range: []int64{1, accrual.MaxLevels}, Default: 1,
-			}, edge.ParamDecimals),
+			Params: edge.Params(groupsSince, groupsUntil, maxLevel, edge.Decimals),
 		},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: ac.breakdown, Params: period},
 		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: ac.explain, Params: period},
 		{
 			Method: get, Path: affiliatePath + "/total-accruals", Handle: ac.total,
-			Params: []json.Field{edge.ParamDecimals},
+			Params: edge.Params(edge.Decimals),
 		},
 	}
 }
 
 // defaultAccruals is the page size of accruals (docs/contract/api.md#limits).
 const defaultAccruals = 20
-
-// pageInt32 reads pageNumber of a route that declares it as int32.
-func pageInt32(c *edge.Ctx, name string) (int64, *refuse.Refusal) {
-	v, _, err := c.Int(name, 1, 1, math.MaxInt32)
-	return v, err
-}
 
 // A cursor of accruals is written as its time and its counts with dots in between.
 const accrualCursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,10}\.[0-9]{1,10}$`
@@ -285,35 +280,58 @@ func appendAccrualCursor(b []byte, at accrual.Cursor) []byte {
 	return fmt.Appendf(b, "%d.%d.%d", at.TimeNs, at.Deals, at.Others)
 }
 
-// accrualCursor reads what appendAccrualCursor writes, and nothing else.
-func accrualCursor(c *edge.Ctx) (at accrual.Cursor, err *refuse.Refusal) {
-	text, err := c.Cursor("pageNumber")
-	if err != nil || text == "" {
-		return at, err
-	}
+// parseAccrualCursor reads what appendAccrualCursor writes, and nothing else.
+func parseAccrualCursor(text string) (at accrual.Cursor, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) == 3 {
 		at.TimeNs, _ = strconv.ParseInt(parts[0], 10, 64)
 		at.Deals, _ = strconv.Atoi(parts[1])
 		at.Others, _ = strconv.Atoi(parts[2])
 	}
-	if at.Deals < 0 || at.Deals > math.MaxInt32 || at.Others < 0 || at.Others > math.MaxInt32 ||
-		string(appendAccrualCursor(nil, at)) != text {
-		return at, edge.BadCursor()
-	}
-	return at, nil
+	return at, at.Deals >= 0 && at.Deals <= math.MaxInt32 && at.Others >= 0 && at.Others <= math.MaxInt32 &&
+		string(appendAccrualCursor(nil, at)) == text
 }
 
+// The parameters of the routes of accruals.
+var (
+	accrualPages = edge.PagesOf(edge.Int32("pageNumber", 1, math.MaxInt32).Default(1).Says("1-based."),
+		edge.Int32("pageSize", 1, edge.MaxPageSize).Default(defaultAccruals).Says("Rows per page."))
+	accrualRows = edge.CursorOf(accrualPages, accrualCursorPattern, parseAccrualCursor)
+
+	ofCurrency = edge.Declare(json.Field{Name: "currencyCode", Text: "One currency only."},
+		func(raw []byte) (string, string) {
+			if !engine.ValidCurrencyCode(string(raw)) {
+				return "", "must be " + engine.CurrencyForm + "."
+			}
+			return string(raw), ""
+		})
+	ofProfit = edge.Declare(json.Field{
+		Name: "profitType", Kind: json.KindWord, Words: profitWords(), Text: "The name of a profit type, or its number.",
+	}, func(raw []byte) (accrual.Type, string) {
+		t, ok := accrual.ParseType(string(raw))
+		if !ok {
+			return 0, "must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), " +
+				"ApiTradeProfitPayment (50), StakeAccrual (100)."
+		}
+		return t, ""
+	})
+	ofProfits = edge.Several("profitTypes", ofProfit).Says("Overrides profitType; repeat the parameter.")
+
+	groupsSince = edge.DateTime("sinceDate").Like("2026-01-01T00:00:00Z").Says("Inclusive. " + dateTimes)
+	groupsUntil = edge.DateTime("endDate").Like("2026-01-01T00:00:00Z").Says("Inclusive. " + dateTimes)
+	maxLevel    = edge.Int32("maxLevel", 1, accrual.MaxLevels).Default(1).Says("Levels up to this one.")
+	periodFrom  = edge.DateTime("from").Need().Like("2026-01-01").Says("Inclusive. " + dateTimes)
+	periodTo    = edge.DateTime("to").Need().Like("2026-02-01").Says("Exclusive. " + dateTimes)
+)
+
+const dateTimes = "ISO 8601: a date, or a date and time with any offset; none means UTC."
+
 func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
-	page, err := pageInt32(c, "pageNumber")
+	page, size, err := accrualPages.Of(c)
 	if err != nil {
 		return err
 	}
-	size, _, err := c.Int("pageSize", defaultAccruals, 1, edge.MaxPageSize)
-	if err != nil {
-		return err
-	}
-	at, err := accrualCursor(c)
+	at, err := accrualRows.Of(c)
 	if err != nil {
 		return err
 	}
@@ -364,41 +382,20 @@ func writeAccrual(w *json.Writer, t accrual.Type, amount fixed.I192, code string
 	w.Name("currencyCode").Text(code)
 }
 
-// currencyParam reads the optional parameter currencyCode.
-func currencyParam(c *edge.Ctx) (string, *refuse.Refusal) {
-	code, err := c.Str("currencyCode")
-	if err == nil && code != "" && !engine.ValidCurrencyCode(code) {
-		err = refuse.Param("currencyCode", "The parameter currencyCode must be "+engine.CurrencyForm+".")
-	}
-	return code, err
-}
-
 func accrualFilter(c *edge.Ctx, several bool) (f accrual.Filter, err *refuse.Refusal) {
-	if f.CurrencyCode, err = currencyParam(c); err != nil {
+	if f.CurrencyCode, err = ofCurrency.Of(c); err != nil {
 		return f, err
 	}
-	one, err := c.Str("profitType")
-	if err != nil {
+	if f.Profit, err = ofProfit.Of(c); err != nil {
 		return f, err
-	}
-	if one != "" {
-		if f.Profit, err = profitParam("profitType", one); err != nil {
-			return f, err
-		}
 	}
 	if several {
-		for _, text := range c.All("profitTypes") {
-			t, err := profitParam("profitTypes", text)
-			if err != nil {
-				return f, err
-			}
-			f.Profits = append(f.Profits, t)
-		}
+		f.Profits, err = ofProfits.Of(c)
 	}
-	return f, nil
+	return f, err
 }
 
-// profitWords returns what profitParam takes: the names of the types, then their numbers.
+// profitWords returns what ofProfit takes: the names of the types, then their numbers.
 func profitWords() (words []string) {
 	for _, t := range accrual.Types {
 		words = append(words, t.String())
@@ -407,14 +404,6 @@ func profitWords() (words []string) {
 		words = append(words, strconv.Itoa(int(t)))
 	}
 	return words
-}
-
-func profitParam(name, text string) (accrual.Type, *refuse.Refusal) {
-	if t, ok := accrual.ParseType(text); ok {
-		return t, nil
-	}
-	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), "+
-		"CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
 }
 
 func (ac accruals) summary(c *edge.Ctx) *refuse.Refusal {
@@ -448,15 +437,15 @@ func (ac accruals) filters(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (ac accruals) groups(c *edge.Ctx) *refuse.Refusal {
-	since, hasSince, err := c.DateTime("sinceDate")
+	since, hasSince, err := groupsSince.Find(c)
 	if err != nil {
 		return err
 	}
-	end, hasEnd, err := c.DateTime("endDate")
+	end, hasEnd, err := groupsUntil.Find(c)
 	if err != nil {
 		return err
 	}
-	level, _, err := c.Int("maxLevel", 1, 1, accrual.MaxLevels)
+	level, err := maxLevel.Of(c)
 	if err != nil {
 		return err
 	}
@@ -494,26 +483,24 @@ func (ac accruals) groups(c *edge.Ctx) *refuse.Refusal {
 
 // periodParams reads the required parameters from and to; to is exclusive.
 func periodParams(c *edge.Ctx) (fromNs, toNs int64, currency string, err *refuse.Refusal) {
-	var bounds [2]edge.Moment
-	for i, name := range [...]string{"from", "to"} {
-		given := false
-		if bounds[i], given, err = c.DateTime(name); err != nil {
-			return 0, 0, "", err
-		}
-		if !given {
-			return 0, 0, "", edge.MissingParam(name)
-		}
-	}
-	if currency, err = currencyParam(c); err != nil {
+	from, err := periodFrom.Of(c)
+	if err != nil {
 		return 0, 0, "", err
 	}
-	if !bounds[1].After(bounds[0]) {
+	to, err := periodTo.Of(c)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	if currency, err = ofCurrency.Of(c); err != nil {
+		return 0, 0, "", err
+	}
+	if !to.After(from) {
 		return 0, 0, "", refuse.Param("from", "The parameter from must be before to.")
 	}
-	if bounds[0].Sec < edge.MinSec/2 || bounds[1].Sec > edge.MaxSec/2 {
+	if from.Sec < edge.MinSec/2 || to.Sec > edge.MaxSec/2 {
 		return 0, 0, "", refuse.Param("from", "The parameters from and to must lie between the years 1824 and 2116.")
 	}
-	return bounds[0].FloorNs(1), bounds[1].FloorNs(1), currency, nil
+	return from.FloorNs(1), to.FloorNs(1), currency, nil
 }
 
 func (ac accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
@@ -622,7 +609,7 @@ func accountOf(c *edge.Ctx) engine.AccountID { return c.Principal.Account }
 func (s *Service) commissionRoutes() []*edge.Route {
 	return []*edge.Route{{
 		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
-		Handle: s.userCommissions, Params: []json.Field{edge.ParamDecimals},
+		Handle: s.userCommissions, Params: edge.Params(edge.Decimals),
 	}}
 }
 

@@ -123,7 +123,10 @@ func (s *Service) Entry() *entry.Entry { return s.entry }
 
 // userOf returns the user that the path names.
 func (s *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
-	text := c.PathParam("id")
+	text, err := userID.Of(c)
+	if err != nil {
+		return accounts.UserView{}, err
+	}
 	if id, ok := json.ParseUUID(text); ok {
 		if n, known := s.entry.Find(id); known {
 			if u, ok := s.shown.User(uint32(n)); ok {
@@ -246,7 +249,7 @@ func (s *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 
 // deletesOwnKey reports whether the request deletes the key that it names as its signer.
 func deletesOwnKey(c *edge.Ctx) bool {
-	return c.IsDelete() && c.PathParam("publicKey") == string(c.Credentials.PublicKey)
+	return c.IsDelete() && c.PathParam(keyOf.Name()) == string(c.Credentials.PublicKey)
 }
 
 // fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
@@ -300,7 +303,7 @@ func (s *Service) keyRoutes() []*edge.Route {
 			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: s.createOwnKey,
 			Schema: "ApiKeyPairCreationRequestViewModel", Members: ownKeyForm.Members(),
 		},
-		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey},
+		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey, Params: edge.Params(keyOf)},
 	}
 }
 
@@ -428,13 +431,19 @@ func (s *Service) createKey(
 	return nil
 }
 
+var keyOf = edge.Text("publicKey").Says("The public key.")
+
 func (s *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
-	_, err := s.do(accounts.Command{
-		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey"),
+	key, err := keyOf.Of(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.do(accounts.Command{
+		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: key,
 		SignedBy: c.Principal.PublicKey,
 	})
 	if err == nil {
-		c.Audit("key deleted", "key", c.PathParam("publicKey"))
+		c.Audit("key deleted", "key", key)
 		c.Private([]byte("{}"))
 	}
 	return err
@@ -469,7 +478,7 @@ func (av avatars) routes() []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: av.list, Public: true},
 		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: av.myAvatar},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Params: edge.Params(avatarID), Public: true},
 	}
 }
 
@@ -484,12 +493,18 @@ func (av avatars) list(c *edge.Ctx) *refuse.Refusal {
 	return c.SendBody(w.Bytes(), doc.NoSeq)
 }
 
+var avatarID = edge.Text("avatarId").Says("Id, or id.svg for the picture.").Like("simple")
+
 // avatar sends one avatar, or its picture if the path ends with .svg.
 func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
-	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
+	text, err := avatarID.Of(c)
+	if err != nil {
+		return err
+	}
+	id, picture := strings.CutSuffix(text, ".svg")
 	svg, ok := av.shown.Catalogue().SVG(id)
 	if !ok {
-		return refuse.Missing("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
+		return refuse.Missing("avatarId", "There is no avatar %s.", text)
 	}
 	if picture {
 		sendPicture(c, svg)

@@ -21,19 +21,36 @@ import (
 	"tickhive/server/objects"
 )
 
+// The parameters of the routes of orders and deals.
+var (
+	orderOf    = edge.Text("orderId").Matches(entry.OrderPattern).Says("The order's id.") // of a path
+	clientPair = objects.Pair(objects.PairName).Need()                                    // of a path
+	clientID   = edge.Declare(json.Field{Name: "clientOrderId", Pattern: objects.ClientOrderPattern},
+		func(raw []byte) (string, string) {
+			if !objects.IsClientOrderID(raw) {
+				return "", "must have 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -."
+			}
+			return string(raw), ""
+		})
+	cancelPair = objects.Pair(objects.PairName).Says("Pair code `{base}_{target}`; required without all.")
+	cancelAll  = edge.Flag("all").Default(false).Says("true: on every pair that is not halted.")
+
+	ofPair = objects.Pair(objects.PairName).Says("One pair only.")
+	// orderStatus has the values of marketdata.StatusFilter.
+	orderStatus = edge.Word("status", "all", "active", "canceled").Default(0).Says("Filter.")
+	dealsOf     = edge.Text("orderId").Matches(entry.OrderPattern).Says("The deals of one order only.")
+	listPages   = edge.PagesOf(edge.Integer("pageNumber", 1, math.MaxInt64).Default(1).Says("1-based."),
+		edge.Integer("pageSize", 1, edge.MaxPageSize).Default(edge.MaxPageSize).Says("Rows per page."))
+	sinceDate = edge.Date("sinceDate").Says("Inclusive.")
+	endDate   = edge.Date("endDate").Says("Inclusive.")
+	listRows  = edge.CursorOf(listPages, cursorPattern, parseCursor)
+)
+
 func (s *Service) tradingRoutes() []*edge.Route {
 	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
 	const orders = "/api/orders"
-	pair := edge.ParamPair(edge.PairName, false)
-	order := json.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
-	client := orders + "/by-client-id/{" + edge.PairName + "}/{clientOrderId}"
-	decimals := edge.ParamDecimals
-	byClient := []json.Field{
-		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: objects.ClientOrderPattern}, decimals,
-	}
-	page := slices.Concat(edge.ParamsPage("pageNumber", json.KindInteger, json.KindInteger, edge.MaxPageSize),
-		edge.ParamsBetween(json.KindDate, "sinceDate", "endDate"),
-		[]json.Field{edge.ParamCursor(cursorPattern), decimals})
+	client := orders + "/by-client-id/{" + objects.PairName + "}/{clientOrderId}"
+	order, byClient := edge.Params(orderOf, edge.Decimals), edge.Params(clientPair, clientID, edge.Decimals)
 	l := lists{s}
 	return []*edge.Route{
 		{
@@ -50,32 +67,29 @@ func (s *Service) tradingRoutes() []*edge.Route {
 		},
 		{
 			Method: del, Path: orders, Cancels: true, Handle: s.cancelOwn,
-			Params: []json.Field{pair, {Name: "all", Kind: json.KindBoolean, Default: false}},
+			Params: edge.Params(cancelPair, cancelAll),
 		},
 		{
 			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: s.cancelOrder,
-			Params: []json.Field{order, decimals},
+			Params: order,
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: s.replaceOrder,
-			Params: []json.Field{order, decimals}, Schema: "ReplaceOrderRequest", Members: objects.ReplaceForm.Members(),
+			Params: order, Schema: "ReplaceOrderRequest", Members: objects.ReplaceForm.Members(),
 		},
 		{Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient},
-		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []json.Field{order, decimals}},
+		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: order},
 		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
-		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []json.Field{order, decimals}},
+		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: order},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: append([]json.Field{pair, {
-				Name: "status", Kind: json.KindWord, Words: orderStatuses,
-				Default: orderStatuses[0],
-			}}, page...),
+			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals),
 		},
 		{
 			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
-			Params: append([]json.Field{pair, order}, page...),
+			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals),
 		},
-		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []json.Field{decimals}},
+		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: edge.Params(edge.Decimals)},
 	}
 }
 
@@ -137,15 +151,25 @@ func (s *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 		return refuse.Param("price", "One of the members price and amount is required.")
 	}
 	var err *refuse.Refusal
-	if cmd.Order, _, err = s.entry.ParseOrder(accountOf(c), c.PathParam("orderId")); err != nil {
+	if cmd.Order, err = s.pathOrder(c); err != nil {
 		return err
 	}
 	return s.submit(c, req)
 }
 
+// pathOrder returns the id of the order that the path names.
+func (s *Service) pathOrder(c *edge.Ctx) (engine.OrderID, *refuse.Refusal) {
+	text, err := orderOf.Of(c)
+	if err != nil {
+		return 0, err
+	}
+	id, _, err := s.entry.ParseOrder(accountOf(c), text)
+	return id, err
+}
+
 // cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
 func (s *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
-	id, _, err := s.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
+	id, err := s.pathOrder(c)
 	if err != nil {
 		return err
 	}
@@ -181,25 +205,28 @@ func (s *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
 // cancelOwn serves DELETE /api/orders?currencyPairCode= and ?all=true. It cancels the caller's orders that were open
 // when it was sequenced.
 func (s *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
-	all, err := c.Bool("all", false)
+	all, err := cancelAll.Of(c)
 	if err != nil {
 		return err
 	}
 	m := entry.MassCancel{Caller: accountOf(c), Pair: engine.ControlPair}
 	if all {
-		if code, err := c.Raw(edge.PairName); err != nil {
+		if given, err := cancelPair.Given(c); err != nil {
 			return err
-		} else if len(code) > 0 {
-			return refuse.Param("all", "The parameters all and %s must not be given together.", edge.PairName)
+		} else if given {
+			return refuse.Param("all", "The parameters all and %s must not be given together.", objects.PairName)
 		}
 	} else {
-		code, err := c.PairParam(edge.PairName)
+		code, given, err := cancelPair.Find(c)
+		if err == nil && !given {
+			err = refuse.Param(objects.PairName, "The parameter %s is required.", objects.PairName)
+		}
 		if err != nil {
 			return err
 		}
 		v := s.opt.Board.Load().Lookup(string(code))
 		if v == nil {
-			return refuse.Missing(edge.PairName, "There is no pair %s.", code)
+			return refuse.Missing(objects.PairName, "There is no pair %s.", code)
 		}
 		m.Pair = v.Instrument.ID
 	}
@@ -214,28 +241,22 @@ func (s *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 // lists serves the lists of the caller's orders, deals and balances.
 type lists struct{ *Service }
 
-// orderStatuses lists the values of the parameter status, in the order of marketdata.StatusFilter.
-var orderStatuses = []string{"all", "active", "canceled"}
-
 // listQuery reads the parameters that the lists of orders and deals share.
 func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
-	code, err := c.Raw(edge.PairName)
+	code, err := ofPair.Of(c)
 	if err != nil {
 		return q, err
-	}
-	if len(code) > 0 && !engine.ValidPairCode(code) {
-		return q, refuse.Param(edge.PairName, "The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}
 	q = marketdata.Query{
 		Account: accountOf(c), Pair: engine.ControlPair,
 		SinceNs: math.MinInt64, UntilNs: math.MaxInt64,
 	}
 	if statuses {
-		i, err := c.Enum("status", orderStatuses...)
+		i, err := orderStatus.Of(c)
 		if err != nil {
 			return q, err
 		}
-		q.Status = marketdata.StatusFilter(max(i, 0))
+		q.Status = marketdata.StatusFilter(i)
 	}
 	if err := paging(c, &q); err != nil {
 		return q, err
@@ -246,7 +267,7 @@ func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 	if len(code) > 0 {
 		v := l.opt.Board.Load().Lookup(string(code))
 		if v == nil {
-			return q, refuse.Missing(edge.PairName, "There is no pair %s.", code)
+			return q, refuse.Missing(objects.PairName, "There is no pair %s.", code)
 		}
 		q.Pair = v.Instrument.ID
 	}
@@ -255,19 +276,15 @@ func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 
 // paging reads pageNumber or cursor, and pageSize.
 func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
-	page, size, err := c.Page("pageNumber", edge.MaxPageSize)
+	page, size, err := listPages.Of(c)
 	if err != nil {
 		return err
 	}
-	text, err := c.Cursor("pageNumber")
+	q.After, err = listRows.Of(c)
 	switch {
 	case err != nil:
 		return err
-	case text != "":
-		var ok bool
-		if q.After, ok = parseCursor(text); !ok {
-			return edge.BadCursor()
-		}
+	case q.After != marketdata.Cursor{}:
 	case page-1 > maxListOffset/size: // the page is beyond all retained records
 		return nil
 	}
@@ -314,11 +331,11 @@ const maxListOffset = 1 << 31
 
 // between reads sinceDate and endDate, which are compared with the printed dates.
 func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
-	since, hasSince, err := c.Date("sinceDate")
+	since, hasSince, err := sinceDate.Find(c)
 	if err != nil {
 		return err
 	}
-	end, hasEnd, err := c.Date("endDate")
+	end, hasEnd, err := endDate.Find(c)
 	if err != nil {
 		return err
 	}
@@ -370,7 +387,7 @@ func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 	if q.After.Order != 0 && q.After.Trade == 0 {
 		return refuse.Param("cursor", "The parameter cursor is of a list of orders.")
 	}
-	if text, err := c.Str("orderId"); err != nil {
+	if text, err := dealsOf.Of(c); err != nil {
 		return err
 	} else if text != "" {
 		a, err := l.entry.Order(q.Account, text)
@@ -412,7 +429,7 @@ func sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
 
 // order serves GET /api/orders/{orderId}.
 func (l lists) order(c *edge.Ctx) *refuse.Refusal {
-	a, err := l.entry.Order(accountOf(c), c.PathParam("orderId"))
+	a, err := l.byID(c)
 	if err != nil {
 		return err
 	}
@@ -430,22 +447,30 @@ func (l lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
 
 // byClientID returns the caller's order that the path names by its client order id.
 func (s *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
-	pair, client := c.PathParam(edge.PairName), c.PathParam("clientOrderId")
-	if !engine.ValidPairCode(pair) {
-		return entry.Answer{}, refuse.Param(edge.PairName,
-			"The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
+	pair, err := clientPair.Of(c)
+	if err != nil {
+		return entry.Answer{}, err
 	}
-	if !objects.IsClientOrderID(client) {
-		return entry.Answer{}, refuse.Param("clientOrderId",
-			"The parameter clientOrderId must have 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
+	client, err := clientID.Of(c)
+	if err != nil {
+		return entry.Answer{}, err
 	}
-	return s.entry.ClientOrder(accountOf(c), pair, client)
+	return s.entry.ClientOrder(accountOf(c), string(pair), client)
+}
+
+// byID returns the caller's order that the path names.
+func (s *Service) byID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
+	text, err := orderOf.Of(c)
+	if err != nil {
+		return entry.Answer{}, err
+	}
+	return s.entry.Order(accountOf(c), text)
 }
 
 // orderDeals serves GET /api/orders/{orderId}/deals: the order and its newest deals, newest first. X-Truncated says
 // that there are older ones, which GET /api/user/deals lists.
 func (l lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
-	a, err := l.entry.Order(accountOf(c), c.PathParam("orderId"))
+	a, err := l.byID(c)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func FaultRoutes(s *fault.Switch, now func() int64) Resource {
 				Schema: "AddFaults", Members: faultsForm.Members(),
 			},
 			{Method: fasthttp.MethodDelete, Path: path, Handle: f.removeAll},
-			{Method: fasthttp.MethodDelete, Path: path + "/{id}", Handle: f.remove},
+			{Method: fasthttp.MethodDelete, Path: path + "/{id}", Handle: f.remove, Params: edge.Params(faultID)},
 		}
 	}
 }
@@ -143,9 +143,15 @@ func (f faultRoutes) removeAll(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
+var faultID = edge.Text("id")
+
 // remove serves DELETE /faults/{id}.
 func (f faultRoutes) remove(c *edge.Ctx) *refuse.Refusal {
-	id, err := strconv.ParseUint(c.PathParam("id"), 10, 64)
+	text, refused := faultID.Of(c)
+	if refused != nil {
+		return refused
+	}
+	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 || f.faults.Remove(id) == 0 {
 		return refuse.Missing("id", "There is no fault rule with this id.")
 	}

@@ -13,10 +13,17 @@ import (
 	"tickhive/server/objects"
 )
 
+// The parameters of the routes of orders.
+var (
+	orderID   = edge.Text("id").Matches(entry.OrderPattern)
+	ofAccount = objects.User("accountId").Says("One account only; without it all accounts.")
+	ofPair    = objects.Pair(objects.PairName).Says("One pair only.")
+)
+
 // orderRoutes returns the routes that place, read and cancel orders.
 func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
-	id := []json.Field{{Name: "id", Pattern: "^[0-9]{1,16}$"}}
+	id := edge.Params(orderID)
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder",
@@ -28,7 +35,7 @@ func orderRoutes(s *Server) []*edge.Route {
 		},
 		{
 			Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
-			Params: []json.Field{{Name: "accountId", Kind: json.KindUUID}, edge.ParamPair(edge.PairName, false)},
+			Params: edge.Params(ofAccount, ofPair),
 		},
 		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder, Params: id},
 		{
@@ -121,7 +128,11 @@ func sendOwned(c *edge.Ctx, body []byte) {
 
 // getOrder serves GET /orders/{id}.
 func (s *Server) getOrder(c *edge.Ctx) *refuse.Refusal {
-	a, err := s.opt.Entry.Order(0, c.PathParam("id"))
+	text, err := orderID.Of(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.opt.Entry.Order(0, text)
 	if err != nil {
 		return err
 	}
@@ -135,9 +146,19 @@ func sendOrder(c *edge.Ctx, a *entry.Answer) {
 	c.Private(w.Bytes())
 }
 
+// pathOrder returns the id of the order that the path names.
+func (s *Server) pathOrder(c *edge.Ctx) (engine.OrderID, *refuse.Refusal) {
+	text, err := orderID.Of(c)
+	if err != nil {
+		return 0, err
+	}
+	id, _, err := s.opt.Entry.ParseOrder(0, text)
+	return id, err
+}
+
 // cancelOrder serves DELETE /orders/{id}.
 func (s *Server) cancelOrder(c *edge.Ctx) *refuse.Refusal {
-	id, _, err := s.opt.Entry.ParseOrder(0, c.PathParam("id"))
+	id, err := s.pathOrder(c)
 	if err != nil {
 		return err
 	}
@@ -157,7 +178,7 @@ func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	var err *refuse.Refusal
-	if cmd.Order, _, err = s.opt.Entry.ParseOrder(0, c.PathParam("id")); err != nil {
+	if cmd.Order, err = s.pathOrder(c); err != nil {
 		return err
 	}
 	return s.submitOne(c, b)
@@ -165,35 +186,25 @@ func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 
 // cancelAll serves DELETE /orders?accountId=&currencyPairCode=.
 func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
-	m := entry.MassCancel{Everyone: true, Pair: engine.ControlPair}
-	accountText, err := c.Str("accountId")
+	m := entry.MassCancel{Pair: engine.ControlPair}
+	uuid, named, err := ofAccount.Find(c)
 	if err != nil {
 		return err
 	}
-	code, err := c.Str("currencyPairCode")
-	if err != nil {
-		return err
-	}
-	uuid, ok := json.ParseUUID(accountText)
+	code, err := ofPair.Of(c)
 	switch {
-	case accountText == "" && code == "":
+	case err != nil:
+		return err
+	case !named && code == nil:
 		return refuse.Param("accountId", "At least one of accountId and currencyPairCode is required.")
-	case accountText != "" && !ok:
-		return refuse.Param("accountId", "The parameter accountId must be a UUID.")
-	case code != "" && !engine.ValidPairCode(code):
-		return refuse.Param("currencyPairCode",
-			"The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
-	}
-	if accountText != "" {
-		m.Everyone = false
-		if uuid != ([16]byte{}) {
-			if m.Account, ok = s.opt.Entry.Find(uuid); !ok {
-				return refuse.Missing("accountId", "There is no account %s.", accountText)
-			}
+	case named && uuid != [16]byte{}:
+		if m.Account, named = s.opt.Entry.Find(uuid); !named {
+			return refuse.Missing("accountId", "There is no account %s.", json.AppendUUID(nil, uuid))
 		}
 	}
-	if code != "" {
-		ins := s.opt.Entry.Instrument([]byte(code))
+	m.Everyone = !named
+	if code != nil {
+		ins := s.opt.Entry.Instrument(code)
 		if ins == nil {
 			return refuse.Missing("currencyPairCode", "There is no pair %s.", code)
 		}

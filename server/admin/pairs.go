@@ -19,16 +19,25 @@ import (
 	"tickhive/server/objects"
 )
 
+// The parameters of the routes of books, pairs and assets.
+var (
+	bookPair    = pathPair("pair")
+	codeOf      = pathPair("code")
+	depth       = edge.Integer("depth", 0, math.MaxInt32).Default(0).Says("Levels of a side; 0 means all.")
+	assetSymbol = edge.Text("symbol")
+)
+
+func pathPair(name string) *edge.Param[string] {
+	return edge.Text(name).As(json.KindPairCode).Says("Pair code `{base}_{target}`.").Like("BTC_USDT")
+}
+
 // marketRoutes returns the routes of books, pairs and assets.
 func marketRoutes(s *Server) []*edge.Route {
-	code := []json.Field{edge.ParamPair("code", true)}
+	code := edge.Params(codeOf)
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
-			Params: []json.Field{
-				edge.ParamPair("pair", true),
-				{Name: "depth", Kind: json.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0},
-			},
+			Params: edge.Params(bookPair, depth),
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair, Schema: "AddPair",
@@ -43,17 +52,25 @@ func marketRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/assets", Handle: s.addAsset, Schema: "AddAsset",
 			Members: newAssetForm.Members(),
 		},
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset},
+		{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset,
+			Params: edge.Params(assetSymbol),
+		},
 		{
 			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset,
+			Params: edge.Params(assetSymbol),
 			Schema: "PatchAsset", Members: assetForm.Members(),
 		},
 	}
 }
 
-// pathPair returns the instrument of the pair that the path names.
-func (s *Server) pathPair(c *edge.Ctx, name string) (*engine.Instrument, *refuse.Refusal) {
-	code := c.PathParam(name)
+// pairOf returns the instrument of the pair that the path names.
+func (s *Server) pairOf(c *edge.Ctx, p *edge.Param[string]) (*engine.Instrument, *refuse.Refusal) {
+	code, err := p.Of(c)
+	if err != nil {
+		return nil, err
+	}
+	name := p.Name()
 	if !engine.ValidPairCode(code) {
 		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, "+engine.CurrencyForm+" each.")
 	}
@@ -94,11 +111,11 @@ func collect[T any](seq iter.Seq[T], pause func()) (all chunks[T]) {
 
 // getBook serves GET /book/{pair}. depth limits the levels of each side; 0 means all levels.
 func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
-	depth, _, err := c.Int("depth", 0, 0, math.MaxInt32)
+	levels, err := depth.Of(c)
 	if err != nil {
 		return err
 	}
-	ins, err := s.pathPair(c, "pair")
+	ins, err := s.pairOf(c, bookPair)
 	if err != nil {
 		return err
 	}
@@ -111,7 +128,7 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 		book.seq = core.LastSeq(ins.ID)
 		book.timeNs = s.opt.Board.Load().View(ins.ID).TimeNs
 		for side := range sides {
-			sides[side] = collect(core.Resting(ins.ID, engine.Side(side), int(depth)), pause)
+			sides[side] = collect(core.Resting(ins.ID, engine.Side(side), int(levels)), pause)
 		}
 		stops = collect(core.Stops(ins.ID), pause)
 	})
@@ -408,7 +425,7 @@ func (s *Server) sendPair(c *edge.Ctx, ins *engine.Instrument) *refuse.Refusal {
 
 // getPair serves GET /pairs/{code}.
 func (s *Server) getPair(c *edge.Ctx) *refuse.Refusal {
-	ins, err := s.pathPair(c, "code")
+	ins, err := s.pairOf(c, codeOf)
 	if err != nil {
 		return err
 	}
@@ -420,7 +437,7 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
 	var p pairRequest
-	old, missing := s.pathPair(c, "code")
+	old, missing := s.pairOf(c, codeOf)
 	if missing == nil {
 		p.Instrument = *old
 	}
@@ -578,7 +595,10 @@ func (s *Server) addAsset(c *edge.Ctx) *refuse.Refusal {
 
 // pathAsset returns a copy of the currency that the path names.
 func (s *Server) pathAsset(c *edge.Ctx) (engine.Asset, *refuse.Refusal) {
-	symbol := c.PathParam("symbol")
+	symbol, err := assetSymbol.Of(c)
+	if err != nil {
+		return engine.Asset{}, err
+	}
 	if a := s.opt.Board.Load().Asset(symbol); a != nil {
 		return *a, nil
 	}

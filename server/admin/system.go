@@ -49,7 +49,7 @@ func systemRoutes(s *Server) []*edge.Route {
 	if s.opt.Snapshot != nil {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: snapshotPath, Handle: s.snapshot,
-			Params: []json.Field{{Name: "fresh", Kind: json.KindBoolean}},
+			Params: edge.Params(fresh),
 		})
 	}
 	if s.opt.LogLevel != nil {
@@ -292,14 +292,16 @@ type Snapshot struct {
 // HdrMessage is the header with the number of the message behind which the stream continues a snapshot.
 const HdrMessage = "X-Stream-Message"
 
+var fresh = edge.Flag("fresh")
+
 // snapshot serves GET /snapshot: the newest snapshot file on the disk, byte for byte (internal/wal/FORMAT.md). A
 // request for a range of it is answered as long as it is the newest one, so that a transfer goes on where it broke off.
 func (s *Server) snapshot(c *edge.Ctx) *refuse.Refusal {
-	fresh, refused := c.Bool("fresh", false)
+	anew, refused := fresh.Of(c)
 	if refused != nil {
 		return refused
 	}
-	found, refused := s.opt.Snapshot(fresh)
+	found, refused := s.opt.Snapshot(anew)
 	if refused != nil {
 		return refused
 	}
@@ -394,7 +396,7 @@ func profileRoutes() []*edge.Route {
 			return nil
 		}
 	}
-	seconds := []json.Field{{Name: "seconds", Kind: json.KindInteger, Range: []int64{1}}}
+	seconds := edge.Params(edge.Integer("seconds", 1, math.MaxInt64).Says("Length of the measurement."))
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index)},
 		{Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline)},

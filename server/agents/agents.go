@@ -3,7 +3,7 @@ package agents
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"sync/atomic"
 
@@ -14,6 +14,7 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/rawjson"
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/server/edge"
 	"tickhive/server/json"
@@ -113,46 +114,95 @@ func (v *storeViews) worker(t *launchpad.Token) *hive.WorkerInfo {
 
 // Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is an edge.Resource.
 func (s *Service) Routes(*edge.Server) []*edge.Route {
-	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: params}
+	get := func(path string, h edge.Handler, params ...edge.Declared) *edge.Route {
+		return &edge.Route{
+			Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: edge.Params(params...),
+		}
 	}
-	post := func(path string, h edge.Handler, schema string, members []json.Field, params ...json.Field) *edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []json.Field, params ...edge.Declared) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: path, Handle: h, Class: edge.ClassLimited,
 			Auth: edge.AuthRequired, Trade: true, Body: edge.BodyJSON,
-			Schema: schema, Members: members, Params: params,
+			Schema: schema, Members: members, Params: edge.Params(params...),
 		}
 	}
-	page := func(defSize int) []json.Field {
-		return append(edge.ParamsPage("page", json.KindInt64, json.KindInt32, defSize), edge.ParamRow)
-	}
-	tokenID := json.Field{Name: "tokenId", Kind: json.KindInt64} // a parameter of a path or of a query
-	asOf := json.Field{Name: "asOf", Kind: json.KindInt64, Range: []int64{0}}
 	return []*edge.Route{
 		post("/api/launchpad/spawn", s.spawn, "SpawnRequest", spawnForm.Members()),
-		get("/api/launchpad/tokens", s.tokens, append(page(launchpad.DefaultPageSize),
-			json.Field{Name: "sort", Kind: json.KindWord, Words: tokenSorts, Default: tokenSorts[launchpad.Recent]},
-			json.Field{Name: "boosted", Kind: json.KindBoolean, Default: false},
-			json.Field{Name: "poolSide", Kind: json.KindWord, Words: poolSides}, asOf)...),
-		get("/api/launchpad/tokens/{id}", s.token),
-		get("/api/launchpad/tokens/{id}/pool", s.pool),
-		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker),
+		get("/api/launchpad/tokens", s.tokens, tokenPages, tokenRows, tokenSort, boosted, poolSide, asOf),
+		get("/api/launchpad/tokens/{id}", s.token, tokenOf),
+		get("/api/launchpad/tokens/{id}/pool", s.pool, tokenOf),
+		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker, tokenOf),
 		get("/api/agents/overview", s.overview),
-		get("/api/agents/workers", s.workers, append(page(hive.DefaultPageSize),
-			json.Field{Name: "status", Kind: json.KindWord, Words: workerStatuses},
-			json.Field{Name: "tokenAddress", Pattern: "^0[xX][0-9a-fA-F]{40}$"}, asOf)...),
-		get("/api/agents/workers/{tokenId}", s.worker, tokenID),
-		post("/api/agents/workers/{tokenId}/vote", s.vote, "VoteRequest", voteForm.Members(), tokenID),
-		get("/api/agents/action-logs", s.actionLogs, slices.Concat([]json.Field{
-			tokenID,
-			{Name: "actionType", Kind: json.KindWord, Words: actionTypeNames},
-			{Name: "sourceTier", Kind: json.KindWord, Words: sourceTiers},
-		}, edge.ParamsBetween(json.KindInt64, "since", "until"), page(hive.DefaultLogPageSize))...),
-		get("/api/agents/proposals", s.proposals, slices.Concat([]json.Field{
-			tokenID, {Name: "status", Kind: json.KindWord, Words: proposalStatuses},
-		}, page(hive.DefaultPageSize), []json.Field{edge.ParamDecimals})...),
-		get("/api/agents/proposals/{proposalId}", s.proposal, edge.ParamDecimals),
+		get("/api/agents/workers", s.workers, hivePages, hiveRows, workerStatus, tokenAddress, asOf),
+		get("/api/agents/workers/{tokenId}", s.worker, workerOf),
+		post("/api/agents/workers/{tokenId}/vote", s.vote, "VoteRequest", voteForm.Members(), workerOf),
+		get("/api/agents/action-logs", s.actionLogs, ofToken, actionType, sourceTier, since, until, logPages, logRows),
+		get("/api/agents/proposals", s.proposals, ofToken, proposalStatus, hivePages, hiveRows, edge.Decimals),
+		get("/api/agents/proposals/{proposalId}", s.proposal, proposalOf, edge.Decimals),
 	}
+}
+
+// The parameters of the routes.
+var (
+	tokenPages = pages(launchpad.DefaultPageSize)
+	tokenRows  = edge.RowOf(tokenPages).Says("X-Next-Cursor of the page before, instead of page. For sort=recent only, " +
+		"without asOf.")
+	tokenSort = edge.Word("sort", tokenSorts...).Default(int(launchpad.Recent)).Says("Descending.")
+	boosted   = edge.Flag("boosted").Default(false).Says("true: only boosted tokens; false filters nothing.")
+	poolSide  = edge.Word("poolSide", poolSides...).Says("One side only.")
+	tokenOf   = edge.Text("id").Says("Token address (any case) or NFT id.")
+	asOf      = edge.Int64("asOf", 0, math.MaxInt64).
+			Says("Only what was spawned at or before this block; X-As-Of of the first page.")
+
+	hivePages      = pages(hive.DefaultPageSize)
+	hiveRows       = edge.RowOf(hivePages)
+	workerStatus   = edge.Word("status", workerStatuses...).Says("Filter.")
+	proposalStatus = edge.Word("status", proposalStatuses...).Says("Filter.")
+	proposalOf     = edge.Text("proposalId").Says("The proposal's id.").Like("prop-1")
+	// tokenAddress has the value nil when it is missing.
+	tokenAddress = edge.Declare(json.Field{
+		Name: "tokenAddress", Pattern: "^0[xX][0-9a-fA-F]{40}$", Text: "Filter.",
+	}, func(raw []byte) (*[20]byte, string) {
+		a, ok := launchpad.ParseAddress(string(raw))
+		if !ok {
+			return nil, "must be 0x and 40 hexadecimal digits."
+		}
+		return (*[20]byte)(&a), ""
+	})
+	// workerOf is a text, because an id that no worker can have is not found.
+	workerOf = edge.Text("tokenId").As(json.KindInt64).Says("Registry NFT id.")
+	ofToken  = edge.Int64("tokenId", math.MinInt64, math.MaxInt64).Says("Filter.")
+
+	actionType = edge.Word("actionType", actionTypeNames...).Says("Filter.")
+	sourceTier = edge.Word("sourceTier", sourceTiers...).Says("Filter.")
+	since      = edge.Int64("since", math.MinInt64, math.MaxInt64).Says("Unix seconds, inclusive.")
+	until      = edge.Int64("until", math.MinInt64, math.MaxInt64).Says("Unix seconds, inclusive.")
+	logPages   = pages(hive.DefaultLogPageSize)
+	logRows    = edge.RowOf(logPages)
+)
+
+func pages(defSize int64) *edge.Pages {
+	return edge.PagesOf(edge.Int64("page", 1, math.MaxInt64).Default(1).Says("1-based."),
+		edge.Int32("pageSize", 1, edge.MaxPageSize).Default(defSize).Says("Rows per page."))
+}
+
+// filter returns the value of an optional parameter, nil when it is missing.
+func filter[T any](c *edge.Ctx, p *edge.Param[T]) (*T, *refuse.Refusal) {
+	v, given, err := p.Find(c)
+	if err != nil || !given {
+		return nil, err
+	}
+	return &v, nil
+}
+
+// filterWord returns the constant that a word names, nil when the parameter is missing. first has the first word.
+func filterWord[T ~uint8](c *edge.Ctx, p *edge.Param[int], first T) (*T, *refuse.Refusal) {
+	i, given, err := p.Find(c)
+	if err != nil || !given {
+		return nil, err
+	}
+	v := first + T(i)
+	return &v, nil
 }
 
 // The words of enumerated parameters, each list in the order of the constants.

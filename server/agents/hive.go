@@ -7,7 +7,6 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/refuse"
-	"tickhive/launchpad"
 	"tickhive/server/edge"
 	"tickhive/server/json"
 )
@@ -21,12 +20,12 @@ func (s *Service) overview(c *edge.Ctx) *refuse.Refusal {
 	return sendFree(c, &w)
 }
 
-// hivePage reads page and pageSize of the hive's lists.
-func hivePage(c *edge.Ctx, defSize int64) (p hive.Page, err *refuse.Refusal) {
-	if p.Page, p.PageSize, err = c.Page("page", defSize); err != nil {
+// hivePage reads the page of a list of the hive.
+func hivePage(c *edge.Ctx, pages *edge.Pages, rows *edge.Cursor[uint64]) (p hive.Page, err *refuse.Refusal) {
+	if p.Page, p.PageSize, err = pages.Of(c); err != nil {
 		return p, err
 	}
-	p.After, err = c.Row("page")
+	p.After, err = rows.Of(c)
 	return p, err
 }
 
@@ -34,37 +33,24 @@ func hivePage(c *edge.Ctx, defSize int64) (p hive.Page, err *refuse.Refusal) {
 func (s *Service) workers(c *edge.Ctx) *refuse.Refusal {
 	var q hive.WorkerQuery
 	var err *refuse.Refusal
-	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
+	if q.Page, err = hivePage(c, hivePages, hiveRows); err != nil {
 		return err
 	}
-	status, err := c.Enum("status", workerStatuses...)
-	if err != nil {
+	if q.Status, err = filterWord(c, workerStatus, hive.Active); err != nil {
 		return err
 	}
-	if status >= 0 {
-		only := hive.Status(status)
-		q.Status = &only
-	}
-	address, err := c.Str("tokenAddress")
-	if err != nil {
+	if q.Token, err = tokenAddress.Of(c); err != nil {
 		return err
 	}
-	if address != "" {
-		a, ok := launchpad.ParseAddress(address)
-		if !ok {
-			return refuse.Param("tokenAddress", "The parameter tokenAddress must be 0x and 40 hexadecimal digits.")
-		}
-		q.Token = (*[20]byte)(&a)
-	}
-	asOf, err := asOf(c)
+	block, given, err := asOf.Find(c)
 	if err != nil {
 		return err
 	}
 	v := s.views()
-	if asOf != nil {
-		newest := v.ledger.NewestAsOf(*asOf)
+	if given {
+		newest := v.ledger.NewestAsOf(block)
 		q.Newest = &newest
-		setAsOf(c, *asOf)
+		setAsOf(c, block)
 	} else {
 		setAsOf(c, v.ledger.AsOfNewest(v.nowNs, v.hive.Newest()))
 	}
@@ -79,7 +65,11 @@ func noWorker() *refuse.Refusal {
 
 // worker serves GET /api/agents/workers/:tokenId.
 func (s *Service) worker(c *edge.Ctx) *refuse.Refusal {
-	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
+	text, err := workerOf.Of(c)
+	if err != nil {
+		return err
+	}
+	id, ok := hive.ParseTokenID(text)
 	if !ok {
 		return noWorker()
 	}
@@ -97,18 +87,13 @@ func (s *Service) worker(c *edge.Ctx) *refuse.Refusal {
 func (s *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 	var q hive.ProposalQuery
 	var err *refuse.Refusal
-	if q.TokenID, err = filterID(c, "tokenId"); err != nil {
+	if q.TokenID, err = filterID(c); err != nil {
 		return err
 	}
-	status, err := c.Enum("status", proposalStatuses...)
-	if err != nil {
+	if q.Status, err = filterWord(c, proposalStatus, hive.ProposalActive); err != nil {
 		return err
 	}
-	if status >= 0 {
-		only := hive.ProposalStatus(status)
-		q.Status = &only
-	}
-	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
+	if q.Page, err = hivePage(c, hivePages, hiveRows); err != nil {
 		return err
 	}
 	v := s.views()
@@ -121,8 +106,12 @@ func (s *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 // proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and
 // names, so no member is mistaken for a decimal.
 func (s *Service) proposal(c *edge.Ctx) *refuse.Refusal {
+	text, err := proposalOf.Of(c)
+	if err != nil {
+		return err
+	}
 	v := s.views()
-	p, ok := v.hive.Proposal(c.PathParam("proposalId"))
+	p, ok := v.hive.Proposal(text)
 	if !ok {
 		return &refuse.Refusal{
 			Code: refuse.ProposalNotFound, Field: "proposalId",
@@ -157,7 +146,11 @@ func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
+	text, err := workerOf.Of(c)
+	if err != nil {
+		return err
+	}
+	id, ok := hive.ParseTokenID(text)
 	v := s.views()
 	t, known := v.ledger.ByNFT(id)
 	if !ok || !known {
@@ -184,9 +177,9 @@ func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	return sendDecimals(c, &w)
 }
 
-// filterID reads an id by which a list is filtered. A value that cannot be an id matches no entry.
-func filterID(c *edge.Ctx, name string) (*uint64, *refuse.Refusal) {
-	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
+// filterID reads the id of a token by which a list is filtered. A value that cannot be an id matches no entry.
+func filterID(c *edge.Ctx) (*uint64, *refuse.Refusal) {
+	n, given, err := ofToken.Find(c)
 	if err != nil || !given {
 		return nil, err
 	}
@@ -195,15 +188,6 @@ func filterID(c *edge.Ctx, name string) (*uint64, *refuse.Refusal) {
 		id = math.MaxUint64
 	}
 	return &id, nil
-}
-
-// filterSec reads a bound of a period in Unix seconds.
-func filterSec(c *edge.Ctx, name string) (*int64, *refuse.Refusal) {
-	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
-	if err != nil || !given {
-		return nil, err
-	}
-	return &n, nil
 }
 
 // actionTypeNames lists the action types in the order of their constants.
@@ -233,32 +217,22 @@ func (s *Service) actionLogs(c *edge.Ctx) *refuse.Refusal {
 // readLogQuery reads the parameters in the order of the table in
 // docs/contract/api.md#hive-launchpad_base_url.
 func readLogQuery(c *edge.Ctx) (q hive.LogQuery, err *refuse.Refusal) {
-	if q.TokenID, err = filterID(c, "tokenId"); err != nil {
+	if q.TokenID, err = filterID(c); err != nil {
 		return q, err
 	}
-	kind, err := c.Enum("actionType", actionTypeNames...)
-	if err != nil {
+	if q.Type, err = filterWord(c, actionType, hive.ActionType(0)); err != nil {
 		return q, err
 	}
-	if kind >= 0 {
-		t := hive.ActionType(kind)
-		q.Type = &t
-	}
-	tier, err := c.Enum("sourceTier", sourceTiers...)
-	if err != nil {
+	if q.Tier, err = filterWord(c, sourceTier, hive.Queen); err != nil {
 		return q, err
 	}
-	if tier >= 0 {
-		t := hive.Queen + hive.Tier(tier)
-		q.Tier = &t
-	}
-	if q.Since, err = filterSec(c, "since"); err != nil {
+	if q.Since, err = filter(c, since); err != nil {
 		return q, err
 	}
-	if q.Until, err = filterSec(c, "until"); err != nil {
+	if q.Until, err = filter(c, until); err != nil {
 		return q, err
 	}
-	q.Page, err = hivePage(c, hive.DefaultLogPageSize)
+	q.Page, err = hivePage(c, logPages, logRows)
 	return q, err
 }
 

@@ -13,18 +13,18 @@ import (
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an
 // admin.Resource.
 func (s *Service) InternalRoutes() []*edge.Route {
-	post := func(path string, h edge.Handler, schema string, members []json.Field) *edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []json.Field, params ...edge.Declared) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
-			Schema: schema, Members: members,
+			Schema: schema, Members: members, Params: edge.Params(params...),
 		}
 	}
 	return []*edge.Route{
 		post("/launchpad/tokens", s.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
-		post("/launchpad/tokens/{id}/liquidity", s.internalLiquidity, "AddLiquidity", liquidityForm.Members()),
-		post("/launchpad/tokens/{id}/swaps", s.internalSwap, "Swap", swapForm.Members()),
-		post("/launchpad/tokens/{id}/transfers", s.internalTransfer, "Transfer", transferForm.Members()),
-		post("/launchpad/tokens/{id}/boosts", s.internalBoost, "BuyBoost", boostForm.Members()),
+		post("/launchpad/tokens/{id}/liquidity", s.internalLiquidity, "AddLiquidity", liquidityForm.Members(), tokenOf),
+		post("/launchpad/tokens/{id}/swaps", s.internalSwap, "Swap", swapForm.Members(), tokenOf),
+		post("/launchpad/tokens/{id}/transfers", s.internalTransfer, "Transfer", transferForm.Members(), tokenOf),
+		post("/launchpad/tokens/{id}/boosts", s.internalBoost, "BuyBoost", boostForm.Members(), tokenOf),
 		post("/launchpad/faults", s.internalFault, "Fault", faultForm.Members()),
 		post("/hive/proposals", s.internalPropose, "Propose", proposalForm.Members()),
 		post("/hive/actions", s.internalAct, "Act", actionForm.Members()),
@@ -45,9 +45,9 @@ func (s *Service) address(id [16]byte, field string) (launchpad.Address, *refuse
 // workerID returns the workerId of the token that the path names.
 func (s *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
 	v := s.views()
-	t, ok := v.ledger.Find(c.PathParam("id"))
-	if !ok {
-		return 0, noToken()
+	t, err := v.token(c)
+	if err != nil {
+		return 0, err
 	}
 	return t.No, nil
 }

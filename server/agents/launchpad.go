@@ -27,42 +27,28 @@ func setAsOf(c *edge.Ctx, block int64) {
 	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(nil, block, 10))
 }
 
-// asOf returns the parameter asOf, nil when it is missing.
-func asOf(c *edge.Ctx) (*int64, *refuse.Refusal) {
-	block, given, err := c.Int("asOf", 0, 0, math.MaxInt64)
-	if err != nil || !given {
-		return nil, err
-	}
-	return &block, nil
-}
-
 // tokens serves GET /api/launchpad/tokens.
 func (s *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	var q launchpad.ListQuery
 	var err *refuse.Refusal
-	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
+	if q.Page, q.PageSize, err = tokenPages.Of(c); err != nil {
 		return err
 	}
-	sort, err := c.Enum("sort", tokenSorts...)
+	sort, err := tokenSort.Of(c)
 	if err != nil {
 		return err
 	}
-	q.Sort = launchpad.Sort(max(sort, 0))
-	if q.Boosted, err = c.Bool("boosted", false); err != nil {
+	q.Sort = launchpad.Sort(sort)
+	if q.Boosted, err = boosted.Of(c); err != nil {
 		return err
 	}
-	side, err := c.Enum("poolSide", poolSides...)
-	if err != nil {
+	if q.Side, err = filterWord(c, poolSide, launchpad.USBI); err != nil {
 		return err
 	}
-	if side >= 0 {
-		only := launchpad.Side(side)
-		q.Side = &only
-	}
-	if q.AsOf, err = asOf(c); err != nil {
+	if q.AsOf, err = filter(c, asOf); err != nil {
 		return err
 	}
-	after, err := c.Row("page")
+	after, err := tokenRows.Of(c)
 	if err != nil {
 		return err
 	}
@@ -84,12 +70,25 @@ func noToken() *refuse.Refusal {
 	return refuse.Missing("id", "No token has this address or registry id.")
 }
 
+// token returns the token that the path names.
+func (v *storeViews) token(c *edge.Ctx) (*launchpad.Token, *refuse.Refusal) {
+	text, err := tokenOf.Of(c)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := v.ledger.Find(text)
+	if !ok {
+		return nil, noToken()
+	}
+	return t, nil
+}
+
 // token serves GET /api/launchpad/tokens/:id.
 func (s *Service) token(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
-	t, ok := v.ledger.Find(c.PathParam("id"))
-	if !ok {
-		return noToken()
+	t, err := v.token(c)
+	if err != nil {
+		return err
 	}
 	var w json.Writer
 	writeToken(&w, t, v.worker(t))
@@ -99,9 +98,9 @@ func (s *Service) token(c *edge.Ctx) *refuse.Refusal {
 // pool serves GET /api/launchpad/tokens/:id/pool.
 func (s *Service) pool(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
-	t, ok := v.ledger.Find(c.PathParam("id"))
-	if !ok {
-		return noToken()
+	t, err := v.token(c)
+	if err != nil {
+		return err
 	}
 	var w json.Writer
 	writePool(&w, t)
@@ -111,9 +110,9 @@ func (s *Service) pool(c *edge.Ctx) *refuse.Refusal {
 // tokenWorker serves GET /api/launchpad/tokens/:id/worker.
 func (s *Service) tokenWorker(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
-	t, ok := v.ledger.Find(c.PathParam("id"))
-	if !ok {
-		return noToken()
+	t, err := v.token(c)
+	if err != nil {
+		return err
 	}
 	var w json.Writer
 	writeTokenWorker(&w, t, v.worker(t), v.hive.Recent(t.AgentNFT()))

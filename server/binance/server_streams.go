@@ -137,6 +137,7 @@ func (f *Facade) streamRoutes() []*edge.Route {
 	}
 	route := func(path string, combined bool) *edge.Route {
 		return &edge.Route{
+			Params: edge.Params(timeUnit, streamsOf),
 			Method: fasthttp.MethodGet, Path: path, Class: edge.ClassExempt, Auth: edge.AuthNever,
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return f.upgrade(c, up, combined) },
 		}
@@ -145,14 +146,22 @@ func (f *Facade) streamRoutes() []*edge.Route {
 		route("/ws", false), route("/ws/{streams:*}", false), route("/stream", true),
 		{
 			Method: fasthttp.MethodGet, Path: "/ws-api/v3", Class: edge.ClassExempt, Auth: edge.AuthNever,
+			Params: edge.Params(timeUnit, showLimits),
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return f.upgradeAPI(c, up) },
 		},
 	}
 }
 
+// The parameters of the addresses of sockets.
+var (
+	timeUnit   = edge.Text("timeUnit")
+	streamsOf  = edge.Text("streams")
+	showLimits = edge.Flag("returnRateLimits").Default(true)
+)
+
 // milliseconds refuses an address that asks for another unit of times than the messages have.
 func milliseconds(c *edge.Ctx) *refuse.Refusal {
-	unit, err := c.Str("timeUnit")
+	unit, err := timeUnit.Of(c)
 	if err == nil && unit != "" && !strings.EqualFold(unit, "MILLISECOND") {
 		err = refuse.Param("timeUnit", "The only timeUnit is MILLISECOND.")
 	}
@@ -166,7 +175,7 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 	names := c.PathParam("streams")
 	if combined {
 		var err *refuse.Refusal
-		if names, err = c.Str("streams"); err != nil {
+		if names, err = streamsOf.Of(c); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse
 	if err := milliseconds(c); err != nil {
 		return err
 	}
-	show, err := c.Bool("returnRateLimits", true)
+	show, err := showLimits.Of(c)
 	if err != nil {
 		return err
 	}

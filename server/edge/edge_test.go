@@ -244,6 +244,7 @@ func TestPanic(t *testing.T) {
 
 // Every public POST accepts the four media types, and the order of checks holds.
 func TestMediaTypesAndOrder(t *testing.T) {
+	needed := edge.Text("n").Need()
 	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.Authenticate = func(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 			if string(c.Request.Header.Peek("API-PublicKey")) != "good" {
@@ -255,8 +256,9 @@ func TestMediaTypesAndOrder(t *testing.T) {
 			return []*edge.Route{{
 				Method: "POST", Path: "/api/thing", Class: edge.ClassLimited, Auth: edge.AuthRequired,
 				Trade: true, Body: edge.BodyJSON,
+				Params: edge.Params(needed),
 				Handle: func(c *edge.Ctx) *refuse.Refusal {
-					if _, err := c.Required("n"); err != nil {
+					if _, err := needed.Of(c); err != nil {
 						return err
 					}
 					c.Private([]byte("{}"))

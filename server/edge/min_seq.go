@@ -2,7 +2,9 @@ package edge
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,17 +26,24 @@ const (
 )
 
 // paramMinSeq is a parameter of every public route of one pair: the seq that the answer must reflect.
-var paramMinSeq = json.Field{Name: "minSeq", Kind: json.KindInt64, Range: []int64{0}}
+var paramMinSeq = Declare(json.Field{Name: "minSeq", Kind: json.KindInt64, Range: []int64{0}},
+	func(raw []byte) (uint64, string) {
+		seq, ok := parseSeq(raw)
+		if !ok {
+			return 0, fmt.Sprintf("must be an integer from 0 to %d.", int64(math.MaxInt64))
+		}
+		return seq, ""
+	})
 
 var hdrMinSeq = []byte("X-Min-Seq")
 
 // AddMinSeq gives a route the parameter minSeq, if it is a public read of one pair. New calls it.
 func (r *Route) AddMinSeq() {
 	r.pair = r.Symbol
-	for i := range r.Params {
-		if f := &r.Params[i]; f.Kind == json.KindPairCode && f.Required && r.Public && r.Method == fasthttp.MethodGet {
+	for _, f := range r.Params {
+		if f.Kind == json.KindPairCode && f.Required && r.Public && r.Method == fasthttp.MethodGet {
 			r.pair, r.pairInPath = f.Name, strings.Contains(r.Path, "{"+f.Name+"}")
-			r.Params = append(r.Params, paramMinSeq)
+			r.Params = append(slices.Clip(r.Params), &paramMinSeq.spec)
 			return
 		}
 	}
@@ -42,15 +51,9 @@ func (r *Route) AddMinSeq() {
 
 // minSeq returns the seq that the header X-Min-Seq or the parameter minSeq names.
 func (c *Ctx) minSeq() (seq uint64, given bool, err *refuse.Refusal) {
-	raw, err := c.Raw(paramMinSeq.Name)
+	seq, given, err = paramMinSeq.read(c)
 	if err != nil {
 		return 0, false, err
-	}
-	if given = len(raw) > 0; given {
-		if seq, given = parseSeq(raw); !given {
-			return 0, false, refuse.Param(paramMinSeq.Name, "The parameter %s must be an integer from 0 to %d.",
-				paramMinSeq.Name, int64(math.MaxInt64))
-		}
 	}
 	if c.Request.Header.PeekCanonical(hdrMinSeq) == nil { // PeekAll allocates
 		return seq, given, nil
@@ -77,9 +80,9 @@ func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
 	if err != nil || !given || e.board == nil {
 		return err != nil, err
 	}
-	code := c.PathParam(c.route.pair)
+	code, _ := c.UserValue(c.route.pair).(string)
 	if !c.route.pairInPath {
-		raw, err := c.Raw(c.route.pair)
+		raw, err := c.query(c.route.pair)
 		if err != nil {
 			return true, err
 		}

@@ -3,15 +3,12 @@ package edge
 import (
 	"bytes"
 	"net/netip"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
 	"tickhive/internal/refuse"
-	"tickhive/server/json"
 )
 
 // Principal is the authenticated principal of a request: the result of Options.Authenticate.
@@ -77,7 +74,8 @@ func (c *Ctx) PlainDecimals() { c.DecimalsText = false }
 // Unlimited reports whether the allow-list contains the client's address or verified key.
 func (c *Ctx) Unlimited() bool { return c.edge.limiter.exempts(c) }
 
-// PathParam returns a parameter of the route's path, for example {publicKey}.
+// PathParam returns a parameter of the path, for checks and logs apart from a handler; it is empty when the path has no
+// such parameter.
 func (c *Ctx) PathParam(name string) string {
 	s, _ := c.UserValue(name).(string)
 	return s
@@ -164,9 +162,9 @@ func (c *Ctx) decodeQuery() {
 	}
 }
 
-// Raw returns the value of a parameter; an empty value counts as missing. It refuses a
-// parameter that is given twice (docs/contract/errors.md#parameters).
-func (c *Ctx) Raw(name string) ([]byte, *refuse.Refusal) {
+// query returns the value of a parameter of the query; an empty value counts as missing. It refuses a parameter that is
+// given twice (docs/contract/errors.md#parameters).
+func (c *Ctx) query(name string) ([]byte, *refuse.Refusal) {
 	var value []byte
 	found := false
 	for i := range c.params {
@@ -179,126 +177,6 @@ func (c *Ctx) Raw(name string) ([]byte, *refuse.Refusal) {
 		value, found = c.params[i].value, true
 	}
 	return value, nil
-}
-
-// Str returns the text of a parameter, empty when the parameter is missing.
-func (c *Ctx) Str(name string) (string, *refuse.Refusal) {
-	v, err := c.Raw(name)
-	return string(v), err
-}
-
-// Required returns the text of a parameter and refuses a request without it.
-func (c *Ctx) Required(name string) (string, *refuse.Refusal) {
-	v, err := c.Raw(name)
-	if err == nil && len(v) == 0 {
-		err = MissingParam(name)
-	}
-	return string(v), err
-}
-
-// MissingParam returns the refusal of a request without a required parameter.
-func MissingParam(name string) *refuse.Refusal {
-	return refuse.Param(name, "The parameter %s is required.", name)
-}
-
-// All returns the values of an array parameter in the order given, without empty ones.
-func (c *Ctx) All(name string) []string {
-	var values []string
-	for i := range c.params {
-		if string(c.params[i].key) == name && len(c.params[i].value) > 0 {
-			values = append(values, string(c.params[i].value))
-		}
-	}
-	return values
-}
-
-// Int returns an integer parameter from low to high. When it is missing, given is false and v
-// is def.
-func (c *Ctx) Int(name string, def, low, high int64) (v int64, given bool, err *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil || len(raw) == 0 {
-		return def, false, err
-	}
-	v, ok := parseInteger(raw)
-	if !ok {
-		return 0, false, refuse.Param(name, "The parameter %s must be an integer.", name)
-	}
-	if v < low || v > high {
-		return 0, false, refuse.Param(name, "The parameter %s must be an integer from %d to %d.", name, low, high)
-	}
-	return v, true, nil
-}
-
-// Bool returns a parameter that is true or false, def when it is missing.
-func (c *Ctx) Bool(name string, def bool) (bool, *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	switch {
-	case err != nil || len(raw) == 0:
-		return def, err
-	case string(raw) == "true":
-		return true, nil
-	case string(raw) == "false":
-		return false, nil
-	}
-	return false, refuse.Param(name, "The parameter %s must be true or false.", name)
-}
-
-// Enum returns the index of a parameter's value in values, -1 when it is missing.
-func (c *Ctx) Enum(name string, values ...string) (int, *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil || len(raw) == 0 {
-		return -1, err
-	}
-	for i, v := range values {
-		if string(raw) == v {
-			return i, nil
-		}
-	}
-	return -1, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(values, ", "))
-}
-
-// Page reads the number of a page, from 1, and pageSize, 1 to 100. The page can be far
-// beyond the end, so page * pageSize can overflow.
-func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *refuse.Refusal) {
-	if page, _, err = c.Int(pageName, 1, 1, 1<<63-1); err != nil {
-		return 0, 0, err
-	}
-	size, _, err = c.Int("pageSize", defSize, 1, MaxPageSize)
-	return page, size, err
-}
-
-// MaxPageSize is the largest page of every paged route (docs/contract/api.md#limits).
-const MaxPageSize = 100
-
-// Saturating returns an integer parameter, at least 0, clamped to int64: the aggregator's depth
-// and limit (docs/contract/errors.md#parameters).
-func (c *Ctx) Saturating(name string) (int64, *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil || len(raw) == 0 {
-		return 0, err
-	}
-	digits := raw
-	if digits[0] == '-' {
-		digits = digits[1:]
-	}
-	zero := true
-	for _, d := range digits {
-		if d-'0' > 9 {
-			return 0, refuse.Param(name, "The parameter %s must be an integer.", name)
-		}
-		zero = zero && d == '0'
-	}
-	switch {
-	case len(digits) == 0:
-		return 0, refuse.Param(name, "The parameter %s must be an integer.", name)
-	case len(digits) < len(raw) && !zero:
-		return 0, refuse.Param(name, "The parameter %s must not be negative.", name)
-	}
-	v, perr := strconv.ParseInt(string(digits), 10, 64)
-	if perr != nil {
-		return 1<<63 - 1, nil
-	}
-	return v, nil
 }
 
 // parseInteger parses -?[0-9]{1,19}; it clamps values beyond int64.
@@ -324,90 +202,8 @@ func parseInteger(raw []byte) (int64, bool) {
 	return int64(u), true
 }
 
-// readDecimals reads ?decimals=number|string.
-func (c *Ctx) readDecimals() *refuse.Refusal {
-	i, err := c.Enum("decimals", "number", "string")
-	c.DecimalsText = i == 1
-	return err
-}
-
-// cursorName is the parameter that continues a list behind a row; its values are the header X-Next-Cursor.
-const cursorName = "cursor"
-
-var hdrNextCursor = []byte("X-Next-Cursor")
-
-// ParamCursor returns the parameter that Ctx.Cursor reads.
-func ParamCursor(pattern string) json.Field { return json.Field{Name: cursorName, Pattern: pattern} }
-
-// ParamRow is the parameter that Ctx.Row reads.
-var ParamRow = ParamCursor("^[1-9][0-9]{0,18}$")
-
-// Cursor returns the parameter cursor, empty when it is missing. A list that moves on by cursor
-// neither loses nor repeats a row while rows arrive, because the cursor names the last row, and the
-// number of a page counts from the newest.
-func (c *Ctx) Cursor(pageName string) (string, *refuse.Refusal) {
-	text, err := c.Str(cursorName)
-	if err != nil || text == "" {
-		return "", err
-	}
-	number, err := c.Str(pageName)
-	if err == nil && number != "" {
-		err = refuse.Param(cursorName, "The parameters cursor and %s must not be given together.", pageName)
-	}
-	return text, err
-}
-
-// BadCursor returns the refusal of a cursor that no answer has named.
-func BadCursor() *refuse.Refusal {
-	return refuse.Param(cursorName, "The parameter cursor must be the X-Next-Cursor of the page before.")
-}
-
-// Row returns the cursor of a list whose rows have numbers: the number of the row behind which it continues; 0: none.
-func (c *Ctx) Row(pageName string) (uint64, *refuse.Refusal) {
-	text, err := c.Cursor(pageName)
-	if err != nil || text == "" {
-		return 0, err
-	}
-	row, bad := strconv.ParseUint(text, 10, 63)
-	if bad != nil || row == 0 || text[0] == '0' {
-		return 0, BadCursor()
-	}
-	return row, nil
-}
-
-// NextCursor sets the header of a page that is not the last.
-func (c *Ctx) NextCursor(text []byte) { c.Response.Header.SetCanonical(hdrNextCursor, text) }
-
-// NextRow sets the header of a page that ends with the row of this number; 0: it is the last page.
-func (c *Ctx) NextRow(row uint64) {
-	if row != 0 {
-		c.NextCursor(strconv.AppendUint(c.number[:0], row, 10))
-	}
-}
-
-// PairName is the parameter that names a pair in the routes of {base_url}.
-const PairName = "currencyPairCode"
-
 // DealUnitNs is the precision of dealDateUtc; date parameters compare with the printed date.
 const DealUnitNs = 100
-
-// PairParam returns the text of a required pair code of the right form. The caller checks that
-// the pair exists, after every other check
-// (docs/contract/market-data.md#pair-codes-and-order-of-lists and
-// docs/contract/errors.md#order-of-checks). It aliases the request.
-func (c *Ctx) PairParam(name string) ([]byte, *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil {
-		return nil, err
-	}
-	if len(raw) == 0 {
-		return nil, MissingParam(name)
-	}
-	if !engine.ValidPairCode(raw) {
-		return nil, refuse.Param(name, "The parameter %s must be a pair code such as BTC_USDT.", name)
-	}
-	return raw, nil
-}
 
 // Moment is a date of a request. It holds seconds and nanoseconds, because the years that a
 // request can carry (0 to 9999) exceed the range of int64 nanoseconds.
@@ -441,22 +237,6 @@ func (m Moment) CeilNs(unit int64) int64 {
 		ns += unit
 	}
 	return ns
-}
-
-// Date reads a date parameter of the market-data routes (docs/contract/market-data.md#deals):
-// YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.
-func (c *Ctx) Date(name string) (m Moment, given bool, err *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil || len(raw) == 0 {
-		return Moment{}, false, err
-	}
-	m, ok := parseDate(raw)
-	if !ok {
-		return Moment{}, false, refuse.Param(name,
-			"The parameter %s must be a UTC date of the form YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 "+
-				"fractional digits and an optional Z.", name)
-	}
-	return m, true, nil
 }
 
 func parseDate(s []byte) (Moment, bool) {
@@ -523,22 +303,6 @@ func number(s []byte) (int, bool) {
 
 func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
-}
-
-// DateTime reads a date-time parameter of the account routes. Unlike the market-data routes, they
-// accept any RFC 3339 offset; without one the time is UTC (docs/contract/accounts.md#accruals).
-func (c *Ctx) DateTime(name string) (m Moment, given bool, err *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil || len(raw) == 0 {
-		return Moment{}, false, err
-	}
-	m, ok := ParseDateTime(raw)
-	if !ok {
-		return Moment{}, false, refuse.Param(name,
-			"The parameter %s must be a date-time such as 2026-01-01T00:00:00Z; any offset is taken, none means UTC. "+
-				"A plus sign in a query is written %%2B.", name)
-	}
-	return m, true, nil
 }
 
 // ParseDateTime parses a date like parseDate and also accepts an offset at the end: +02:00.

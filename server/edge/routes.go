@@ -91,14 +91,15 @@ type Route struct {
 	// has no such parameter. Code converts the parameter's value to a pair code.
 	Symbol string
 	Code   func(value string) string
-	// Params describes the query parameters, and the parameters of the path that are not plain text.
-	Params []json.Field
+	// Params are the parameters of the path and the query that the handler reads (Params).
+	Params []*json.Field
 	// Members describes the members of the body, in the order of the contract. Schema names them
 	// in the OpenAPI document; routes with one Schema have the same Members.
 	Members []json.Field
 	Schema  string
 
-	pair       string // the parameter that names the only pair of the answer; empty: none
+	inPath     []string // the names of the parameters of the path
+	pair       string   // the parameter that names the only pair of the answer; empty: none
 	pairInPath bool
 
 	stats  *routeStats
@@ -143,9 +144,21 @@ func (p *pathEntry) add(r *Route) error {
 		return fmt.Errorf("edge: the route %s %s is in the table twice or has an unknown method", r.Method, r.Path)
 	}
 	*slot = r
+	r.inPath = pathNames(r.Path)
 	p.public = p.public || r.Public
 	p.hot = p.hot || r.Hot
 	return nil
+}
+
+// pathNames returns the names of the parameters of a path in the router's form.
+func pathNames(path string) (names []string) {
+	for part := range strings.SplitSeq(path, "{") {
+		if inside, _, found := strings.Cut(part, "}"); found {
+			name, _, _ := strings.Cut(inside, ":") // {streams:*} takes the rest of the path
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // setAllow computes the entry's answer to OPTIONS and its Allow header.
@@ -187,26 +200,3 @@ func pathEntries(table []*Route) ([]*pathEntry, error) {
 
 // InternalPrefix is the prefix of every path except those that other programs expect.
 const InternalPrefix = "/internal/v1"
-
-// ParamDecimals is the parameter that turns the decimals of an answer into strings.
-var ParamDecimals = json.Field{
-	Name: "decimals", Kind: json.KindWord, Words: []string{"number", "string"}, Default: "number",
-}
-
-// ParamPair returns a parameter that names a pair.
-func ParamPair(name string, required bool) json.Field {
-	return json.Field{Name: name, Kind: json.KindPairCode, Required: required}
-}
-
-// ParamsPage returns the parameters that Ctx.Page reads. Kind is the documented kind of the page.
-func ParamsPage(pageName string, page, size json.Kind, defSize int) []json.Field {
-	return []json.Field{
-		{Name: pageName, Kind: page, Range: []int64{1}, Default: 1},
-		{Name: "pageSize", Kind: size, Range: []int64{1, MaxPageSize}, Default: defSize},
-	}
-}
-
-// ParamsBetween returns two optional times.
-func ParamsBetween(kind json.Kind, since, until string) []json.Field {
-	return []json.Field{{Name: since, Kind: kind}, {Name: until, Kind: kind}}
-}

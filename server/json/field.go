@@ -15,8 +15,8 @@ const (
 	KindPairCode // BASE_QUOTE
 	KindUUID
 	KindOrderID  // an order id: digits in a string, or an integer
-	KindDate     // an ISO 8601 date or date-time in UTC (Ctx.Date)
-	KindDateTime // the same with any offset (Ctx.DateTime)
+	KindDate     // an ISO 8601 date or date-time in UTC
+	KindDateTime // the same with any offset
 	KindObject   // an object of Field.Fields; any members when there are none
 	KindArray    // elements of Field.Element
 	KindAny      // a value of any type
@@ -34,6 +34,9 @@ type Field struct {
 	// length of a text; the least and greatest number of elements.
 	Range   []int64
 	Default any      // nil: none
+	Text    string   // what the value means
+	Form    string   // how the value is written, when the kind does not say it
+	Example any      // nil: none
 	Words   []string // the values of a KindWord
 	Pattern string   // a regular expression that a text matches
 	Schema  string   // a KindObject: the name of its schema; empty: the schema is written in place

@@ -2,6 +2,7 @@ package public
 
 import (
 	"io"
+	"math"
 
 	"github.com/valyala/fasthttp"
 
@@ -12,6 +13,7 @@ import (
 	"tickhive/server/doc"
 	"tickhive/server/edge"
 	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 // listRoutes returns the routes that list the configuration.
@@ -24,16 +26,16 @@ func listRoutes(m *Market) []*edge.Route {
 			return docVersion{r.PairsVersion, uint64(r.ControlSeq), version()}
 		}
 	}
-	list := func(path string, d *sharedDoc, params ...json.Field) *edge.Route {
+	list := func(path string, d *sharedDoc, params ...edge.Declared) *edge.Route {
 		return &edge.Route{
-			Method: fasthttp.MethodGet, Path: path, Public: true, Tagged: true, Params: params,
+			Method: fasthttp.MethodGet, Path: path, Public: true, Tagged: true, Params: edge.Params(params...),
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) },
 		}
 	}
 	return []*edge.Route{
 		list("/api/currencies", &m.docs.currencies),
-		list("/api/currencies/pairs", &m.docs.pairs, edge.ParamDecimals),
-		list("/api/currencies/commissions", &m.docs.commissions, edge.ParamDecimals),
+		list("/api/currencies/pairs", &m.docs.pairs, edge.Decimals),
+		list("/api/currencies/commissions", &m.docs.commissions, edge.Decimals),
 	}
 }
 
@@ -70,8 +72,21 @@ const (
 	coinMarketCap = "/listing/coinmarketcap"
 )
 
-// pairOfPath is the parameter of the path that names a pair.
-const pairOfPath = "pair"
+// The parameters of the listing sites.
+var (
+	ticker   = objects.Pair("ticker_id").Need()
+	pathPair = edge.Text("pair").As(json.KindPairCode).Need().Says("Pair code `{base}_{target}`.").Like("BTC_USDT")
+	depth    = edge.Count("depth").Like("100").
+			Says("Total over both sides: floor(depth / 2) levels a side; 0 or omitted: the full book.")
+	limit = edge.Count("limit").Like("100").
+		Says("At most so many trades over both sides; 0 or omitted: all that is kept.")
+	// tradeType is the taker's side.
+	tradeType = edge.Word("type", "buy", "sell").Says("One side only.")
+	startTime = edge.Int64("start_time", math.MinInt64, math.MaxInt64).Written("Unix ms.").
+			Says("Inclusive lower bound on trade_timestamp.")
+	endTime = edge.Int64("end_time", math.MinInt64, math.MaxInt64).Written("Unix ms.").
+		Says("Inclusive upper bound on trade_timestamp.")
+)
 
 // listingRoutes returns the routes whose answers have exactly the members that the standards of
 // the listing sites name.
@@ -79,33 +94,28 @@ func listingRoutes(m *Market) []*edge.Route {
 	m.docs.geckoPairs.setConfig(aggregator.AppendTickerPairs)
 	m.docs.geckoTickers.setQuoted(&m.docs.aggTickers)
 	m.docs.capTickers.setTickers(aggregator.AppendPairTickers)
-	count := func(name string) json.Field { return json.Field{Name: name, Pattern: "^[0-9]+$"} }
-	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
+	get := func(path string, h edge.Handler, params ...edge.Declared) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Tagged: true,
-			Namespace: edge.NamespaceAggregator, Params: params,
+			Namespace: edge.NamespaceAggregator, Params: edge.Params(params...),
 		}
 	}
 	shared := func(d *sharedDoc) edge.Handler {
 		return func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) }
 	}
-	ticker, pair := edge.ParamPair(tickerName, true), edge.ParamPair(pairOfPath, true)
-	kind := json.Field{Name: "type", Kind: json.KindWord, Words: tradeTypes}
-	between := edge.ParamsBetween(json.KindInt64, "start_time", "end_time")
 	tickers := get(coinGecko+"/tickers", shared(&m.docs.geckoTickers))
 	tickers.MaxAgeSec = tickersMaxAgeSec
 	return []*edge.Route{
 		get(coinGecko+"/pairs", shared(&m.docs.geckoPairs)),
 		tickers,
-		get(coinGecko+"/orderbook", withText(m.aggOrderbook), ticker, count("depth")),
-		get(coinGecko+"/historical_trades", withText(m.aggTrades), append([]json.Field{ticker, kind, count("limit")},
-			between...)...),
-		get(coinMarketCap+"/summary", shared(&m.docs.summary), edge.ParamDecimals),
-		get(coinMarketCap+"/assets", shared(&m.docs.aggAsset), edge.ParamDecimals),
-		get(coinMarketCap+"/ticker", shared(&m.docs.capTickers), edge.ParamDecimals),
-		get(coinMarketCap+"/orderbook/{pair}", m.pairBook, pair, count("depth"), edge.ParamDecimals),
-		get(coinMarketCap+"/trades/{pair}", m.pairTrades, append([]json.Field{pair, kind, count("limit")},
-			append(between, edge.ParamDecimals)...)...),
+		get(coinGecko+"/orderbook", withText(m.aggOrderbook), ticker, depth),
+		get(coinGecko+"/historical_trades", withText(m.aggTrades), ticker, tradeType, limit, startTime, endTime),
+		get(coinMarketCap+"/summary", shared(&m.docs.summary), edge.Decimals),
+		get(coinMarketCap+"/assets", shared(&m.docs.aggAsset), edge.Decimals),
+		get(coinMarketCap+"/ticker", shared(&m.docs.capTickers), edge.Decimals),
+		get(coinMarketCap+"/orderbook/{pair}", m.pairBook, pathPair, depth, edge.Decimals),
+		get(coinMarketCap+"/trades/{pair}", m.pairTrades, pathPair, tradeType, limit, startTime, endTime,
+			edge.Decimals),
 	}
 }
 
@@ -119,15 +129,18 @@ func withText(h edge.Handler) edge.Handler {
 
 // pathPair returns the view of the pair that the path names.
 func (m *Market) pathPair(c *edge.Ctx) (*marketdata.View, *refuse.Refusal) {
-	code := []byte(c.PathParam(pairOfPath))
-	if !engine.ValidPairCode(code) {
-		return nil, refuse.Param(pairOfPath, "The pair in the path must be a pair code such as BTC_USDT.")
+	code, err := pathPair.Of(c)
+	if err != nil {
+		return nil, err
 	}
-	return m.lookup(pairOfPath, code)
+	if !engine.ValidPairCode(code) {
+		return nil, refuse.Param("pair", "The pair in the path must be a pair code such as BTC_USDT.")
+	}
+	return m.lookup("pair", []byte(code))
 }
 
 func (m *Market) pairBook(c *edge.Ctx) *refuse.Refusal {
-	depth, err := c.Saturating("depth")
+	total, err := depth.Of(c)
 	if err != nil {
 		return err
 	}
@@ -136,8 +149,8 @@ func (m *Market) pairBook(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	levels := int64(-1)
-	if depth > 0 {
-		levels = depth / 2
+	if total > 0 {
+		levels = total / 2
 	}
 	book := aggregator.PairBook(v, levels)
 	return c.SendBody(book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
@@ -159,40 +172,29 @@ func (m *Market) pairTrades(c *edge.Ctx) *refuse.Refusal {
 // aggregatorAlias is a second path prefix of the aggregator routes; both prefixes answer the same bytes.
 const aggregatorAlias = "/v1/spot/market"
 
-const tickerName = "ticker_id"
-
-// tradeTypes lists the taker's sides by which historical_trades can be filtered.
-var tradeTypes = []string{"buy", "sell"}
-
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
 func aggregatorRoutes(m *Market) []*edge.Route {
 	m.docs.aggTickers.setRows(slotAggTickerRow, aggregator.AppendTicker)
 	m.docs.aggPairs.setConfig(aggregator.AppendPairs)
 	m.docs.aggAsset.setConfig(aggregator.AppendAssets)
-	ticker := edge.ParamPair(tickerName, true)
-	count := func(name string) json.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
-		return json.Field{Name: name, Pattern: "^[0-9]+$"}
-	}
 	var all []*edge.Route
 	for _, prefix := range []string{edge.AggregatorPrefix, aggregatorAlias} {
-		get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
+		get := func(path string, h edge.Handler, params ...edge.Declared) *edge.Route {
 			r := &edge.Route{
 				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
 				Tagged: true, Hot: prefix == edge.AggregatorPrefix,
-				Namespace: edge.NamespaceAggregator, Params: params,
+				Namespace: edge.NamespaceAggregator, Params: edge.Params(params...),
 			}
 			all = append(all, r)
 			return r
 		}
 		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
 		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
-			edge.ParamDecimals).MaxAgeSec = tickersMaxAgeSec
-		get("/orderbook", m.aggOrderbook, ticker, count("depth"), edge.ParamDecimals)
-		get("/historical_trades", m.aggTrades, append([]json.Field{
-			ticker, {Name: "type", Kind: json.KindWord, Words: tradeTypes}, count("limit"),
-		}, append(edge.ParamsBetween(json.KindInt64, "start_time", "end_time"), edge.ParamDecimals)...)...)
+			edge.Decimals).MaxAgeSec = tickersMaxAgeSec
+		get("/orderbook", m.aggOrderbook, ticker, depth, edge.Decimals)
+		get("/historical_trades", m.aggTrades, ticker, tradeType, limit, startTime, endTime, edge.Decimals)
 		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) },
-			edge.ParamDecimals)
+			edge.Decimals)
 	}
 	return all
 }
@@ -204,20 +206,20 @@ const tickersMaxAgeSec = 5
 const cachedDepth = 100
 
 func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(tickerName)
+	code, err := ticker.Of(c)
 	if err != nil {
 		return err
 	}
-	depth, err := c.Saturating("depth")
+	total, err := depth.Of(c)
 	if err != nil {
 		return err
 	}
-	v, err := m.lookup(tickerName, code)
+	v, err := m.lookup("ticker_id", code)
 	if err != nil {
 		return err
 	}
-	levels, slot := depth/2, slotAggBook100
-	switch depth {
+	levels, slot := total/2, slotAggBook100
+	switch total {
 	case 0:
 		levels, slot = -1, slotAggBookFull
 	case cachedDepth:
@@ -248,7 +250,7 @@ const (
 )
 
 func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(tickerName)
+	code, err := ticker.Of(c)
 	if err != nil {
 		return err
 	}
@@ -256,7 +258,7 @@ func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, err := m.lookup(tickerName, code)
+	v, err := m.lookup("ticker_id", code)
 	if err != nil {
 		return err
 	}
@@ -285,25 +287,30 @@ func (m *Market) selectTrades(c *edge.Ctx, v *marketdata.View, f aggregator.Filt
 // tradesFilter reads the parameters in the order of docs/contract/api.md. plain reports that the request has at
 // most a limit, so a cached page may answer it.
 func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
-	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
-	kind, err := c.Enum("type", tradeTypes...)
+	kind, err := tradeType.Of(c)
 	if err != nil {
 		return f, false, err
 	}
 	f.Buy, f.Sell = kind != 1, kind != 0
-	if f.Limit, err = c.Saturating("limit"); err != nil {
+	if f.Limit, err = limit.Of(c); err != nil {
 		return f, false, err
 	}
-	start, hasStart, err := c.Int("start_time", f.StartMs, -1<<63, 1<<63-1)
+	start, hasStart, err := startTime.Find(c)
 	if err != nil {
 		return f, false, err
 	}
-	end, hasEnd, err := c.Int("end_time", f.EndMs, -1<<63, 1<<63-1)
+	end, hasEnd, err := endTime.Find(c)
 	if err != nil {
 		return f, false, err
 	}
-	f.StartMs, f.EndMs = start, end
-	if start > end {
+	f.StartMs, f.EndMs = math.MinInt64, math.MaxInt64
+	if hasStart {
+		f.StartMs = start
+	}
+	if hasEnd {
+		f.EndMs = end
+	}
+	if f.StartMs > f.EndMs {
 		return f, false, refuse.Param("start_time", "The parameter start_time must not be after end_time.")
 	}
 	return f, kind < 0 && !hasStart && !hasEnd, nil

@@ -2,8 +2,8 @@ package public
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -72,28 +72,41 @@ func (m *Market) Routes(s *edge.Server) []*edge.Route {
 // summaryPath is the only path of marketRoutes that clients do not poll frequently.
 const summaryPath = "/api/summary"
 
+// The parameters of the single-pair routes.
+var (
+	pair    = objects.Pair(objects.PairName).Need()
+	aliases = edge.Flag("aliases").Default(true).
+		Says("`false` drops the deprecated aliases currencyTo and currencyFrom.")
+
+	sinceDate = edge.Date("sinceDate").Says("Inclusive lower bound on dealDateUtc.").Like("2026-01-01T00:00:00")
+	endDate   = edge.Date("endDate").Says("Inclusive upper bound on dealDateUtc.")
+	dealPages = edge.PagesOf(edge.Integer("pageNumber", 1, math.MaxInt64).Default(1).Says("1-based."),
+		edge.Integer("pageSize", 1, edge.MaxPageSize).Default(edge.MaxPageSize).Says("Deals per page."))
+	dealRow = edge.RowOf(dealPages)
+
+	interval = edge.WordFor("interval", marketdata.IntervalNames(), marketdata.ParseInterval).Need().
+			Says("Length of a candle.").Like("hour")
+	start = edge.Date("start").Need().Says("Inclusive lower bound on a candle's date.").Like("2026-01-01")
+	end   = edge.Date("end").Need().Says("Inclusive upper bound on a candle's date.").Like("2030-01-01")
+	// fill: intervals without trades are left out, or become flat candles.
+	fill = edge.Word("fill", "none", "previous").Default(0).
+		Says("`previous` adds flat rows for intervals without trades.")
+)
+
 // marketRoutes returns the single-pair routes of {base_url} and the summary.
 func marketRoutes(m *Market) []*edge.Route {
 	m.docs.summary.setRows(slotSummaryRow, aggregator.AppendSummary)
-	get := func(path string, h edge.Handler, params ...json.Field) *edge.Route {
+	get := func(path string, h edge.Handler, params ...edge.Declared) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Tagged: true, Hot: path != summaryPath,
-			Params: append(params, edge.ParamDecimals),
+			Params: edge.Params(append(params, edge.Decimals)...),
 		}
 	}
-	pair := edge.ParamPair(edge.PairName, true)
 	return []*edge.Route{
 		get("/api/tickers", m.ticker, pair),
-		get("/api/orderbook", m.orderbook, pair, json.Field{Name: "aliases", Kind: json.KindBoolean, Default: true}),
-		get("/api/deals", m.deals,
-			slices.Concat([]json.Field{pair}, edge.ParamsBetween(json.KindDate, "sinceDate", "endDate"),
-				edge.ParamsPage("pageNumber", json.KindInteger, json.KindInteger, edge.MaxPageSize),
-				[]json.Field{edge.ParamRow})...),
-		get("/api/ohlc", m.ohlc, pair,
-			json.Field{Name: "interval", Kind: json.KindWord, Required: true, Words: marketdata.IntervalNames()},
-			json.Field{Name: "start", Kind: json.KindDate, Required: true},
-			json.Field{Name: "end", Kind: json.KindDate, Required: true},
-			json.Field{Name: "fill", Kind: json.KindWord, Words: fills, Default: fills[0]}),
+		get("/api/orderbook", m.orderbook, pair, aliases),
+		get("/api/deals", m.deals, pair, sinceDate, endDate, dealPages, dealRow),
+		get("/api/ohlc", m.ohlc, pair, interval, start, end, fill),
 		get(summaryPath, func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }),
 	}
 }
@@ -133,11 +146,11 @@ func (m *Market) Holds(slot uint64, d *doc.Doc) bool {
 }
 
 func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(edge.PairName)
+	code, err := pair.Of(c)
 	if err != nil {
 		return err
 	}
-	v, err := m.lookup(edge.PairName, code)
+	v, err := m.lookup(objects.PairName, code)
 	if err != nil {
 		return err
 	}
@@ -155,19 +168,19 @@ func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
 const bookLevels = 40
 
 func (m *Market) orderbook(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(edge.PairName)
+	code, err := pair.Of(c)
 	if err != nil {
 		return err
 	}
-	aliases, err := c.Bool("aliases", true)
+	withAliases, err := aliases.Of(c)
 	if err != nil {
 		return err
 	}
-	v, err := m.lookup(edge.PairName, code)
+	v, err := m.lookup(objects.PairName, code)
 	if err != nil {
 		return err
 	}
-	if !aliases {
+	if !withAliases {
 		return c.SendBody(appendBookPlain(nil, v), uint64(v.BookSeq))
 	}
 	d := kept(v, slotBook)
@@ -190,30 +203,30 @@ const (
 )
 
 func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(edge.PairName)
+	code, err := pair.Of(c)
 	if err != nil {
 		return err
 	}
-	since, hasSince, err := c.Date("sinceDate")
+	since, hasSince, err := sinceDate.Find(c)
 	if err != nil {
 		return err
 	}
-	end, hasEnd, err := c.Date("endDate")
+	until, hasEnd, err := endDate.Find(c)
 	if err != nil {
 		return err
 	}
-	page, size, err := c.Page("pageNumber", edge.MaxPageSize)
+	page, size, err := dealPages.Of(c)
 	if err != nil {
 		return err
 	}
-	after, err := c.Row("pageNumber")
+	after, err := dealRow.Of(c)
 	if err != nil {
 		return err
 	}
-	if hasSince && hasEnd && since.After(end) {
+	if hasSince && hasEnd && since.After(until) {
 		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
-	v, err := m.lookup(edge.PairName, code)
+	v, err := m.lookup(objects.PairName, code)
 	if err != nil {
 		return err
 	}
@@ -230,7 +243,7 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 		low = max(low, t.Search(startNs))
 	}
 	if hasEnd {
-		high = t.Search(end.FloorNs(edge.DealUnitNs)+edge.DealUnitNs) - 1
+		high = t.Search(until.FloorNs(edge.DealUnitNs)+edge.DealUnitNs) - 1
 	}
 	if after != 0 {
 		high = min(high, engine.TradeID(after)-1)
@@ -323,47 +336,44 @@ func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, viewer 
 // (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
-// fills lists the values of the parameter fill: intervals without trades are left out, or become flat candles.
-var fills = []string{"none", "previous"}
-
 func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(edge.PairName)
+	code, err := pair.Of(c)
 	if err != nil {
 		return err
 	}
-	interval, err := interval(c, "interval")
+	length, err := interval.Of(c)
 	if err != nil {
 		return err
 	}
-	start, err := requiredDate(c, "start")
+	from, err := start.Of(c)
 	if err != nil {
 		return err
 	}
-	end, err := requiredDate(c, "end")
+	to, err := end.Of(c)
 	if err != nil {
 		return err
 	}
-	fill, err := c.Enum("fill", fills...)
+	filled, err := fill.Of(c)
 	if err != nil {
 		return err
 	}
-	if start.After(end) {
+	if from.After(to) {
 		return refuse.Param("start", "The parameter start must not be after end.")
 	}
-	v, err := m.lookup(edge.PairName, code)
+	v, err := m.lookup(objects.PairName, code)
 	if err != nil {
 		return err
 	}
 	// Candles begin on whole seconds: low is the first second at or after start, high the last one at or before
 	// end.
-	low, high := start.Sec, end.Sec
-	if start.Nsec > 0 {
+	low, high := from.Sec, to.Sec
+	if from.Nsec > 0 {
 		low++
 	}
-	rows := candleRows{in: v.Instrument, candles: v.Candles(interval), interval: interval, left: maxCandles}
+	rows := candleRows{in: v.Instrument, candles: v.Candles(length), interval: length, left: maxCandles}
 	rows.List()
-	if fill == 1 {
-		rows.filled(low, min(high, interval.Floor(fixed.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
+	if filled == 1 {
+		rows.filled(low, min(high, length.Floor(fixed.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
 	} else {
 		rows.traded(low, high)
 	}
@@ -372,26 +382,6 @@ func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 	}
 	rows.EndList()
 	return c.SendBody(rows.Bytes(), uint64(v.TradesSeq))
-}
-
-func interval(c *edge.Ctx, name string) (marketdata.Interval, *refuse.Refusal) {
-	text, err := c.Required(name)
-	if err != nil {
-		return 0, err
-	}
-	if i, ok := marketdata.ParseInterval(text); ok {
-		return i, nil
-	}
-	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name,
-		strings.Join(marketdata.IntervalNames(), ", "))
-}
-
-func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {
-	m, given, err := c.Date(name)
-	if err == nil && !given {
-		err = edge.MissingParam(name)
-	}
-	return m, err
 }
 
 // candleRows collects the rows of one answer. When the answer is full, it records the date of the next row.

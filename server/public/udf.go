@@ -2,6 +2,7 @@ package public
 
 import (
 	"bytes"
+	"fmt"
 	"sort"
 	"strconv"
 	"strings"
@@ -54,27 +55,66 @@ func udfNames() (names []string) {
 	return names
 }
 
+// The parameters of the UDF routes.
+var (
+	// udfSymbol is a pair code, with or without the exchange's name in front.
+	udfSymbol = edge.Declare(json.Field{Name: "symbol", Required: true}, func(raw []byte) ([]byte, string) {
+		code := []byte(udfCode(string(raw)))
+		if !engine.ValidPairCode(code) {
+			return nil, "must be a pair code such as BTC_USDT."
+		}
+		return code, ""
+	})
+	udfQuery    = edge.Text("query")
+	udfType     = edge.Text("type")
+	udfExchange = edge.Text("exchange")
+	udfLimit    = edge.Integer("limit", 1, udfMaxSearch).Default(30)
+
+	// The charting library has several spellings for days, weeks and months.
+	udfResolutionOf = edge.WordFor("resolution", udfNames(), func(text string) (r udfResolution, ok bool) {
+		switch text {
+		case "D", "1440":
+			text = "1D"
+		case "W", "7D":
+			text = "1W"
+		case "M":
+			text = "1M"
+		}
+		for _, r := range udfResolutions {
+			if r.name == text {
+				return r, true
+			}
+		}
+		return r, false
+	}).Need()
+	udfTo        = edge.Declare(json.Field{Name: "to", Required: true}, parseSecond)
+	udfFrom      = edge.Declare(json.Field{Name: "from"}, parseSecond)
+	udfCountback = edge.Integer("countback", 0, udfMaxSecond)
+	udfList      = edge.Text("symbols").Need()
+)
+
 // UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library over the same
 // views as the REST routes. Every refusal, also one of the listener, is the error object of
 // docs/contract/errors.md#error-object with the members that edge.errorObject adds for charts.
 func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
-	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal) *edge.Route {
+	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal, params ...edge.Declared) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: edge.AuthNever,
+			Params: edge.Params(params...),
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return h(m, c) },
 		}
 	}
-	ofPair := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal) *edge.Route {
-		r := route(name, h)
+	ofPair := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal, params ...edge.Declared) *edge.Route {
+		r := route(name, h, append(params, udfSymbol)...)
 		r.Symbol, r.Code = "symbol", udfCode
 		return r
 	}
 	return []*edge.Route{
 		route("config", udfConfig),
 		ofPair("symbols", udfSymbols),
-		route("search", udfSearch),
-		ofPair("history", udfHistory),
-		route("quotes", udfQuotes),
+		route("search", udfSearch, udfQuery, udfType, udfExchange, udfLimit),
+		ofPair("history", udfHistory, udfResolutionOf, udfTo, udfCountback, udfFrom),
+		route("quotes", udfQuotes, udfList),
 		route("time", udfTime),
 	}
 }
@@ -111,16 +151,11 @@ func udfTime(m *Market, c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// udfView returns the view of the pair that the parameter symbol names, with or without the exchange's name in
-// front.
+// udfView returns the view of the pair that the parameter symbol names.
 func (m *Market) udfView(c *edge.Ctx) (*marketdata.View, *refuse.Refusal) {
-	text, err := c.Required("symbol")
+	code, err := udfSymbol.Of(c)
 	if err != nil {
 		return nil, err
-	}
-	code := []byte(udfCode(text))
-	if !engine.ValidPairCode(code) {
-		return nil, refuse.Param("symbol", "The parameter symbol must be a pair code such as BTC_USDT.")
 	}
 	return m.lookup("symbol", code)
 }
@@ -170,19 +205,19 @@ func udfSymbols(m *Market, c *edge.Ctx) *refuse.Refusal {
 }
 
 func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
-	query, err := c.Str("query")
+	query, err := udfQuery.Of(c)
 	if err != nil {
 		return err
 	}
-	kind, err := c.Str("type")
+	kind, err := udfType.Of(c)
 	if err != nil {
 		return err
 	}
-	exchange, err := c.Str("exchange")
+	exchange, err := udfExchange.Of(c)
 	if err != nil {
 		return err
 	}
-	limit, _, err := c.Int("limit", 30, 1, udfMaxSearch)
+	limit, err := udfLimit.Of(c)
 	if err != nil {
 		return err
 	}
@@ -222,56 +257,29 @@ func (m *Market) writeUDFFound(w *json.Writer, query string, limit int64) {
 	}
 }
 
-// udfInterval returns the resolution of the parameter; the library has several spellings for days, weeks and
-// months.
-func udfInterval(c *edge.Ctx) (r udfResolution, err *refuse.Refusal) {
-	text, err := c.Required("resolution")
-	if err != nil {
-		return r, err
-	}
-	switch text {
-	case "D", "1440":
-		text = "1D"
-	case "W", "7D":
-		text = "1W"
-	case "M":
-		text = "1M"
-	}
-	for _, r := range udfResolutions {
-		if r.name == text {
-			return r, nil
-		}
-	}
-	return r, refuse.Param("resolution", "The parameter resolution must be one of %s.",
-		strings.Join(udfNames(), ", "))
-}
-
 // udfHistory answers the bars from `from` to `to`, which is not included, or the newest `countback` bars before `to`.
 // The times of the bars strictly increase. Without bars it answers no_data, and nextTime with the time of the
 // newest earlier bar if there is one.
 func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
-	resolution, err := udfInterval(c)
+	resolution, err := udfResolutionOf.Of(c)
 	if err != nil {
 		return err
 	}
-	last, to, given, err := udfSecond(c, "to")
-	if err == nil && !given {
-		err = edge.MissingParam("to")
-	}
+	to, err := udfTo.Of(c)
 	if err != nil {
 		return err
 	}
-	back, counted, err := c.Int("countback", 0, 0, udfMaxSecond)
+	back, counted, err := udfCountback.Find(c)
 	if err != nil {
 		return err
 	}
-	first, from, given, err := udfSecond(c, "from")
+	from, given, err := udfFrom.Find(c)
 	switch {
 	case err != nil:
 		return err
 	case !given && back == 0:
-		return edge.MissingParam("from")
-	case first > last:
+		return refuse.Param("from", "The parameter from is required.")
+	case from.below > to.below:
 		return refuse.Param("from", "The parameter from must not be after to.")
 	}
 	v, err := m.udfView(c)
@@ -283,8 +291,8 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if resolution.weekly {
 		candles = weeksOf(&kept)
 	}
-	end := candles.Search(to)
-	begin := candles.Search(from)
+	end := candles.Search(to.above)
+	begin := candles.Search(from.above)
 	if counted && back > 0 {
 		begin = max(end-int(min(back, udfMaxBars)), 0)
 	}
@@ -335,7 +343,7 @@ const udfMaxQuotes = 100
 // udfQuotes answers the quotes of the watch list: one row a symbol in the order of the request. An unknown symbol is a
 // row with an error, so that the rows of the others arrive.
 func udfQuotes(m *Market, c *edge.Ctx) *refuse.Refusal {
-	text, err := c.Required("symbols")
+	text, err := udfList.Of(c)
 	if err != nil {
 		return err
 	}
@@ -454,34 +462,31 @@ func (w weeks) Search(sec int64) int {
 // maxFraction is the number of fractional digits of a Unix second that are read.
 const maxFraction = 18
 
-// udfSecond returns a parameter in Unix seconds, which may have a fraction: JavaScript code divides milliseconds. Bars
-// start at whole seconds, so those from it on, and those before it, are bounded by the next whole second, above.
-func udfSecond(c *edge.Ctx, name string) (below, above int64, given bool, err *refuse.Refusal) {
-	raw, err := c.Raw(name)
-	if err != nil || len(raw) == 0 {
-		return 0, 0, false, err
-	}
+// second is a moment in Unix seconds between two whole ones, or both of them.
+type second struct{ below, above int64 }
+
+// parseSecond reads Unix seconds, which may have a fraction: JavaScript code divides milliseconds. Bars start at whole
+// seconds, so those from the moment on, and those before it, are bounded by the next whole second, above.
+func parseSecond(raw []byte) (at second, rule string) {
 	whole, fraction, pointed := bytes.Cut(raw, []byte("."))
 	digits := bytes.TrimPrefix(whole, []byte("-"))
 	if len(digits) == 0 || !isDigits(digits) || !isDigits(fraction) || pointed != (len(fraction) > 0) ||
 		len(fraction) > maxFraction {
-		return 0, 0, false, refuse.Param(name, "The parameter %s must be Unix seconds, with a fraction or without.",
-			name)
+		return at, "must be Unix seconds, with a fraction or without."
 	}
 	sec, bad := strconv.ParseInt(string(whole), 10, 64)
 	if bad != nil || sec < -udfMaxSecond || sec > udfMaxSecond {
-		return 0, 0, false, refuse.Param(name, "The parameter %s must be from %d to %d.", name, -udfMaxSecond,
-			udfMaxSecond)
+		return at, fmt.Sprintf("must be from %d to %d.", -udfMaxSecond, udfMaxSecond)
 	}
-	below, above = sec, sec
+	at = second{sec, sec}
 	if len(bytes.Trim(fraction, "0")) > 0 {
 		if raw[0] == '-' {
-			below--
+			at.below--
 		} else {
-			above++
+			at.above++
 		}
 	}
-	return below, above, true, nil
+	return at, ""
 }
 
 func isDigits(text []byte) bool {

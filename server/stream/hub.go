@@ -25,14 +25,17 @@ func Routes(h *Hub) edge.Resource {
 	}
 	return func(*edge.Server) []*edge.Route {
 		return []*edge.Route{{
-			Method: fasthttp.MethodGet, Path: "/ws", Auth: edge.AuthNever,
+			Method: fasthttp.MethodGet, Path: "/ws", Auth: edge.AuthNever, Params: edge.Params(streamsOf),
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return upgrade(c, h, &up) },
 		}}
 	}
 }
 
+// streamsOf names the streams that a socket begins with.
+var streamsOf = edge.Text("streams")
+
 func upgrade(c *edge.Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
-	text, err := c.Str("streams")
+	text, err := streamsOf.Of(c)
 	if err != nil {
 		return err
 	}

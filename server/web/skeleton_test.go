@@ -78,7 +78,7 @@ func skeletonOf(part web.Part, table []*edge.Route) []byte {
 		components["responses"] = s.responses
 	}
 	if part == web.PartMarket {
-		components["parameters"] = object{"decimals": parameter(edge.ParamDecimals, false)}
+		components["parameters"] = object{"decimals": parameter(*edge.Params(edge.Decimals)[0], false)}
 	}
 	return s.print(components)
 }
@@ -151,18 +151,18 @@ func parameters(r *edge.Route) []any {
 	named := map[string]bool{}
 	for _, m := range pathParameter.FindAllStringSubmatch(r.Path, -1) {
 		f := json.Field{Name: m[1]}
-		if i := slices.IndexFunc(r.Params, func(f json.Field) bool { return f.Name == m[1] }); i >= 0 {
-			f = r.Params[i]
+		if i := slices.IndexFunc(r.Params, func(f *json.Field) bool { return f.Name == m[1] }); i >= 0 {
+			f = *r.Params[i]
 		}
 		named[f.Name] = true
 		list = append(list, parameter(f, true))
 	}
 	for _, f := range r.Params {
 		switch {
-		case f.Name == edge.ParamDecimals.Name:
+		case f.Name == edge.Decimals.Name():
 			list = append(list, ref("parameters", f.Name))
 		case !named[f.Name]:
-			list = append(list, parameter(f, false))
+			list = append(list, parameter(*f, false))
 		}
 	}
 	return list
