@@ -83,7 +83,7 @@ cluster: ## fault runs of a writer, replicas and a stream, at most ten minutes
 cluster-soak: ## an hour of fault runs with random seeds
 	$(MAKE) cluster CLUSTER='-cluster.runs=1000000 -cluster.time=1h'
 
-drift: ## are generated files what their generators make: golden bytes, docs/contract/commands.md, OpenAPI skeletons, bundles, notices, module files
+drift: ## are generated files what their generators make: golden bytes, docs/contract/commands.md, bundles, notices, module files
 	$(GO) test -pgo=off -count=1 ./cmd/tickhive ./server/binance -run 'Golden'
 	$(GO) generate ./server/web && git diff --exit-code server/web
 	$(GO) test -pgo=off -count=1 ./internal/tidy -run 'Notices'

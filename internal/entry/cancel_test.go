@@ -1,6 +1,7 @@
 package entry_test
 
 import (
+	"regexp"
 	"testing"
 
 	"tickhive/engine"
@@ -100,6 +101,7 @@ func TestASignedRequestFindsOwnOrdersAlone(t *testing.T) {
 	if _, refusal := r.one(b, cancel); refusal != "NOT_FOUND orderId" {
 		t.Errorf("a cancel of another account's closed order: %s", refusal)
 	}
+	form := regexp.MustCompile(entry.OrderPattern)
 	for text, want := range map[string]string{
 		"1": "", "01": "", "2": "", "99": "",
 		"-1": "NOT_FOUND", "9007199254740992": "NOT_FOUND", "9999999999999999999": "NOT_FOUND",
@@ -112,6 +114,9 @@ func TestASignedRequestFindsOwnOrdersAlone(t *testing.T) {
 		}
 		if code != want {
 			t.Errorf("order %q: %q, want %q", text, code, want)
+		}
+		if form.MatchString(text) && code == "INVALID_PARAM" {
+			t.Errorf("order %q has the form of the documents, %s, and is refused for its form", text, entry.OrderPattern)
 		}
 	}
 }

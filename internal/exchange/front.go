@@ -93,7 +93,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	f.phase.Store(&phaseView{})
 	f.replica = f.newReplica(b)
 	f.progress.Store(-1)
-	page, description, err := pages(&b.o)
+	page, err := pages(&b.o)
 	if err != nil {
 		return nil, err
 	}
@@ -135,20 +135,16 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return f, f.makeInternal(b, room.internal, description)
+	return f, f.makeInternal(b, room.internal)
 }
 
 // pages returns the routes of the page and of the descriptions. With a driver there are none: they depend on
 // nothing, and take longer to make than the rest of a start.
-func pages(o *Options) (page edge.Resource, description admin.Resource, err error) {
+func pages(o *Options) (edge.Resource, error) {
 	if o.Machine.Driver != nil {
-		return func(*edge.Server) []*edge.Route { return nil }, func() []*edge.Route { return nil }, nil
+		return func(*edge.Server) []*edge.Route { return nil }, nil
 	}
-	if page, err = web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad); err != nil {
-		return nil, nil, err
-	}
-	routes, err := web.Internal()
-	return page, routes, err
+	return web.Page()
 }
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
@@ -169,12 +165,13 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	return err
 }
 
-func (f *front) makeInternal(b *base, connections int, description admin.Resource) (err error) {
+func (f *front) makeInternal(b *base, connections int) (err error) {
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry: f.account.Entry(),
 		Resources: []admin.Resource{
-			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs), description,
+			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs),
+			web.Internal(func() []*edge.Route { return f.internalServer.Routes() }),
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix), TLS: b.internal,

@@ -47,10 +47,12 @@ var mayImport = map[string][]string{
 	"sim/residents":    {"launchpad", "hive"},
 	"server":           {},
 	"server/json":      {},
-	"server/objects":   {"server/doc", "server/encode", "server/json", "engine", "marketdata", "internal/entry"},
-	"server/encode":    {"engine", "marketdata"},
-	"server/conn":      {},
-	"server/doc":       {},
+	"server/objects": {
+		"server/doc", "server/edge", "server/encode", "server/json", "engine", "marketdata", "internal/entry",
+	},
+	"server/encode": {"engine", "marketdata"},
+	"server/conn":   {},
+	"server/doc":    {},
 	"server/edge": {
 		"server/conn", "server/doc", "server/json", "server/encode", "server/forward", "engine", "marketdata",
 		"internal/entry",

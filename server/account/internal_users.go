@@ -27,36 +27,60 @@ func (s *Service) InternalRoutes() []*edge.Route {
 	const path = edge.InternalPrefix + "/users"
 	u := users{s}
 	id := edge.Params(userID)
-	return []*edge.Route{
-		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
-		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
+	return edge.Tagged("Users", []*edge.Route{
+		{
+			Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members(),
+			Name: "createUser", Summary: "Create a user",
+			Refuses: []int{409},
+		},
+		{
+			Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id,
+			Name: "getUser", Summary: "One user, with balances",
+		},
 		{
 			Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser",
 			Members: userForm.Members(),
+			Name:    "patchUser", Summary: "Change a user",
+			Refuses: []int{409},
 		},
 		{
 			Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money",
 			Members: moneyForm.Members(),
+			Name:    "deposit", Summary: "Deposit money",
+			Refuses: []int{409},
 		},
 		{
 			Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money",
 			Members: moneyForm.Members(),
+			Name:    "withdraw", Summary: "Withdraw money",
+			Refuses: []int{409},
 		},
 		{
 			Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit",
 			Members: profitForm.Members(),
+			Name:    "addProfit", Summary: "Pay a profit to the user's inviters",
+			Refuses: []int{409},
 		},
 		{
 			Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
 			Members: operatorKeyForm.Members(),
+			Name:    "createUserKey", Summary: "Create an API key",
+			Refuses: []int{409},
 		},
 		{
 			Method: post, Path: path + "/{id}/halt", Handle: u.halt, Params: id, Schema: "HaltUser",
 			Members: haltForm.Members(),
+			Name:    "haltUser", Summary: "Cancel every open order of a user and refuse new ones",
 		},
-		{Method: fasthttp.MethodDelete, Path: path + "/{id}/halt", Handle: u.resume, Params: id},
-		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
-	}
+		{
+			Method: fasthttp.MethodDelete, Path: path + "/{id}/halt", Handle: u.resume, Params: id,
+			Name: "resumeUser", Summary: "Lift the halt of a user",
+		},
+		{
+			Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals,
+			Name: "getTotals", Summary: "Sums over all accounts",
+		},
+	})
 }
 
 // users serves the internal routes of users and their money.

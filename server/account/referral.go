@@ -37,27 +37,43 @@ func (r referral) routes() []*edge.Route {
 		{
 			Method: get, Path: affiliatePath + "/inviters/search", Handle: r.searchInviters,
 			Params: edge.Params(searchQuery),
+			Name:   "searchInviters", Summary: "Find an inviter by prefix of nickname, public id or invite code",
 		},
-		{Method: get, Path: affiliatePath + "/inviters/my", Handle: r.myInviter},
+		{
+			Method: get, Path: affiliatePath + "/inviters/my", Handle: r.myInviter,
+			Name: "getMyInviter", Summary: "The caller's inviter, or null",
+		},
 		{
 			Method: post, Path: affiliatePath + "/inviters/my", Handle: r.setInviter, Schema: "SetInviterRequest",
 			Members: inviterForm.Members(),
+			Name:    "setMyInviter", Summary: "Set the caller's inviter, once",
+			Refuses: []int{409},
 		},
 		// one parameter for {inviteCode} and {id} of docs/contract/api.md, because the router cannot distinguish
 		// them
-		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter, Params: edge.Params(inviterOf)},
-		{Method: get, Path: affiliatePath + "/invite-code", Handle: r.inviteCode},
+		{
+			Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter, Params: edge.Params(inviterOf),
+			Name: "getInviter", Summary: "An inviter by user id (UUID) or invite code",
+		},
+		{
+			Method: get, Path: affiliatePath + "/invite-code", Handle: r.inviteCode,
+			Name: "getInviteCode", Summary: "The caller's invite code",
+		},
 		{
 			Method: get, Path: affiliatePath + "/ambassadors/info", Handle: r.ambassador,
 			Params: edge.Params(edge.Decimals),
+			Name:   "getAmbassadorInfo", Summary: "Ambassador state and links",
 		},
 		{
 			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: r.createLink,
 			Schema: "CreateAmbassadorReferralLinkRequest", Members: linkForm.Members(),
+			Name: "createAmbassadorLink", Summary: "Create an ambassador link",
+			Refuses: []int{409},
 		},
 		{
 			Method: get, Path: affiliatePath + "/{id}/user-info", Handle: r.userInfo,
 			Params: edge.Params(callerID, edge.Decimals),
+			Name:   "getReferralUserInfo", Summary: "Referral figures of the caller",
 		},
 	}
 }
@@ -102,7 +118,8 @@ var (
 	)
 	linkForm = json.Of(
 		json.Value("discountPercent", json.KindDecimal, money,
-			func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Need(),
+			func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Need().
+			As(json.Field{Text: "Human percent, 1 to 50, at most 6 fractional digits."}),
 	)
 )
 
@@ -251,21 +268,34 @@ func (ac accruals) routes() []*edge.Route {
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: ac.list,
 			Params: edge.Params(accrualPages, ofCurrency, ofProfit, ofProfits, accrualRows, edge.Decimals),
+			Name:   "getAccruals", Summary: "Accruals, newest first",
 		},
 		{
 			Method: get, Path: affiliatePath + "/accruals/summary", Handle: ac.summary,
 			Params: edge.Params(ofCurrency, ofProfit, edge.Decimals),
+			Name:   "getAccrualSummary", Summary: "Totals by currency",
 		},
-		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: ac.filters},
+		{
+			Method: get, Path: affiliatePath + "/accruals/filters", Handle: ac.filters,
+			Name: "getAccrualFilters", Summary: "Currencies and profit types that occur",
+		},
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: ac.groups,
 			Params: edge.Params(groupsSince, groupsUntil, maxLevel, edge.Decimals),
+			Name:   "getAccrualGroups", Summary: "Accruals per UTC day, type and currency",
 		},
-		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: ac.breakdown, Params: period},
-		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: ac.explain, Params: period},
+		{
+			Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: ac.breakdown, Params: period,
+			Name: "getStakingBreakdown", Summary: "Staking referral bonus per referral in a period",
+		},
+		{
+			Method: get, Path: affiliatePath + "/accruals/explain", Handle: ac.explain, Params: period,
+			Name: "explainStaking", Summary: "Why the staking referral bonus changed against the preceding period",
+		},
 		{
 			Method: get, Path: affiliatePath + "/total-accruals", Handle: ac.total,
 			Params: edge.Params(edge.Decimals),
+			Name:   "getTotalAccruals", Summary: "Totals per referred user",
 		},
 	}
 }
@@ -610,6 +640,7 @@ func (s *Service) commissionRoutes() []*edge.Route {
 	return []*edge.Route{{
 		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
 		Handle: s.userCommissions, Params: edge.Params(edge.Decimals),
+		Name: "getUserCommissions", Summary: "The caller's effective commissions",
 	}}
 }
 

@@ -278,8 +278,9 @@ func (s *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
 func (s *Service) Routes(*edge.Server) []*edge.Route {
 	var all []*edge.Route
 	for _, routes := range [][]*edge.Route{
-		s.keyRoutes(), avatars{s}.routes(), s.commissionRoutes(), referral{s}.routes(), accruals{s}.routes(),
-		s.tradingRoutes(),
+		edge.Tagged("Accounts", s.keyRoutes()), edge.Tagged("Accounts", avatars{s}.routes()),
+		edge.Tagged("Accounts", s.commissionRoutes()), edge.Tagged("Referral", referral{s}.routes()),
+		edge.Tagged("Referral", accruals{s}.routes()), edge.Tagged("Trading", s.tradingRoutes()),
 	} {
 		all = append(all, routes...)
 	}
@@ -298,12 +299,21 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 
 func (s *Service) keyRoutes() []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: s.listKeys},
+		{
+			Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: s.listKeys,
+			Name: "getApiKeys", Summary: "API keys with their settings",
+		},
 		{
 			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: s.createOwnKey,
 			Schema: "ApiKeyPairCreationRequestViewModel", Members: ownKeyForm.Members(),
+			Name:    "createApiKey",
+			Summary: "Create an API key that is not stronger than the signing one; the private key is shown once",
+			Refuses: []int{409},
 		},
-		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey, Params: edge.Params(keyOf)},
+		{
+			Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey, Params: edge.Params(keyOf),
+			Name: "deleteApiKey", Summary: "Delete an API key, and every key that it made, at once",
+		},
 	}
 }
 
@@ -476,9 +486,18 @@ type avatars struct{ *Service }
 
 func (av avatars) routes() []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: av.list, Public: true},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: av.myAvatar},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Params: edge.Params(avatarID), Public: true},
+		{
+			Method: fasthttp.MethodGet, Path: avatarPath, Handle: av.list, Public: true,
+			Name: "getAvatars", Summary: "Avatar catalogue",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: av.myAvatar,
+			Name: "getMyAvatar", Summary: "The caller's avatar",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Params: edge.Params(avatarID), Public: true,
+			Name: "getAvatar", Summary: "One avatar; with `.svg` its picture",
+		},
 	}
 }
 

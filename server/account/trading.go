@@ -56,40 +56,69 @@ func (s *Service) tradingRoutes() []*edge.Route {
 		{
 			Method: fasthttp.MethodPost, Path: orders, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
 			Members: objects.TradingMembers,
+			Name:    "createOrder", Summary: "Place an order",
+			Refuses: []int{409},
 		},
 		{
 			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
 			Members: objects.TradingBatchMembers,
+			Name:    "batchOrders", Summary: "Place, cancel and replace up to 100 orders, in order",
 		},
 		{
 			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,
 			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
+			Name:    "cancelAllAfter",
+			Summary: "Set the dead man's switch: cancel every open order of the caller after a time",
 		},
 		{
 			Method: del, Path: orders, Cancels: true, Handle: s.cancelOwn,
 			Params: edge.Params(cancelPair, cancelAll),
+			Name:   "cancelOrders", Summary: "Cancel every open order of the caller on a pair, or on all pairs",
+			Refuses: []int{409},
 		},
 		{
 			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: s.cancelOrder,
 			Params: order,
+			Name:   "cancelOrder", Summary: "Cancel one order",
+			Refuses: []int{409},
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: s.replaceOrder,
 			Params: order, Schema: "ReplaceOrderRequest", Members: objects.ReplaceForm.Members(),
+			Name: "replaceOrder", Summary: "Change price or total amount, or both",
+			Refuses: []int{409},
 		},
-		{Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient},
-		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: order},
-		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
-		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: order},
+		{
+			Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient,
+			Name: "cancelOrderByClientId", Summary: "Cancel one order by its client order id",
+			Refuses: []int{409},
+		},
+		{
+			Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: order,
+			Name: "getOrder", Summary: "One order",
+		},
+		{
+			Method: get, Path: client, Handle: l.clientOrder, Params: byClient,
+			Name: "getOrderByClientId", Summary: "One order by its client order id",
+		},
+		{
+			Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: order,
+			Name: "getOrderDeals", Summary: "One order with its deals",
+		},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
 			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals),
+			Name:   "getUserOrders", Summary: "The caller's orders, newest first",
 		},
 		{
 			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
 			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals),
+			Name:   "getUserDeals", Summary: "The caller's deals, newest first",
 		},
-		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: edge.Params(edge.Decimals)},
+		{
+			Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: edge.Params(edge.Decimals),
+			Name: "getBalances", Summary: "The caller's balances",
+		},
 	}
 }
 

@@ -23,15 +23,26 @@ func FaultRoutes(s *fault.Switch, now func() int64) Resource {
 	f := faultRoutes{s, now}
 	const path = edge.InternalPrefix + "/faults"
 	return func() []*edge.Route {
-		return []*edge.Route{
-			{Method: fasthttp.MethodGet, Path: path, Handle: f.list},
+		return edge.Tagged("System", []*edge.Route{
+			{
+				Method: fasthttp.MethodGet, Path: path, Handle: f.list,
+				Name: "listFaults", Summary: "The fault rules in force",
+			},
 			{
 				Method: fasthttp.MethodPost, Path: path, Handle: f.add,
 				Schema: "AddFaults", Members: faultsForm.Members(),
+				Name: "addFaults", Summary: "Put fault rules or a ready scenario in force",
+				Refuses: []int{409},
 			},
-			{Method: fasthttp.MethodDelete, Path: path, Handle: f.removeAll},
-			{Method: fasthttp.MethodDelete, Path: path + "/{id}", Handle: f.remove, Params: edge.Params(faultID)},
-		}
+			{
+				Method: fasthttp.MethodDelete, Path: path, Handle: f.removeAll,
+				Name: "clearFaults", Summary: "Remove all fault rules",
+			},
+			{
+				Method: fasthttp.MethodDelete, Path: path + "/{id}", Handle: f.remove, Params: edge.Params(faultID),
+				Name: "removeFault", Summary: "Remove a fault rule",
+			},
+		})
 	}
 }
 

@@ -24,26 +24,38 @@ var (
 func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
 	id := edge.Params(orderID)
-	return []*edge.Route{
+	return edge.Tagged("Orders", []*edge.Route{
 		{
 			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder",
 			Members: objects.OrderMembers,
+			Name:    "placeInternalOrder", Summary: "Place an order; a refusal is 200 with status Rejected",
 		},
 		{
 			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "Batch",
 			Members: objects.BatchMembers,
+			Name:    "placeBatch", Summary: "Apply commands in order",
 		},
 		{
 			Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
 			Params: edge.Params(ofAccount, ofPair),
+			Name:   "cancelAllOrders", Summary: "Cancel the orders of an account, of a pair, or both",
 		},
-		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder, Params: id},
+		{
+			Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder, Params: id,
+			Name: "getInternalOrder", Summary: "One order",
+		},
 		{
 			Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder, Params: id,
 			Schema: "ReplaceOrder", Members: objects.ReplaceForm.Members(),
+			Name: "replaceOrder", Summary: "Change price or total amount",
+			Refuses: []int{409},
 		},
-		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder, Params: id},
-	}
+		{
+			Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder, Params: id,
+			Name: "cancelInternalOrder", Summary: "Cancel an order",
+			Refuses: []int{409},
+		},
+	})
 }
 
 // orderBody is a request that carries orders, with memory that later requests reuse. It comes from a pool.

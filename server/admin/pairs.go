@@ -34,34 +34,47 @@ func pathPair(name string) *edge.Param[string] {
 // marketRoutes returns the routes of books, pairs and assets.
 func marketRoutes(s *Server) []*edge.Route {
 	code := edge.Params(codeOf)
-	return []*edge.Route{
+	return edge.Tagged("Market", []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
 			Params: edge.Params(bookPair, depth),
+			Name:   "getBook", Summary: "Every order of a book, in queue order",
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair, Schema: "AddPair",
 			Members: newPairForm.Members(),
+			Name:    "addPair", Summary: "Add a pair",
+			Refuses: []int{409},
 		},
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair, Params: code},
+		{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair, Params: code,
+			Name: "getPair", Summary: "One pair",
+		},
 		{
 			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair, Params: code,
 			Schema: "PatchPair", Members: pairForm.Members(),
+			Name: "setPair", Summary: "Change a pair",
+			Refuses: []int{409},
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/assets", Handle: s.addAsset, Schema: "AddAsset",
 			Members: newAssetForm.Members(),
+			Name:    "addAsset", Summary: "Add an asset",
+			Refuses: []int{409},
 		},
 		{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset,
 			Params: edge.Params(assetSymbol),
+			Name:   "getAsset", Summary: "One asset",
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset,
 			Params: edge.Params(assetSymbol),
 			Schema: "PatchAsset", Members: assetForm.Members(),
+			Name: "setAsset", Summary: "Change an asset",
+			Refuses: []int{409},
 		},
-	}
+	})
 }
 
 // pairOf returns the instrument of the pair that the path names.

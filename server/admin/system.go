@@ -25,45 +25,67 @@ import (
 // systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
+		{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock,
+			Name: "getClock", Summary: "The clock",
+		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock",
 			Members: clockForm.Members(),
+			Name:    "setClock", Summary: "Advance the virtual clock",
+			Refuses: []int{409},
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
 			Schema: "AcceptClock", Members: acceptForm.Members(),
+			Name: "acceptClock", Summary: "Accept a step of the machine's clock",
+			Text: "A real clock holds a forward step of the machine's clock of more than 5 s. This follows it, and " +
+				"answers after all work that fell due is published. Without a held step it changes nothing. A " +
+				"virtual clock answers 409.",
+			Refuses: []int{409},
 		},
-		edge.ReadyProbe(readyPath, s.unready),
+		edge.ReadyProbe(readyPath, s.unready).Does("getReady", "Readiness; 503 until then"),
 	}
 	routes = append(routes, edge.Probes(s.unready)...)
 	if s.opt.Incidents != nil {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/incidents", Early: true, Handle: s.incidents,
+			Name: "listIncidents", Summary: "The incidents of /api/status with their details",
 		})
 	}
 	if s.opt.StateHash != nil {
-		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
-			"/state-hash", Handle: s.stateHash})
+		routes = append(routes, &edge.Route{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
+				"/state-hash", Handle: s.stateHash,
+			Name: "getStateHash", Summary: "The hash of the state",
+		})
 	}
 	if s.opt.Snapshot != nil {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: snapshotPath, Handle: s.snapshot,
-			Params: edge.Params(fresh),
+			Params:  edge.Params(fresh),
+			Name:    "getSnapshot",
+			Summary: "The newest snapshot file of the node: a backup, and that with which another node begins",
+			Refuses: []int{409},
 		})
 	}
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
-			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
+			&edge.Route{
+				Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog,
+				Name: "getLogLevel", Summary: "The level of the log",
+			},
 			&edge.Route{
 				Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog,
 				Schema: "SetLog", Members: logForm.Members(),
+				Name: "setLogLevel", Summary: "Set the level of the log",
 			})
 	}
 	if s.opt.Metrics != nil {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
+			Name: "getMetrics", Summary: "Metrics in the text format of Prometheus",
 			Handle: func(c *edge.Ctx) *refuse.Refusal {
 				// do not compress: on loopback it costs more than it saves
 				c.Request.Header.DelBytes(edge.ReqAcceptEncoding)
@@ -72,7 +94,7 @@ func systemRoutes(s *Server) []*edge.Route {
 			},
 		})
 	}
-	return append(routes, profileRoutes()...)
+	return edge.Tagged("System", append(routes, profileRoutes()...))
 }
 
 // unready returns the reason why clients are not served, nil while they are.
@@ -398,12 +420,30 @@ func profileRoutes() []*edge.Route {
 	}
 	seconds := edge.Params(edge.Integer("seconds", 1, math.MaxInt64).Says("Length of the measurement."))
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index)},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline)},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/profile", Handle: wrap(pprof.Profile), Params: seconds},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/symbol", Handle: wrap(pprof.Symbol)},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace), Params: seconds},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/{name}", Handle: wrap(pprof.Index)},
+		{
+			Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index),
+			Name: "getProfiles", Summary: "The list of the runtime's profiles",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline),
+			Name: "getCommandLine", Summary: "The command line",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: profilePath + "/profile", Handle: wrap(pprof.Profile), Params: seconds,
+			Name: "getCPUProfile", Summary: "A CPU profile",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: profilePath + "/symbol", Handle: wrap(pprof.Symbol),
+			Name: "getSymbols", Summary: "Names of program counters",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace), Params: seconds,
+			Name: "getTrace", Summary: "An execution trace",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: profilePath + "/{name}", Handle: wrap(pprof.Index),
+			Name: "getProfile", Summary: "One profile",
+		},
 	}
 }
 

@@ -126,20 +126,33 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 			Schema: schema, Members: members, Params: edge.Params(params...),
 		}
 	}
-	return []*edge.Route{
-		post("/api/launchpad/spawn", s.spawn, "SpawnRequest", spawnForm.Members()),
-		get("/api/launchpad/tokens", s.tokens, tokenPages, tokenRows, tokenSort, boosted, poolSide, asOf),
-		get("/api/launchpad/tokens/{id}", s.token, tokenOf),
-		get("/api/launchpad/tokens/{id}/pool", s.pool, tokenOf),
-		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker, tokenOf),
-		get("/api/agents/overview", s.overview),
-		get("/api/agents/workers", s.workers, hivePages, hiveRows, workerStatus, tokenAddress, asOf),
-		get("/api/agents/workers/{tokenId}", s.worker, workerOf),
-		post("/api/agents/workers/{tokenId}/vote", s.vote, "VoteRequest", voteForm.Members(), workerOf),
-		get("/api/agents/action-logs", s.actionLogs, ofToken, actionType, sourceTier, since, until, logPages, logRows),
-		get("/api/agents/proposals", s.proposals, ofToken, proposalStatus, hivePages, hiveRows, edge.Decimals),
-		get("/api/agents/proposals/{proposalId}", s.proposal, proposalOf, edge.Decimals),
-	}
+	return append(edge.Tagged("Launchpad", []*edge.Route{
+		post("/api/launchpad/spawn", s.spawn, "SpawnRequest", spawnForm.Members()).
+			Does("spawn", "Spawn an Agent Token", 402),
+		get("/api/launchpad/tokens", s.tokens, tokenPages, tokenRows, tokenSort, boosted, poolSide, asOf).
+			Does("getTokens", "Agent Tokens"),
+		get("/api/launchpad/tokens/{id}", s.token, tokenOf).
+			Does("getToken", "One Agent Token"),
+		get("/api/launchpad/tokens/{id}/pool", s.pool, tokenOf).
+			Does("getTokenPool", "Its pool"),
+		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker, tokenOf).
+			Does("getTokenWorker", "Its worker"),
+	}), edge.Tagged("Hive", []*edge.Route{
+		get("/api/agents/overview", s.overview).
+			Does("getOverview", "Counters of hive and swarm"),
+		get("/api/agents/workers", s.workers, hivePages, hiveRows, workerStatus, tokenAddress, asOf).
+			Does("getWorkers", "Workers"),
+		get("/api/agents/workers/{tokenId}", s.worker, workerOf).
+			Does("getWorker", "One worker"),
+		post("/api/agents/workers/{tokenId}/vote", s.vote, "VoteRequest", voteForm.Members(), workerOf).
+			Does("vote", "Vote on a proposal", 409),
+		get("/api/agents/action-logs", s.actionLogs, ofToken, actionType, sourceTier, since, until, logPages, logRows).
+			Does("getActionLogs", "Action log, newest first"),
+		get("/api/agents/proposals", s.proposals, ofToken, proposalStatus, hivePages, hiveRows, edge.Decimals).
+			Does("getProposals", "Proposals, newest first"),
+		get("/api/agents/proposals/{proposalId}", s.proposal, proposalOf, edge.Decimals).
+			Does("getProposal", "One proposal with its comments"),
+	})...)
 }
 
 // The parameters of the routes.

@@ -19,16 +19,25 @@ func (s *Service) InternalRoutes() []*edge.Route {
 			Schema: schema, Members: members, Params: edge.Params(params...),
 		}
 	}
-	return []*edge.Route{
-		post("/launchpad/tokens", s.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
-		post("/launchpad/tokens/{id}/liquidity", s.internalLiquidity, "AddLiquidity", liquidityForm.Members(), tokenOf),
-		post("/launchpad/tokens/{id}/swaps", s.internalSwap, "Swap", swapForm.Members(), tokenOf),
-		post("/launchpad/tokens/{id}/transfers", s.internalTransfer, "Transfer", transferForm.Members(), tokenOf),
-		post("/launchpad/tokens/{id}/boosts", s.internalBoost, "BuyBoost", boostForm.Members(), tokenOf),
-		post("/launchpad/faults", s.internalFault, "Fault", faultForm.Members()),
-		post("/hive/proposals", s.internalPropose, "Propose", proposalForm.Members()),
-		post("/hive/actions", s.internalAct, "Act", actionForm.Members()),
-	}
+	return append(edge.Tagged("Launchpad", []*edge.Route{
+		post("/launchpad/tokens", s.internalSpawn, "UserSpawnRequest", spawnForForm.Members()).
+			Does("spawnToken", "Spawn a token", 402, 409),
+		post("/launchpad/tokens/{id}/liquidity", s.internalLiquidity, "AddLiquidity", liquidityForm.Members(), tokenOf).
+			Does("addLiquidity", "Add liquidity", 409),
+		post("/launchpad/tokens/{id}/swaps", s.internalSwap, "Swap", swapForm.Members(), tokenOf).
+			Does("swap", "Swap", 409),
+		post("/launchpad/tokens/{id}/transfers", s.internalTransfer, "Transfer", transferForm.Members(), tokenOf).
+			Does("transfer", "Transfer tokens", 409),
+		post("/launchpad/tokens/{id}/boosts", s.internalBoost, "BuyBoost", boostForm.Members(), tokenOf).
+			Does("buyBoost", "Buy a boost", 409),
+		post("/launchpad/faults", s.internalFault, "Fault", faultForm.Members()).
+			Does("injectFaults", "Make the next spawns fail", 409),
+	}), edge.Tagged("Hive", []*edge.Route{
+		post("/hive/proposals", s.internalPropose, "Propose", proposalForm.Members()).
+			Does("createProposal", "Create a proposal", 409),
+		post("/hive/actions", s.internalAct, "Act", actionForm.Members()).
+			Does("logAction", "Log an action", 409),
+	})...)
 }
 
 // address returns the ledger address of the user that a body names.

@@ -10,7 +10,6 @@ import (
 	"tickhive/launchpad"
 	"tickhive/server/agents"
 	"tickhive/server/servertest"
-	"tickhive/server/web"
 )
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
@@ -22,7 +21,7 @@ func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := servertest.NewMarket(t, func(o *servertest.Options) { o.Resources = append(o.Resources, service.Routes) })
-	servertest.SameRoutes(t, m.Server.Routes(), web.PartMarket, web.PartLaunchpad)
+	servertest.Undescribed(t, m.Server.Routes())
 	c, err := servertest.AgentContract()
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,10 @@ func Probes(unready func() *refuse.Refusal) []*Route {
 		c.Private([]byte(`{"live":true}`))
 		return nil
 	}
-	return []*Route{probe(LivePath, live), ReadyProbe(ReadyPath, unready)}
+	return []*Route{
+		probe(LivePath, live).Does("getLive", "Liveness for a supervisor"),
+		ReadyProbe(ReadyPath, unready).Does("getReadyProbe", "Readiness for a supervisor; 503 until clients are served"),
+	}
 }
 
 // ReadyProbe returns the route of a readiness probe. unready returns the reason why clients are not served, nil while

@@ -116,8 +116,8 @@ func TestSixtyFirst(t *testing.T) {
 		!containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds."`) {
 		t.Errorf("%s %s", a.Header.Get("Retry-After"), a.Body)
 	}
-	if a.Header.Get("X-Ratelimit-Remaining") != "0" {
-		t.Error(a.Header)
+	if got := a.Header.Get("X-Ratelimit-Remaining"); got != "0" {
+		t.Errorf("a refused request has X-RateLimit-Remaining %s, want 0", got)
 	}
 	m.Machine.Add(12*servertest.SecondNs - 1)
 	m.CheckRefusal(m.From("192.0.2.1", limited), 429, "RATE_LIMIT", "")

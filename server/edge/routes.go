@@ -91,6 +91,13 @@ type Route struct {
 	// has no such parameter. Code converts the parameter's value to a pair code.
 	Symbol string
 	Code   func(value string) string
+	// Name is the operation of the route in the OpenAPI document, and of the component there that describes the answer;
+	// empty: the document omits the route. Tag groups the operation, Summary and Text say what it does.
+	Name, Tag, Summary, Text string
+	// Answers is the Name of the route that answers the same; empty: none.
+	Answers string
+	// Refuses lists the statuses of refusals that no other member implies.
+	Refuses []int
 	// Params are the parameters of the path and the query that the handler reads (Params).
 	Params []*json.Field
 	// Members describes the members of the body, in the order of the contract. Schema names them
@@ -104,6 +111,20 @@ type Route struct {
 
 	stats  *routeStats
 	maxAge []byte // value of Cache-Control for a shared document
+}
+
+// Does names r in the OpenAPI document, says what it does, and with which statuses it refuses beyond the usual ones.
+func (r *Route) Does(name, summary string, refuses ...int) *Route {
+	r.Name, r.Summary, r.Refuses = name, summary, refuses
+	return r
+}
+
+// Tagged groups routes in the OpenAPI document.
+func Tagged(tag string, routes []*Route) []*Route {
+	for _, r := range routes {
+		r.Tag = tag
+	}
+	return routes
 }
 
 // pathEntry holds all routes of one path.

@@ -208,8 +208,8 @@ func WordsOf[T interface{ String() string }](values ...T) []Word[T] {
 	return out
 }
 
-// ReadWord reads a member that is one of words; null and "" count as missing.
-func ReadWord[T any](r *Reader, words []Word[T]) (value T, given bool) {
+// readWord reads a member that is one of words; null and "" count as missing.
+func readWord[T any](r *Reader, words []Word[T]) (value T, given bool) {
 	if r.Peek() != '"' {
 		if !r.Null() {
 			r.mistyped("must be a string: " + listWords(words) + ".")
@@ -229,8 +229,8 @@ func ReadWord[T any](r *Reader, words []Word[T]) (value T, given bool) {
 	return value, false
 }
 
-// TextsOf returns the texts of words.
-func TextsOf[T any](words []Word[T]) []string {
+// textsOf returns the texts of words.
+func textsOf[T any](words []Word[T]) []string {
 	texts := make([]string, len(words))
 	for i := range words {
 		texts[i] = words[i].Text
@@ -238,7 +238,7 @@ func TextsOf[T any](words []Word[T]) []string {
 	return texts
 }
 
-func listWords[T any](words []Word[T]) string { return strings.Join(TextsOf(words), ", ") }
+func listWords[T any](words []Word[T]) string { return strings.Join(textsOf(words), ", ") }
 
 // UUID reads a member that is a UUID in its text form; null and "" count as missing.
 func (r *Reader) UUID() (id [16]byte, given bool) {
@@ -336,8 +336,8 @@ func Integer[T any](name string, low, high int64, set func(*T, int64)) Member[T]
 
 // Choice returns a member that is one of words.
 func Choice[T, V any](name string, words []Word[V], set func(*T, V)) Member[T] {
-	m := Value(name, KindWord, func(r *Reader) (V, bool) { return ReadWord(r, words) }, set)
-	m.Words = TextsOf(words)
+	m := Value(name, KindWord, func(r *Reader) (V, bool) { return readWord(r, words) }, set)
+	m.Words = textsOf(words)
 	return m
 }
 

@@ -32,11 +32,14 @@ func listRoutes(m *Market) []*edge.Route {
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) },
 		}
 	}
-	return []*edge.Route{
-		list("/api/currencies", &m.docs.currencies),
-		list("/api/currencies/pairs", &m.docs.pairs, edge.Decimals),
-		list("/api/currencies/commissions", &m.docs.commissions, edge.Decimals),
-	}
+	return edge.Tagged("Market data", []*edge.Route{
+		list("/api/currencies", &m.docs.currencies).
+			Does("getCurrencies", "Currency codes"),
+		list("/api/currencies/pairs", &m.docs.pairs, edge.Decimals).
+			Does("getPairs", "Pair settings"),
+		list("/api/currencies/commissions", &m.docs.commissions, edge.Decimals).
+			Does("getCommissions", "Default commissions"),
+	})
 }
 
 func appendCurrencies(b []byte, r *marketdata.Root) []byte {
@@ -103,20 +106,29 @@ func listingRoutes(m *Market) []*edge.Route {
 	shared := func(d *sharedDoc) edge.Handler {
 		return func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) }
 	}
-	tickers := get(coinGecko+"/tickers", shared(&m.docs.geckoTickers))
+	tickers := get(coinGecko+"/tickers", shared(&m.docs.geckoTickers)).
+		Does("listCoinGeckoTickers", "Tickers in CoinGecko's form")
 	tickers.MaxAgeSec = tickersMaxAgeSec
-	return []*edge.Route{
-		get(coinGecko+"/pairs", shared(&m.docs.geckoPairs)),
+	return edge.Tagged("Listing sites", []*edge.Route{
+		get(coinGecko+"/pairs", shared(&m.docs.geckoPairs)).
+			Does("listCoinGeckoPairs", "Pairs in CoinGecko's form"),
 		tickers,
-		get(coinGecko+"/orderbook", withText(m.aggOrderbook), ticker, depth),
-		get(coinGecko+"/historical_trades", withText(m.aggTrades), ticker, tradeType, limit, startTime, endTime),
-		get(coinMarketCap+"/summary", shared(&m.docs.summary), edge.Decimals),
-		get(coinMarketCap+"/assets", shared(&m.docs.aggAsset), edge.Decimals),
-		get(coinMarketCap+"/ticker", shared(&m.docs.capTickers), edge.Decimals),
-		get(coinMarketCap+"/orderbook/{pair}", m.pairBook, pathPair, depth, edge.Decimals),
+		get(coinGecko+"/orderbook", withText(m.aggOrderbook), ticker, depth).
+			Does("getCoinGeckoOrderBook", "Order book in CoinGecko's form"),
+		get(coinGecko+"/historical_trades", withText(m.aggTrades), ticker, tradeType, limit, startTime, endTime).
+			Does("getCoinGeckoTrades", "Trades in CoinGecko's form"),
+		get(coinMarketCap+"/summary", shared(&m.docs.summary), edge.Decimals).
+			Does("listCoinMarketCapSummary", "Summary in CoinMarketCap's form"),
+		get(coinMarketCap+"/assets", shared(&m.docs.aggAsset), edge.Decimals).
+			Does("listCoinMarketCapAssets", "Assets in CoinMarketCap's form"),
+		get(coinMarketCap+"/ticker", shared(&m.docs.capTickers), edge.Decimals).
+			Does("listCoinMarketCapTickers", "Tickers in CoinMarketCap's form"),
+		get(coinMarketCap+"/orderbook/{pair}", m.pairBook, pathPair, depth, edge.Decimals).
+			Does("getCoinMarketCapOrderBook", "Order book in CoinMarketCap's form"),
 		get(coinMarketCap+"/trades/{pair}", m.pairTrades, pathPair, tradeType, limit, startTime, endTime,
-			edge.Decimals),
-	}
+			edge.Decimals).
+			Does("getCoinMarketCapTrades", "Trades in CoinMarketCap's form"),
+	})
 }
 
 // withText makes the answers of h write their decimals as strings.
@@ -178,25 +190,34 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	m.docs.aggPairs.setConfig(aggregator.AppendPairs)
 	m.docs.aggAsset.setConfig(aggregator.AppendAssets)
 	var all []*edge.Route
-	for _, prefix := range []string{edge.AggregatorPrefix, aggregatorAlias} {
-		get := func(path string, h edge.Handler, params ...edge.Declared) *edge.Route {
+	for _, of := range []struct{ prefix, name string }{
+		{edge.AggregatorPrefix, "getAggregator"},
+		{aggregatorAlias, "getSpotMarket"},
+	} {
+		get := func(path, name, summary string, h edge.Handler, params ...edge.Declared) *edge.Route {
 			r := &edge.Route{
-				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
-				Tagged: true, Hot: prefix == edge.AggregatorPrefix,
+				Method: fasthttp.MethodGet, Path: of.prefix + path, Handle: h, Public: true,
+				Tagged: true, Hot: of.prefix == edge.AggregatorPrefix,
 				Namespace: edge.NamespaceAggregator, Params: edge.Params(params...),
+				Name: of.name + name, Answers: "getAggregator" + name, Summary: summary,
 			}
 			all = append(all, r)
 			return r
 		}
-		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
-		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
+		get("/pairs", "Pairs", "Pair directory",
+			func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
+		get("/tickers", "Tickers", "All tickers with 24 h volume and a resting order",
+			func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
 			edge.Decimals).MaxAgeSec = tickersMaxAgeSec
-		get("/orderbook", m.aggOrderbook, ticker, depth, edge.Decimals)
-		get("/historical_trades", m.aggTrades, ticker, tradeType, limit, startTime, endTime, edge.Decimals)
-		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) },
+		get("/orderbook", "OrderBook", "Order book of one pair",
+			m.aggOrderbook, ticker, depth, edge.Decimals)
+		get("/historical_trades", "HistoricalTrades", "Recent trades, split by the taker's side",
+			m.aggTrades, ticker, tradeType, limit, startTime, endTime, edge.Decimals)
+		get("/asset", "Assets", "Assets with limits and fees",
+			func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) },
 			edge.Decimals)
 	}
-	return all
+	return edge.Tagged("Aggregator", all)
 }
 
 // tickersMaxAgeSec is the age up to which a listing site may reuse the tickers.

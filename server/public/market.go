@@ -102,13 +102,21 @@ func marketRoutes(m *Market) []*edge.Route {
 			Params: edge.Params(append(params, edge.Decimals)...),
 		}
 	}
-	return []*edge.Route{
-		get("/api/tickers", m.ticker, pair),
-		get("/api/orderbook", m.orderbook, pair, aliases),
-		get("/api/deals", m.deals, pair, sinceDate, endDate, dealPages, dealRow),
-		get("/api/ohlc", m.ohlc, pair, interval, start, end, fill),
-		get(summaryPath, func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }),
-	}
+	deals := get("/api/deals", m.deals, pair, sinceDate, endDate, dealPages, dealRow).
+		Does("getDeals", "Recent deals, newest first")
+	deals.Text = "With credentials (API-PublicKey and the other headers) `isUserBuyer` is filled for the caller's own " +
+		"deals; the answer is then private and uncached."
+	return edge.Tagged("Market data", []*edge.Route{
+		get("/api/tickers", m.ticker, pair).
+			Does("getTicker", "24 h figures, last price and touch of one pair"),
+		get("/api/orderbook", m.orderbook, pair, aliases).
+			Does("getOrderBook", "Order book: up to 40 bids, then up to 40 asks, best first"),
+		deals,
+		get("/api/ohlc", m.ohlc, pair, interval, start, end, fill).
+			Does("getCandles", "Candles, ascending, at most 1000 a call"),
+		get(summaryPath, func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }).
+			Does("getSummary", "Compact summary of every configured pair"),
+	})
 }
 
 // The slots of a view, each with one document or row (docs/internals/performance.md#publication-8).

@@ -83,14 +83,21 @@ func (m *Market) appendCommissions(b []byte, r *marketdata.Root) []byte {
 // metaRoutes returns the routes about the service itself. Their answers have no ETag and are never cached.
 func metaRoutes(m *Market) []*edge.Route {
 	probes := edge.Probes(m.unready)
-	return append(probes, []*edge.Route{
+	return edge.Tagged("Market data", append(probes, []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: m.healthcheck,
 			Class: edge.ClassExempt, Auth: edge.AuthNever, Public: true, Early: true, Namespace: edge.NamespaceBoth,
+			Name: "getHealth", Summary: "Liveness: name and version",
 		},
-		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true, Time: true},
-		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true},
-	}...)
+		{
+			Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true, Time: true,
+			Name: "getTime", Summary: "The exchange's clock",
+		},
+		{
+			Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true,
+			Name: "getStatus", Summary: "State of the service, per pair",
+		},
+	}...))
 }
 
 // healthcheck answers a constant string with the version, which shows that the process is alive.

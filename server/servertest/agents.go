@@ -129,7 +129,7 @@ func (c *Agents) CallInternal(method, path, body string) Answer {
 		c.T.Fatalf("%s %s: %v", method, path, err)
 	}
 	a := c.Read(res, "internal") // the public document does not describe the answer
-	checked(c.T, internalContract, method, "/internal/v1"+path, a)
+	checked(c.T, internalContract(c.T), method, "/internal/v1"+path, a)
 	return a
 }
 

@@ -93,7 +93,7 @@ func (e *Exchange) Send(c *http.Client, method, target, body string, header http
 	a := Answer{res.StatusCode, res.Header, string(b)}
 	load := accountContract
 	if c != e.Public {
-		load = internalContract
+		load = internalContract(e.T)
 	}
 	checked(e.T, load, method, target, a)
 	return a

@@ -33,8 +33,17 @@ type contractPath struct {
 // TheContract describes the market-data routes; tests of other resources load their parts.
 var TheContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket) })
 
-// internalContract describes the internal API. Every answer of it in these tests is validated.
-var internalContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartInternal) })
+// internalContract returns the description of the internal API. Every answer of it in these tests is validated.
+func internalContract(t testing.TB) func() (*contract, error) {
+	theInternal.once.Do(func() { theInternal.contract, theInternal.err = LoadInternal(t) })
+	return func() (*contract, error) { return theInternal.contract, theInternal.err }
+}
+
+var theInternal struct {
+	once     sync.Once
+	contract *contract
+	err      error
+}
 
 // checked fails the test when an answer does not match the description that load returns.
 func checked(t testing.TB, load func() (*contract, error), method, target string, a Answer) {
@@ -66,9 +75,28 @@ var readTable = sync.OnceValues(func() (nets.Table, error) {
 	return table, err
 })
 
-// LoadContract loads the description of some parts.
-func LoadContract(parts ...web.Part) (*contract, error) {
-	raw, err := web.OpenAPI(parts...)
+// LoadContract loads the description of some parts of the public API.
+func LoadContract(parts ...web.Part) (*contract, error) { return load(Table(parts...), parts...) }
+
+// LoadInternal loads the description of the internal API.
+func LoadInternal(t testing.TB) (*contract, error) { return load(InternalTable(t), web.PartInternal) }
+
+// Contracts loads the descriptions of both APIs.
+func Contracts(t testing.TB) []*contract {
+	t.Helper()
+	public, err := LoadContract(web.PublicParts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	internal, err := LoadInternal(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*contract{public, internal}
+}
+
+func load(table []*edge.Route, parts ...web.Part) (*contract, error) {
+	raw, err := web.OpenAPI(table, parts...)
 	if err != nil {
 		return nil, err
 	}
@@ -154,38 +182,13 @@ func undescribed(path string) bool {
 		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
 }
 
-var routeParameter = regexp.MustCompile(`\{[^}]*\}`)
-
-// SameRoutes checks that a route table and the description of its parts have the same routes.
-func SameRoutes(t *testing.T, table []*edge.Route, parts ...web.Part) {
+// Undescribed checks that a route table has no other routes without a description than those that the description
+// omits on purpose.
+func Undescribed(t *testing.T, table []*edge.Route) {
 	t.Helper()
-	c, err := LoadContract(parts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := func(method, path string) string {
-		return method + " " + routeParameter.ReplaceAllString(path, "{}")
-	}
-	routes := map[string]bool{}
 	for _, r := range table {
-		if !undescribed(r.Path) {
-			routes[key(r.Method, r.Path)] = true
-		}
-	}
-	documented := map[string]bool{}
-	for path, item := range c.Doc.Paths.Map() {
-		for method := range item.Operations() {
-			documented[key(method, path)] = true
-		}
-	}
-	for k := range routes {
-		if !documented[k] {
-			t.Errorf("%s is served and not described", k)
-		}
-	}
-	for k := range documented {
-		if !routes[k] {
-			t.Errorf("%s is described and not served", k)
+		if (r.Name == "") != undescribed(r.Path) {
+			t.Errorf("%s %s has the name %q in the OpenAPI document", r.Method, r.Path, r.Name)
 		}
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"tickhive/server/web"
 )
 
-// Tables returns the route table of each part of the OpenAPI documents.
-func Tables(t testing.TB) map[web.Part][]*edge.Route {
-	t.Helper()
+// Table returns the routes of the parts of the public OpenAPI document.
+func Table(parts ...web.Part) (all []*edge.Route) {
 	users, launchpad := new(account.Service), new(agents.Service)
 	market := public.New(public.Options{
 		Board: marketdata.NewFeed(marketdata.Options{}).Board(), Clock: clock.NewManual(StartNs),
@@ -25,11 +24,22 @@ func Tables(t testing.TB) map[web.Part][]*edge.Route {
 	for _, r := range routes {
 		r.AddMinSeq()
 	}
-	x := NewExchange(t, func(o *exchange.Options) { o.LogLevel = new(slog.LevelVar) })
-	return map[web.Part][]*edge.Route{
-		web.PartMarket:    routes,
-		web.PartAccounts:  users.Routes(nil),
-		web.PartLaunchpad: launchpad.Routes(nil),
-		web.PartInternal:  x.Running.Internal().Routes(),
+	for _, part := range parts {
+		all = append(all, map[web.Part][]*edge.Route{
+			web.PartMarket: routes, web.PartAccounts: users.Routes(nil), web.PartLaunchpad: launchpad.Routes(nil),
+		}[part]...)
 	}
+	return all
+}
+
+// InternalTable returns the routes of the internal OpenAPI document.
+func InternalTable(t testing.TB) []*edge.Route {
+	t.Helper()
+	x := NewExchange(t, func(o *exchange.Options) { o.LogLevel = new(slog.LevelVar) })
+	return x.Running.Internal().Routes()
+}
+
+// PublicDocument returns the public OpenAPI document.
+func PublicDocument() ([]byte, error) {
+	return web.OpenAPI(Table(web.PublicParts...), web.PublicParts...)
 }

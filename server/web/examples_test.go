@@ -7,17 +7,12 @@ import (
 	"testing"
 
 	"tickhive/server/servertest"
-	"tickhive/server/web"
 )
 
 // Each operation has an example of its body and of its JSON answer; LoadContract refuses one that
 // its schema does not take.
 func TestOperationsHaveValidExamples(t *testing.T) {
-	for _, parts := range [][]web.Part{{web.PartMarket, web.PartAccounts, web.PartLaunchpad}, {web.PartInternal}} {
-		c, err := servertest.LoadContract(parts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range servertest.Contracts(t) {
 		bodies, answers := 0, 0
 		for path, item := range c.Doc.Paths.Map() {
 			for method, op := range item.Operations() {
@@ -41,14 +36,14 @@ func TestOperationsHaveValidExamples(t *testing.T) {
 		}
 		t.Logf("%d bodies and %d answers", bodies, answers)
 		if bodies < 9 || answers < 44 {
-			t.Errorf("%v: only %d bodies and %d answers", parts, bodies, answers)
+			t.Errorf("%s: only %d bodies and %d answers", c.Doc.Info.Title, bodies, answers)
 		}
 	}
 }
 
 // The document keeps the digits of a decimal as an answer prints them.
 func TestExamplesKeepTheirDigits(t *testing.T) {
-	raw, err := web.OpenAPI(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	raw, err := servertest.PublicDocument()
 	if err != nil {
 		t.Fatal(err)
 	}

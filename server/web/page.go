@@ -41,15 +41,14 @@ var mediaTypes = map[string]string{
 	".json": "application/json; charset=utf-8",
 }
 
-// Page returns the resource with everything for a browser: the market page, the documentation,
-// Swagger UI, the OpenAPI description of the parts that this server serves and the AsyncAPI
-// description of /ws.
-func Page(parts ...Part) (edge.Resource, error) {
+// Page returns the resource with everything for a browser: the market page, the documentation, Swagger UI, the OpenAPI
+// document of the server's routes and the AsyncAPI document of /ws.
+func Page() (edge.Resource, error) {
 	at, err := hashedFolders("app", "swagger")
 	if err != nil {
 		return nil, err
 	}
-	routes, err := pageRoutes(at, parts)
+	routes, err := pageRoutes(at)
 	if err != nil {
 		return nil, err
 	}
@@ -59,45 +58,50 @@ func Page(parts ...Part) (edge.Resource, error) {
 	}
 	return func(s *edge.Server) []*edge.Route {
 		s.ShowMissing(missing.missing)
-		return routes
+		api := func() ([]byte, error) { return OpenAPI(s.Routes(), PublicParts...) }
+		all := append(slices.Clone(routes), document("/swagger/v1/swagger.json", swaggerCSP, api),
+			document(streamsPath, swaggerCSP, AsyncAPI))
+		for _, r := range all[len(routes):] {
+			r.Public = true
+		}
+		slices.SortFunc(all, func(a, b *edge.Route) int { return strings.Compare(a.Path, b.Path) })
+		return all
 	}, nil
 }
 
 // InternalPath is the path of the internal API's description, on the internal listener.
 const InternalPath = edge.InternalPrefix + "/openapi.json"
 
-// Internal returns the internal route of the description of the internal API.
-func Internal() (func() []*edge.Route, error) {
-	doc, err := OpenAPI(PartInternal)
-	if err != nil {
-		return nil, err
+// Internal returns the internal route of the description of the internal API. table returns the routes of the internal
+// listener; it is called when the first client asks.
+func Internal(table func() []*edge.Route) func() []*edge.Route {
+	return func() []*edge.Route {
+		r := document(InternalPath, pageCSP, func() ([]byte, error) { return OpenAPI(table(), PartInternal) })
+		return edge.Tagged("System", []*edge.Route{r.Does("getDescription", "This document")})
 	}
-	description, err := newAsset(doc, "openapi.json", pageCSP)
-	if err != nil {
-		return nil, err
-	}
-	return func() []*edge.Route { return []*edge.Route{description.route(InternalPath)} }, nil
 }
 
-func pageRoutes(at map[string]string, parts []Part) ([]*edge.Route, error) {
-	doc, err := OpenAPI(parts...)
-	if err != nil {
-		return nil, err
-	}
-	streams, err := AsyncAPI()
-	if err != nil {
-		return nil, err
-	}
-	var routes []*edge.Route
-	for path, doc := range map[string][]byte{"/swagger/v1/swagger.json": doc, streamsPath: streams} {
-		description, err := newAsset(doc, path, swaggerCSP)
+// document returns the route of a document, which is made when the first client asks for it: it takes longer than the
+// rest of a start. It cannot be made wrong here and right elsewhere, because a test makes it from the same table.
+func document(at, csp string, text func() ([]byte, error)) *edge.Route {
+	made := sync.OnceValue(func() *asset {
+		body, err := text()
 		if err != nil {
-			return nil, err
+			panic("BUG: " + err.Error())
 		}
-		r := description.route(path)
-		r.Public = true
-		routes = append(routes, r)
+		a, err := newAsset(body, at, csp)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		return a
+	})
+	return &edge.Route{
+		Method: fasthttp.MethodGet, Path: at, Auth: edge.AuthNever, Early: true,
+		Handle: func(c *edge.Ctx) *refuse.Refusal { return made().handle(c) },
 	}
+}
+
+func pageRoutes(at map[string]string) (routes []*edge.Route, err error) {
 	for folder := range at {
 		err = fs.WalkDir(Files, folder, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" {
@@ -111,7 +115,6 @@ func pageRoutes(at map[string]string, parts []Part) ([]*edge.Route, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(routes, func(a, b *edge.Route) int { return strings.Compare(a.Path, b.Path) })
 	return routes, nil
 }
 

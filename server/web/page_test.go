@@ -76,7 +76,7 @@ func TestBundlesAreCurrent(t *testing.T) {
 // Every file that a page names exists below a hash and is kept for good; pages are revalidated. The
 // encodings have the same content and different tags, each of which answers 304.
 func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
-	files, err := web.Page(web.PartMarket)
+	files, err := web.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 // docs/contract/market-data.md#time-summary-status: a browser gets a page at a path without a route, in each
 // encoding; a program, a HEAD and the paths of interfaces get the error object.
 func TestABrowserGetsAPageAtAPathWithoutARoute(t *testing.T) {
-	files, err := web.Page(web.PartMarket)
+	files, err := web.Page()
 	if err != nil {
 		t.Fatal(err)
 	}

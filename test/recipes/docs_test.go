@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/server/servertest"
 	"tickhive/server/web"
-
 	"tickhive/test/harness"
 )
 
@@ -109,7 +109,7 @@ func nodeFlags() []string {
 
 // The tour names every public route.
 func TestTourNamesEveryRoute(t *testing.T) {
-	raw, err := web.OpenAPI(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	raw, err := servertest.PublicDocument()
 	if err != nil {
 		t.Fatal(err)
 	}
