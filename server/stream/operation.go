@@ -9,7 +9,6 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -92,7 +91,7 @@ func readPairs(r *json.Reader, req *request) bool {
 func readID(r *json.Reader) (id string, given bool) {
 	if r.Peek() == '"' {
 		if s := r.Text(maxTextBytes); s != nil {
-			id = string(encode.AppendString(nil, string(s)))
+			id = string(json.AppendText(nil, string(s)))
 		}
 	} else if v, given := r.Integer(-1<<62, 1<<62); given {
 		id = strconv.FormatInt(v, 10)
@@ -176,9 +175,11 @@ func (o operation) run() {
 }
 
 func (o operation) ping() {
-	dst := appendHead(nil, "pong", o.req.id, "", "")
-	dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.opts.nowMs(), 10)
-	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
+	var w json.Writer
+	writeHead(&w, "pong", o.req.id, "", "")
+	w.Name("time").Int(o.hub.opts.nowMs())
+	w.EndObject()
+	o.hub.answer(o.conn, newFrame(opText, w.Bytes()))
 }
 
 func (o operation) refuse(pair string, code refuse.Code, message string) {
@@ -358,12 +359,15 @@ func (o operation) resync(key streamKey, v *marketdata.View) {
 }
 
 func (o operation) acknowledge(kind string, key streamKey, v *marketdata.View) {
-	dst := appendHead(nil, kind, "", "", "")
-	dst = appendIDOrNull(append(dst, `,"id":`...), o.req.id)
-	dst = append(append(append(dst, `,"channel":"`...), key.name()...), '"')
-	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), codeOf(v))
-	dst = append(append(append(dst, `,"epoch":"`...), o.hub.opts.Epoch...), `"}`...)
-	o.hub.answer(o.conn, newFrame(opText, dst))
+	var w json.Writer
+	w.Object()
+	w.Name("type").Word(kind)
+	writeIDOrNull(&w, o.req.id)
+	w.Name("channel").Word(key.name())
+	w.Name("currencyPairCode").TextOrNull(codeOf(v))
+	w.Name("epoch").Word(o.hub.opts.Epoch)
+	w.EndObject()
+	o.hub.answer(o.conn, newFrame(opText, w.Bytes()))
 }
 
 func codeOf(v *marketdata.View) string {
@@ -375,34 +379,45 @@ func codeOf(v *marketdata.View) string {
 
 // list sends every subscription of the connection with its options.
 func (o operation) list() {
-	dst := appendHead(nil, "subscriptions", "", "", "")
-	dst = appendIDOrNull(append(dst, `,"id":`...), o.req.id)
-	dst = append(dst, `,"items":[`...)
 	items := make([]string, 0, len(o.conn.hub.subs))
 	for _, sub := range o.conn.hub.subs {
-		items = append(items, string(appendSubscription(nil, sub.stream)))
+		items = append(items, string(subscriptionRow(sub.stream)))
 	}
 	slices.Sort(items)
-	dst = append(dst, strings.Join(items, ",")...)
-	o.hub.answer(o.conn, newFrame(opText, append(dst, `]}`...)))
+	var w json.Writer
+	w.Object()
+	w.Name("type").Word("subscriptions")
+	writeIDOrNull(&w, o.req.id)
+	w.Name("items").List()
+	for _, item := range items {
+		w.Raw([]byte(item))
+	}
+	w.EndList()
+	w.EndObject()
+	o.hub.answer(o.conn, newFrame(opText, w.Bytes()))
 }
 
-func appendSubscription(dst []byte, s *stream) []byte {
+// subscriptionRow returns a row of list.
+func subscriptionRow(s *stream) []byte {
 	k := s.key
-	dst = append(append(append(dst, `{"channel":"`...), k.name()...), '"')
-	pair := ""
+	pair, decimals := "", "number"
 	if k.paired() {
 		pair = s.view.Instrument.Code
 	}
-	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
-	if k.channel == chBook {
-		dst = strconv.AppendInt(append(dst, `,"depth":`...), int64(k.depth), 10)
-		dst = strconv.AppendInt(append(dst, `,"interval":`...), int64(k.every), 10)
-	}
 	if k.text {
-		return append(dst, `,"decimals":"string"}`...)
+		decimals = "string"
 	}
-	return append(dst, `,"decimals":"number"}`...)
+	var w json.Writer
+	w.Object()
+	w.Name("channel").Word(k.name())
+	w.Name("currencyPairCode").TextOrNull(pair)
+	if k.channel == chBook {
+		w.Name("depth").Int(int64(k.depth))
+		w.Name("interval").Int(int64(k.every))
+	}
+	w.Name("decimals").Word(decimals)
+	w.EndObject()
+	return w.Bytes()
 }
 
 // parseStreams parses ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into operations.

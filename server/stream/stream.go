@@ -1,16 +1,17 @@
 package stream
 
 import (
+	"cmp"
 	"hash/crc32"
 	"math"
 	"slices"
-	"strconv"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
+	"tickhive/server/objects"
 )
 
 // messageKind selects the limit of a queued message and whether drop discards it.
@@ -498,34 +499,54 @@ func (d *sideDiff) run(from, to *marketdata.Side, depth int, bids bool) []market
 // (docs/contract/streams.md#checksum).
 const checksumLevels = 10
 
-// appendHead appends the start of a message: type, id (if any), channel, pair.
-func appendHead(dst []byte, kind, id, channel, pair string) []byte {
-	dst = append(append(append(dst, `{"type":"`...), kind...), '"')
+// writeHead writes the first members of a message: type, id (if any), channel, pair.
+func writeHead(w *json.Writer, kind, id, channel, pair string) {
+	w.Object()
+	w.Name("type").Word(kind)
 	if id != "" {
-		dst = append(append(dst, `,"id":`...), id...)
+		w.Name("id").Raw([]byte(id))
 	}
 	if channel != "" {
-		dst = append(append(append(dst, `,"channel":"`...), channel...), '"')
+		w.Name("channel").Word(channel)
 	}
 	if pair != "" {
-		dst = append(append(append(dst, `,"currencyPairCode":"`...), pair...), '"')
+		w.Name("currencyPairCode").Word(pair)
 	}
-	return dst
 }
 
-// errorFrame returns an error message; the socket stays open.
-func errorFrame(req request, pair string, code refuse.Code, message string) frame {
-	dst := appendIDOrNull([]byte(`{"type":"error","id":`), req.id)
-	dst = encode.AppendNullable(append(dst, `,"channel":`...), req.channel)
-	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
-	dst = encode.AppendString(append(dst, `,"code":`...), string(code))
-	dst = encode.AppendString(append(dst, `,"message":`...), message)
-	return newFrame(opText, append(dst, '}'))
+func writeSeqTime(w *json.Writer, seq uint64, timeMs int64) {
+	w.Name("seq").Uint(seq)
+	w.Name("time").Int(timeMs)
+}
+
+// appendHead appends what writeHead writes, for messages whose other members are text.
+func appendHead(dst []byte, kind, id, channel, pair string) []byte {
+	w := json.On(dst)
+	writeHead(&w, kind, id, channel, pair)
+	return w.Bytes()
 }
 
 func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
-	dst = strconv.AppendUint(append(dst, `,"seq":`...), seq, 10)
-	return strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
+	w := json.On(append(dst, ','))
+	writeSeqTime(&w, seq, timeMs)
+	return w.Bytes()
+}
+
+// writeIDOrNull writes the id of a request, which is JSON already, or null without one.
+func writeIDOrNull(w *json.Writer, id string) { w.Name("id").Raw([]byte(cmp.Or(id, "null"))) }
+
+// errorFrame returns an error message; the socket stays open.
+func errorFrame(req request, pair string, code refuse.Code, message string) frame {
+	var w json.Writer
+	w.Object()
+	w.Name("type").Word("error")
+	writeIDOrNull(&w, req.id)
+	w.Name("channel").TextOrNull(req.channel)
+	w.Name("currencyPairCode").TextOrNull(pair)
+	w.Name("code").Text(string(code))
+	w.Name("message").Text(message)
+	w.EndObject()
+	return newFrame(opText, w.Bytes())
 }
 
 // appendBookSnapshot appends the snapshot message of a book stream. Its seq is the stream's
@@ -533,69 +554,60 @@ func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
 // view's seq while only levels outside the depth change.
 func appendBookSnapshot(dst []byte, s *stream, epoch, reason string, timeMs int64) []byte {
 	v, depth := s.view, s.key.depth
-	dst = appendHead(dst, "snapshot", "", "book", v.Instrument.Code)
-	dst = append(append(append(dst, `,"epoch":"`...), epoch...), '"')
-	dst = appendSeqTime(dst, s.seq, timeMs)
-	dst = append(append(append(dst, `,"reason":"`...), reason...), '"')
-	dst = append(dst, `,"bids":[`...)
-	dst = appendTopLevels(dst, &v.Bids, v.Instrument, depth)
-	dst = append(dst, `],"asks":[`...)
-	dst = appendTopLevels(dst, &v.Asks, v.Instrument, depth)
-	dst = append(dst, ']')
-	return appendChecksum(dst, v)
+	w := json.On(dst)
+	writeHead(&w, "snapshot", "", "book", v.Instrument.Code)
+	w.Name("epoch").Word(epoch)
+	writeSeqTime(&w, s.seq, timeMs)
+	w.Name("reason").Word(reason)
+	writeTopLevels(w.Name("bids"), &v.Bids, v.Instrument, depth)
+	writeTopLevels(w.Name("asks"), &v.Asks, v.Instrument, depth)
+	w.Name("checksum").Uint(uint64(bookChecksum(v)))
+	w.EndObject()
+	return w.Bytes()
 }
 
-func appendTopLevels(dst []byte, s *marketdata.Side, in *engine.Instrument, depth int) []byte {
+func writeTopLevels(w *json.Writer, s *marketdata.Side, in *engine.Instrument, depth int) {
 	n := 0
+	w.List()
 	s.All(func(l marketdata.Level) bool {
 		if depth > 0 && n == depth {
 			return false
 		}
-		if n > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendLevel(dst, l, in)
+		writeLevel(w, l, in)
 		n++
 		return true
 	})
-	return dst
+	w.EndList()
 }
 
-func appendLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte {
-	dst = fixed.AppendI64(append(dst, '['), l.Price, in.DigitsPrice)
-	dst = fixed.AppendI64(append(dst, ','), l.Amount, in.DigitsAmount)
-	return append(dst, ']')
+func writeLevel(w *json.Writer, l marketdata.Level, in *engine.Instrument) {
+	w.List()
+	w.Units(l.Price, in.DigitsPrice)
+	w.Units(l.Amount, in.DigitsAmount)
+	w.EndList()
 }
 
 // appendBookUpdate appends the update message of a book stream from prevSeq to seq.
 func appendBookUpdate(
 	dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64,
 ) []byte {
-	dst = appendHead(dst, "update", "", "book", v.Instrument.Code)
-	dst = strconv.AppendUint(append(dst, `,"prevSeq":`...), prevSeq, 10)
-	dst = appendSeqTime(dst, seq, timeMs)
-	dst = append(dst, `,"bids":[`...)
-	dst = appendChanged(dst, bids, v.Instrument)
-	dst = append(dst, `],"asks":[`...)
-	dst = appendChanged(dst, asks, v.Instrument)
-	dst = append(dst, ']')
-	return appendChecksum(dst, v)
+	w := json.On(dst)
+	writeHead(&w, "update", "", "book", v.Instrument.Code)
+	w.Name("prevSeq").Uint(prevSeq)
+	writeSeqTime(&w, seq, timeMs)
+	writeChanged(w.Name("bids"), bids, v.Instrument)
+	writeChanged(w.Name("asks"), asks, v.Instrument)
+	w.Name("checksum").Uint(uint64(bookChecksum(v)))
+	w.EndObject()
+	return w.Bytes()
 }
 
-func appendChanged(dst []byte, levels []marketdata.Level, in *engine.Instrument) []byte {
-	for i, l := range levels {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendLevel(dst, l, in)
+func writeChanged(w *json.Writer, levels []marketdata.Level, in *engine.Instrument) {
+	w.List()
+	for _, l := range levels {
+		writeLevel(w, l, in)
 	}
-	return dst
-}
-
-// appendChecksum appends the checksum, the last member of a book message.
-func appendChecksum(dst []byte, v *marketdata.View) []byte {
-	dst = strconv.AppendUint(append(dst, `,"checksum":`...), uint64(bookChecksum(v)), 10)
-	return append(dst, '}')
+	w.EndList()
 }
 
 // bookChecksum returns the CRC-32 (IEEE) of the top 10 bids, `|` and the top 10 asks. Each level
@@ -624,64 +636,70 @@ func appendChecksumSide(dst []byte, s *marketdata.Side, in *engine.Instrument) [
 
 // appendHeartbeat appends a heartbeat with the seq of a silent stream.
 func appendHeartbeat(dst []byte, s *stream, pair string, timeMs int64) []byte {
-	dst = append(append(append(dst, `{"type":"heartbeat","channel":"`...), s.key.name()...), '"')
-	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
-	dst = strconv.AppendUint(append(dst, `,"seq":`...), s.seq, 10)
-	dst = append(dst, `,"tradeId":`...)
+	w := json.On(dst)
+	w.Object()
+	w.Name("type").Word("heartbeat")
+	w.Name("channel").Word(s.key.name())
+	w.Name("currencyPairCode").TextOrNull(pair)
+	w.Name("seq").Uint(s.seq)
+	w.Name("tradeId")
 	if s.key.channel == chTrades {
-		dst = strconv.AppendUint(dst, uint64(s.trade), 10)
+		w.Uint(uint64(s.trade))
 	} else {
-		dst = append(dst, "null"...)
+		w.Null()
 	}
-	dst = strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
-	return append(dst, '}')
+	w.Name("time").Int(timeMs)
+	w.EndObject()
+	return w.Bytes()
 }
 
 // appendTrades appends a trades snapshot or update: from..to, oldest first, without a gap.
 func appendTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
-	dst = appendHead(dst, kind, "", "trades", v.Instrument.Code)
-	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
-	dst = append(dst, `,"trades":[`...)
+	w := json.On(dst)
+	writeHead(&w, kind, "", "trades", v.Instrument.Code)
+	writeSeqTime(&w, uint64(v.TradesSeq), timeMs)
+	w.Name("trades").List()
 	for id := from; id <= to && id != 0; id++ {
-		if id > from {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendUint(append(dst, `{"tradeId":`...), uint64(id), 10)
-		dst = append(appendStreamDeal(append(dst, ','), v, id), '}')
+		t := v.Trades.At(id)
+		w.Object()
+		w.Name("tradeId").Uint(uint64(id))
+		objects.WriteDeal(&w, v.Instrument, id, &t, nil)
+		w.EndObject()
 	}
-	return append(dst, `]}`...)
+	w.EndList()
+	w.EndObject()
+	return w.Bytes()
 }
 
 // appendTicker appends a snapshot or update of the ticker channel: the document of /api/tickers, and beside it those
 // figures of the same 24 h that the document lacks.
 func appendTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
-	dst = appendHead(dst, kind, "", "ticker", v.Instrument.Code)
-	dst = appendSeqTime(dst, uint64(v.TickerSeq), timeMs)
-	dst = encode.AppendTicker(append(dst, `,"ticker":`...), v)
 	t, in := &v.Ticker, v.Instrument
-	dst = fixed.AppendI64(append(dst, `,"high24h":`...), t.High, in.DigitsPrice)
-	dst = fixed.AppendI64(append(dst, `,"low24h":`...), t.Low, in.DigitsPrice)
-	dst = fixed.AppendU128(append(dst, `,"quoteVolume24h":`...), t.QuoteVolume, in.DigitsTotal())
-	return append(dst, '}')
+	w := json.On(dst)
+	writeHead(&w, kind, "", "ticker", in.Code)
+	writeSeqTime(&w, uint64(v.TickerSeq), timeMs)
+	objects.WriteTicker(w.Name("ticker"), v)
+	w.Name("high24h").Units(t.High, in.DigitsPrice)
+	w.Name("low24h").Units(t.Low, in.DigitsPrice)
+	w.Name("quoteVolume24h").Sum(t.QuoteVolume, in.DigitsTotal())
+	w.EndObject()
+	return w.Bytes()
 }
 
 // appendCandle appends a snapshot or update of a candles channel; no candle is null.
 func appendCandle(
 	dst []byte, kind string, s *stream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64,
 ) []byte {
-	dst = appendHead(dst, kind, "", s.key.name(), v.Instrument.Code)
-	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
-	dst = append(dst, `,"candle":`...)
+	w := json.On(dst)
+	writeHead(&w, kind, "", s.key.name(), v.Instrument.Code)
+	writeSeqTime(&w, uint64(v.TradesSeq), timeMs)
+	w.Name("candle")
 	if c.Trades == 0 {
-		dst = append(dst, "null"...)
+		w.Null()
 	} else {
-		dst = encode.AppendCandle(dst, v.Instrument, &c)
+		objects.WriteCandle(&w, v.Instrument, &c)
 	}
-	dst = strconv.AppendBool(append(dst, `,"closed":`...), closed)
-	return append(dst, '}')
-}
-
-func appendStreamDeal(dst []byte, v *marketdata.View, id engine.TradeID) []byte {
-	t := v.Trades.At(id)
-	return encode.AppendDeal(dst, v.Instrument, id, &t, nil)
+	w.Name("closed").Bool(closed)
+	w.EndObject()
+	return w.Bytes()
 }
