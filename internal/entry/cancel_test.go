@@ -116,7 +116,7 @@ func TestASignedRequestFindsOwnOrdersAlone(t *testing.T) {
 			t.Errorf("order %q: %q, want %q", text, code, want)
 		}
 		if form.MatchString(text) && code == "INVALID_PARAM" {
-			t.Errorf("order %q has the form of the documents, %s, and is refused for its form", text, entry.OrderPattern)
+			t.Errorf("order %q has the form %s of the documents, and is refused for its form", text, entry.OrderPattern)
 		}
 	}
 }

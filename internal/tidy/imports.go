@@ -59,7 +59,8 @@ var mayImport = map[string][]string{
 	},
 	"server/forward": {"server/json"},
 	"server/public": {
-		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata", "aggregator",
+		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"aggregator",
 	},
 	"server/stream": {
 		"server/conn", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",

@@ -52,8 +52,9 @@ func (r referral) routes() []*edge.Route {
 		// one parameter for {inviteCode} and {id} of docs/contract/api.md, because the router cannot distinguish
 		// them
 		{
-			Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter, Params: edge.Params(inviterOf),
-			Name: "getInviter", Summary: "An inviter by user id (UUID) or invite code",
+			Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter,
+			Params: edge.Params(inviterOf),
+			Name:   "getInviter", Summary: "An inviter by user id (UUID) or invite code",
 		},
 		{
 			Method: get, Path: affiliatePath + "/invite-code", Handle: r.inviteCode,
@@ -336,7 +337,8 @@ var (
 			return string(raw), ""
 		})
 	ofProfit = edge.Declare(json.Field{
-		Name: "profitType", Kind: json.KindWord, Words: profitWords(), Text: "The name of a profit type, or its number.",
+		Name: "profitType", Kind: json.KindWord, Words: profitWords(),
+		Text: "The name of a profit type, or its number.",
 	}, func(raw []byte) (accrual.Type, string) {
 		t, ok := accrual.ParseType(string(raw))
 		if !ok {

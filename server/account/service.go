@@ -280,7 +280,7 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 	for _, routes := range [][]*edge.Route{
 		edge.Tagged("Accounts", s.keyRoutes()), edge.Tagged("Accounts", avatars{s}.routes()),
 		edge.Tagged("Accounts", s.commissionRoutes()), edge.Tagged("Referral", referral{s}.routes()),
-		edge.Tagged("Referral", accruals{s}.routes()), edge.Tagged("Trading", s.tradingRoutes()),
+		edge.Tagged("Referral", accruals{s}.routes()), edge.Tagged("Trading", s.tradingRoutes()), edge.Tagged("Trading", lists{s}.routes()),
 	} {
 		all = append(all, routes...)
 	}
@@ -311,8 +311,9 @@ func (s *Service) keyRoutes() []*edge.Route {
 			Refuses: []int{409},
 		},
 		{
-			Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey, Params: edge.Params(keyOf),
-			Name: "deleteApiKey", Summary: "Delete an API key, and every key that it made, at once",
+			Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey,
+			Params: edge.Params(keyOf),
+			Name:   "deleteApiKey", Summary: "Delete an API key, and every key that it made, at once",
 		},
 	}
 }
@@ -495,8 +496,9 @@ func (av avatars) routes() []*edge.Route {
 			Name: "getMyAvatar", Summary: "The caller's avatar",
 		},
 		{
-			Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Params: edge.Params(avatarID), Public: true,
-			Name: "getAvatar", Summary: "One avatar; with `.svg` its picture",
+			Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Public: true,
+			Params: edge.Params(avatarID),
+			Name:   "getAvatar", Summary: "One avatar; with `.svg` its picture",
 		},
 	}
 }

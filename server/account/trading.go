@@ -46,78 +46,57 @@ var (
 	listRows  = edge.CursorOf(listPages, cursorPattern, parseCursor)
 )
 
+// The paths of orders, and what a route of one order reads.
+const (
+	ordersPath = "/api/orders"
+	orderPath  = ordersPath + "/{orderId}"
+	clientPath = ordersPath + "/by-client-id/{" + objects.PairName + "}/{clientOrderId}"
+)
+
+var order, byClient = edge.Params(orderOf, edge.Decimals), edge.Params(clientPair, clientID, edge.Decimals)
+
 func (s *Service) tradingRoutes() []*edge.Route {
-	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
-	const orders = "/api/orders"
-	client := orders + "/by-client-id/{" + objects.PairName + "}/{clientOrderId}"
-	order, byClient := edge.Params(orderOf, edge.Decimals), edge.Params(clientPair, clientID, edge.Decimals)
-	l := lists{s}
+	const del = fasthttp.MethodDelete
 	return []*edge.Route{
 		{
-			Method: fasthttp.MethodPost, Path: orders, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
+			Method: fasthttp.MethodPost, Path: ordersPath, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
 			Members: objects.TradingMembers,
 			Name:    "createOrder", Summary: "Place an order",
 			Refuses: []int{409},
 		},
 		{
-			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
+			Method: fasthttp.MethodPost, Path: ordersPath + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
 			Members: objects.TradingBatchMembers,
 			Name:    "batchOrders", Summary: "Place, cancel and replace up to 100 orders, in order",
 		},
 		{
-			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,
+			Method: fasthttp.MethodPost, Path: ordersPath + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,
 			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
 			Name:    "cancelAllAfter",
 			Summary: "Set the dead man's switch: cancel every open order of the caller after a time",
 		},
 		{
-			Method: del, Path: orders, Cancels: true, Handle: s.cancelOwn,
+			Method: del, Path: ordersPath, Cancels: true, Handle: s.cancelOwn,
 			Params: edge.Params(cancelPair, cancelAll),
 			Name:   "cancelOrders", Summary: "Cancel every open order of the caller on a pair, or on all pairs",
 			Refuses: []int{409},
 		},
 		{
-			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: s.cancelOrder,
+			Method: del, Path: orderPath, Cancels: true, Handle: s.cancelOrder,
 			Params: order,
 			Name:   "cancelOrder", Summary: "Cancel one order",
 			Refuses: []int{409},
 		},
 		{
-			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: s.replaceOrder,
+			Method: fasthttp.MethodPatch, Path: orderPath, Handle: s.replaceOrder,
 			Params: order, Schema: "ReplaceOrderRequest", Members: objects.ReplaceForm.Members(),
 			Name: "replaceOrder", Summary: "Change price or total amount, or both",
 			Refuses: []int{409},
 		},
 		{
-			Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient,
+			Method: del, Path: clientPath, Cancels: true, Handle: s.cancelByClientID, Params: byClient,
 			Name: "cancelOrderByClientId", Summary: "Cancel one order by its client order id",
 			Refuses: []int{409},
-		},
-		{
-			Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: order,
-			Name: "getOrder", Summary: "One order",
-		},
-		{
-			Method: get, Path: client, Handle: l.clientOrder, Params: byClient,
-			Name: "getOrderByClientId", Summary: "One order by its client order id",
-		},
-		{
-			Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: order,
-			Name: "getOrderDeals", Summary: "One order with its deals",
-		},
-		{
-			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals),
-			Name:   "getUserOrders", Summary: "The caller's orders, newest first",
-		},
-		{
-			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
-			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals),
-			Name:   "getUserDeals", Summary: "The caller's deals, newest first",
-		},
-		{
-			Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: edge.Params(edge.Decimals),
-			Name: "getBalances", Summary: "The caller's balances",
 		},
 	}
 }
@@ -267,8 +246,40 @@ func (s *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// lists serves the lists of the caller's orders, deals and balances.
+// lists serves the caller's orders, deals and balances.
 type lists struct{ *Service }
+
+func (l lists) routes() []*edge.Route {
+	const get = fasthttp.MethodGet
+	return []*edge.Route{
+		{
+			Method: get, Path: orderPath, Handle: l.order, Params: order,
+			Name: "getOrder", Summary: "One order",
+		},
+		{
+			Method: get, Path: clientPath, Handle: l.clientOrder, Params: byClient,
+			Name: "getOrderByClientId", Summary: "One order by its client order id",
+		},
+		{
+			Method: get, Path: orderPath + "/deals", Handle: l.orderDeals, Params: order,
+			Name: "getOrderDeals", Summary: "One order with its deals",
+		},
+		{
+			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
+			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals),
+			Name:   "getUserOrders", Summary: "The caller's orders, newest first",
+		},
+		{
+			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
+			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals),
+			Name:   "getUserDeals", Summary: "The caller's deals, newest first",
+		},
+		{
+			Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: edge.Params(edge.Decimals),
+			Name: "getBalances", Summary: "The caller's balances",
+		},
+	}
+}
 
 // listQuery reads the parameters that the lists of orders and deals share.
 func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {

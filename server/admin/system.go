@@ -82,19 +82,23 @@ func systemRoutes(s *Server) []*edge.Route {
 			})
 	}
 	if s.opt.Metrics != nil {
-		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
-		routes = append(routes, &edge.Route{
-			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
-			Name: "getMetrics", Summary: "Metrics in the text format of Prometheus",
-			Handle: func(c *edge.Ctx) *refuse.Refusal {
-				// do not compress: on loopback it costs more than it saves
-				c.Request.Header.DelBytes(edge.ReqAcceptEncoding)
-				scrape(c.RequestCtx)
-				return nil
-			},
-		})
+		routes = append(routes, s.metricsRoute())
 	}
 	return edge.Tagged("System", append(routes, profileRoutes()...))
+}
+
+func (s *Server) metricsRoute() *edge.Route {
+	scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
+	return &edge.Route{
+		Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
+		Name: "getMetrics", Summary: "Metrics in the text format of Prometheus",
+		Handle: func(c *edge.Ctx) *refuse.Refusal {
+			// do not compress: on loopback it costs more than it saves
+			c.Request.Header.DelBytes(edge.ReqAcceptEncoding)
+			scrape(c.RequestCtx)
+			return nil
+		},
+	}
 }
 
 // unready returns the reason why clients are not served, nil while they are.

@@ -119,7 +119,9 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: edge.Params(params...),
 		}
 	}
-	post := func(path string, h edge.Handler, schema string, members []json.Field, params ...edge.Declared) *edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []json.Field,
+		params ...edge.Declared,
+	) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: path, Handle: h, Class: edge.ClassLimited,
 			Auth: edge.AuthRequired, Trade: true, Body: edge.BodyJSON,
@@ -158,8 +160,8 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 // The parameters of the routes.
 var (
 	tokenPages = pages(launchpad.DefaultPageSize)
-	tokenRows  = edge.RowOf(tokenPages).Says("X-Next-Cursor of the page before, instead of page. For sort=recent only, " +
-		"without asOf.")
+	tokenRows  = edge.RowOf(tokenPages).Says("X-Next-Cursor of the page before, instead of page. For sort=recent " +
+		"only, without asOf.")
 	tokenSort = edge.Word("sort", tokenSorts...).Default(int(launchpad.Recent)).Says("Descending.")
 	boosted   = edge.Flag("boosted").Default(false).Says("true: only boosted tokens; false filters nothing.")
 	poolSide  = edge.Word("poolSide", poolSides...).Says("One side only.")

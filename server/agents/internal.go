@@ -13,7 +13,9 @@ import (
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an
 // admin.Resource.
 func (s *Service) InternalRoutes() []*edge.Route {
-	post := func(path string, h edge.Handler, schema string, members []json.Field, params ...edge.Declared) *edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []json.Field,
+		params ...edge.Declared,
+	) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
 			Schema: schema, Members: members, Params: edge.Params(params...),

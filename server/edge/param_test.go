@@ -55,7 +55,7 @@ func TestWhatADocumentSaysIsWhatIsRead(t *testing.T) {
 	}
 	for _, open := range []*Param[int64]{Int32("n", 1, math.MaxInt32), Int64("n", 1, math.MaxInt64)} {
 		if !slices.Equal(open.spec.Range, []int64{1}) {
-			t.Errorf("%v: the range is %v, want 1 alone: the format has the other bound", open.spec.Kind, open.spec.Range)
+			t.Errorf("%v: the range is %v, want 1 alone: the format has the other", open.spec.Kind, open.spec.Range)
 		}
 	}
 	if _, _, err := Int32("n", 1, math.MaxInt32).read(asked("n=2147483648")); err == nil {

@@ -22,7 +22,8 @@ func Probes(unready func() *refuse.Refusal) []*Route {
 	}
 	return []*Route{
 		probe(LivePath, live).Does("getLive", "Liveness for a supervisor"),
-		ReadyProbe(ReadyPath, unready).Does("getReadyProbe", "Readiness for a supervisor; 503 until clients are served"),
+		ReadyProbe(ReadyPath, unready).
+			Does("getReadyProbe", "Readiness for a supervisor; 503 until clients are served"),
 	}
 }
 

@@ -104,8 +104,8 @@ func marketRoutes(m *Market) []*edge.Route {
 	}
 	deals := get("/api/deals", m.deals, pair, sinceDate, endDate, dealPages, dealRow).
 		Does("getDeals", "Recent deals, newest first")
-	deals.Text = "With credentials (API-PublicKey and the other headers) `isUserBuyer` is filled for the caller's own " +
-		"deals; the answer is then private and uncached."
+	deals.Text = "With credentials (API-PublicKey and the other headers) `isUserBuyer` is filled for the caller's " +
+		"own deals; the answer is then private and uncached."
 	return edge.Tagged("Market data", []*edge.Route{
 		get("/api/tickers", m.ticker, pair).
 			Does("getTicker", "24 h figures, last price and touch of one pair"),

@@ -5,8 +5,8 @@
 //
 // Invariants:
 //
-//  1. The OpenAPI documents are made of the route tables when the first client asks: paths, parameters, bodies, statuses
-//     and texts. openapi/*.json adds components: schemas, and the answers and examples of routes by their names.
+//  1. The OpenAPI documents are made of the route tables when the first client asks: paths, parameters, bodies,
+//     statuses and texts. openapi/*.json adds components: schemas, and answers and examples by the names of routes.
 //  2. No file refers to another host. Files refer to each other by relative paths, pages by /app/NAME and
 //     /swagger/NAME, which get their hash when the route table is made.
 //  3. The market page is as high as the viewport (560 px at least) and never wider: its panels scroll, the document

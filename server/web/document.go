@@ -21,8 +21,8 @@ type builder struct {
 	schemas   object // of the bodies
 }
 
-// describe adds to doc the paths of the routes that have a name, and the schemas of their bodies. It moves the answer and
-// the example of each route from the components to the operation.
+// describe adds to doc the paths of the routes that have a name, and the schemas of their bodies. It moves the answer
+// and the example of each route from the components to the operation.
 func describe(doc object, table []*edge.Route, inner bool) error {
 	components := child(doc, "components")
 	b := &builder{inner, child(components, "responses"), child(components, "examples"), object{}}
