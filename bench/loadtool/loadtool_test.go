@@ -304,3 +304,31 @@ func TestACanceledRunReports(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// Each threshold is judged by the figure that it names, and equality meets it.
+func TestAThresholdIsJudgedByItsOwnFigure(t *testing.T) {
+	ms := func(n int64) *time.Duration { return new(time.Duration(n) * time.Millisecond) }
+	for _, c := range []struct {
+		name string
+		t    Thresholds
+		got  float64
+		ok   bool
+	}{
+		{"p99 met", Thresholds{P99: ms(40)}, 40, true},
+		{"p99 missed", Thresholds{P99: ms(39)}, 40, false},
+		{"p99.9 met", Thresholds{P999: ms(80)}, 80, true},
+		{"p99.9 missed", Thresholds{P999: ms(79)}, 80, false},
+		{"errors met", Thresholds{MaxErrors: new(2.)}, 2, true},
+		{"errors missed", Thresholds{MaxErrors: new(1.9)}, 2, false},
+		{"rate met", Thresholds{MinRate: new(90.)}, 90, true},
+		{"rate missed", Thresholds{MinRate: new(90.1)}, 90, false},
+	} {
+		r := Report{
+			Answers: 90, Missed: 10, Errors: 2, Rate: 90, WantedRate: 100,
+			Latencies: []Point{{50, 5_000}, {90, 10_000}, {95, 20_000}, {99, 40_000}, {99.9, 80_000}, {100, 160_000}},
+		}
+		if ok := r.Apply(c.t); ok != c.ok || len(r.Checks) != 1 || r.Checks[0].Got != c.got || r.Checks[0].OK != c.ok {
+			t.Errorf("%s: %t by %+v, want %t by %g", c.name, ok, r.Checks, c.ok, c.got)
+		}
+	}
+}
