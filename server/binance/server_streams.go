@@ -2,17 +2,18 @@ package binance
 
 import (
 	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 	sockets "tickhive/server/stream"
 )
 
@@ -54,7 +55,7 @@ func (r *renderer) Render(o sockets.Occasion) {
 	case sockets.Tick, sockets.Second:
 		clear(r.made)
 		r.root, r.nowMs = r.f.opt.Board.Load(), r.nowMs+tickMs
-		r.eventMs = encode.FloorDiv(r.f.opt.Clock.NowNs(), msNs)
+		r.eventMs = fixed.FloorDiv(r.f.opt.Clock.NowNs(), msNs)
 		for s := range r.sockets {
 			s.Render()
 		}
@@ -312,30 +313,41 @@ func (s *socket) end(reason string) {
 
 // request is a message of the client.
 type request struct {
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	ID     json.RawMessage `json:"id"`
+	Method string             `json:"method"`
+	Params stdjson.RawMessage `json:"params"`
+	ID     stdjson.RawMessage `json:"id"`
 }
 
 // answer carries out a request and returns the answer.
 func (s *socket) answer(text []byte) []byte {
 	var r request
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := stdjson.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil || len(r.ID) > 64 {
-		return []byte(`{"error":{"code":2,"msg":"Invalid request: not a request object."},"id":null}`)
+		return answerOf("null", "not a request object.", stdjson.RawMessage("null"))
 	}
 	if len(r.ID) == 0 {
-		r.ID = json.RawMessage("null")
+		r.ID = stdjson.RawMessage("null")
 	}
 	result, problem := s.perform(&r)
-	var b []byte
+	return answerOf(result, problem, r.ID)
+}
+
+// answerOf returns the answer to a request: its result, or the problem if there is one.
+func answerOf(result, problem string, id stdjson.RawMessage) []byte {
+	var w json.Writer
+	w.Object()
 	if problem != "" {
-		b = append(encode.AppendString([]byte(`{"error":{"code":2,"msg":`), "Invalid request: "+problem), '}')
+		w.Name("error").Object()
+		w.Name("code").Int(2)
+		w.Name("msg").Text("Invalid request: " + problem)
+		w.EndObject()
 	} else {
-		b = append([]byte(`{"result":`), result...)
+		w.Name("result").Raw([]byte(result))
 	}
-	return append(append(append(b, `,"id":`...), r.ID...), '}')
+	w.Name("id").Raw(id)
+	w.EndObject()
+	return w.Bytes()
 }
 
 // perform carries out a request and returns the JSON text of its result. A request that it refuses changes nothing; the
@@ -344,18 +356,20 @@ func (s *socket) perform(r *request) (result, problem string) {
 	var names []string
 	switch r.Method {
 	case "SUBSCRIBE", "UNSUBSCRIBE":
-		if json.Unmarshal(r.Params, &names) != nil || len(names) == 0 {
+		if stdjson.Unmarshal(r.Params, &names) != nil || len(names) == 0 {
 			return "", "params must be a list of streams."
 		}
 	case "LIST_SUBSCRIPTIONS":
-		b := []byte{'['}
+		var w json.Writer
+		w.List()
 		for _, one := range s.streams {
-			b = append(encode.AppendString(b, one.name), ',')
+			w.Text(one.name)
 		}
-		return string(append(trimComma(b), ']')), ""
+		w.EndList()
+		return string(w.Bytes()), ""
 	case "SET_PROPERTY":
 		var pair []any
-		if json.Unmarshal(r.Params, &pair) != nil || len(pair) != 2 || pair[0] != "combined" {
+		if stdjson.Unmarshal(r.Params, &pair) != nil || len(pair) != 2 || pair[0] != "combined" {
 			return "", `params must be ["combined", true or false].`
 		}
 		on, ok := pair[1].(bool)

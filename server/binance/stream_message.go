@@ -3,13 +3,12 @@ package binance
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 )
 
 // streamKind is the kind of a stream.
@@ -138,7 +137,9 @@ func (f *Facade) messages(s *stream, root *marketdata.Root, eventMs int64, send 
 	case tickerStream, miniTickerStream:
 		if s.view == nil || s.view.TickerVersion != v.TickerVersion {
 			s.view = v
-			send(f.appendStat(nil, root, v, eventMs, s.kind == tickerStream))
+			w := json.Quoted(nil)
+			f.writeStat(&w, root, v, eventMs, s.kind == tickerStream)
+			send(w.Bytes())
 		}
 	case allTickersStream, allMiniTickersStream:
 		f.statMessages(s, root, eventMs, send)
@@ -147,7 +148,7 @@ func (f *Facade) messages(s *stream, root *marketdata.Root, eventMs int64, send 
 		ask, _ := v.Asks.Best()
 		if touch := [4]int64{bid.Price, bid.Amount, ask.Price, ask.Amount}; touch != s.touch {
 			s.touch = touch
-			send(f.appendTouchMessage(root, v, bid, ask))
+			send(f.touchMessage(root, v, bid, ask))
 		}
 	case partialDepthStream:
 		if s.view == nil || s.view.BookSeq != v.BookSeq {
@@ -161,148 +162,162 @@ func (f *Facade) messages(s *stream, root *marketdata.Root, eventMs int64, send 
 	return false
 }
 
-// appendHead appends the members that events begin with.
-func (f *Facade) appendHead(b []byte, event string, v *marketdata.View, eventMs int64) []byte {
-	b = append(append(append(b, `{"e":"`...), event...), `","E":`...)
-	b = append(strconv.AppendInt(b, eventMs, 10), `,"s":"`...)
-	return append(append(b, f.symbolsOf(f.opt.Board.Load()).of(v.Instrument)...), '"')
+// writeHead writes the members that events begin with.
+func (f *Facade) writeHead(w *json.Writer, event string, v *marketdata.View, eventMs int64) {
+	w.Name("e").Word(event)
+	w.Name("E").Int(eventMs)
+	w.Name("s").Word(f.symbolsOf(f.opt.Board.Load()).of(v.Instrument))
 }
 
 func (f *Facade) tradeMessages(s *stream, v *marketdata.View, eventMs int64, send func([]byte)) {
-	t := &v.Trades
+	t, in := &v.Trades, v.Instrument
 	low := max(s.trade+1, t.First())
 	for id := low; t.Len() > 0 && id <= t.Last() && id < low+maxTradesAtOnce; id++ {
 		one := t.At(id)
 		s.trade = id
+		w := json.Quoted(nil)
+		w.Object()
 		if s.kind == aggTradeStream {
-			b := append(f.appendHead(nil, "aggTrade", v, eventMs), ',')
-			send(append(AppendAggregate(b, v.Instrument, id, &one), '}'))
-			continue
+			f.writeHead(&w, "aggTrade", v, eventMs)
+			writeAggregate(&w, in, id, &one)
+		} else {
+			f.writeHead(&w, "trade", v, eventMs)
+			w.Name("t").Uint(uint64(id))
+			w.Name("p").Units(one.Price, in.DigitsPrice)
+			w.Name("q").Units(one.Amount, in.DigitsAmount)
+			w.Name("T").Ms(one.TimeNs)
+			w.Name("m").Bool(one.TakerSide == engine.Sell)
+			w.Name("M").Bool(true)
 		}
-		b := f.appendHead(nil, "trade", v, eventMs)
-		b = strconv.AppendUint(append(b, `,"t":`...), uint64(id), 10)
-		b = appendQuoted(append(b, ','), "p", one.Price, v.Instrument.DigitsPrice)
-		b = appendQuoted(append(b, ','), "q", one.Amount, v.Instrument.DigitsAmount)
-		b = encode.AppendMs(append(b, `,"T":`...), one.TimeNs)
-		b = strconv.AppendBool(append(b, `,"m":`...), one.TakerSide == engine.Sell)
-		send(append(b, `,"M":true}`...))
+		w.EndObject()
+		send(w.Bytes())
 	}
 }
 
 // klineMessages sends the rows that have closed, and the open one if it has changed.
 func (f *Facade) klineMessages(s *stream, v *marketdata.View, eventMs int64, send func([]byte)) {
-	open := s.interval.Floor(encode.FloorDiv(f.opt.Board.SealedNs(), 1_000_000_000))
+	open := s.interval.Floor(fixed.FloorDiv(f.opt.Board.SealedNs(), 1_000_000_000))
 	if s.start == 0 {
 		s.start = open
 	}
 	rows := NewKlines(v, s.interval)
 	for n := 0; s.start < open && n < maxTradesAtOnce; n++ {
 		if k, ok := rows.At(s.start); ok {
-			send(f.appendKlineMessage(s, v, &k, eventMs, true))
+			send(f.klineMessage(s, v, &k, eventMs, true))
 		}
 		s.start, s.view = s.interval.Next(s.start), nil
 	}
 	if s.start == open && (s.view == nil || s.view.TradesSeq != v.TradesSeq) {
 		s.view = v
 		if k, ok := rows.At(open); ok {
-			send(f.appendKlineMessage(s, v, &k, eventMs, false))
+			send(f.klineMessage(s, v, &k, eventMs, false))
 		}
 	}
 }
 
-func (f *Facade) appendKlineMessage(s *stream, v *marketdata.View, k *Kline, eventMs int64, closed bool) []byte {
+func (f *Facade) klineMessage(s *stream, v *marketdata.View, k *Kline, eventMs int64, closed bool) []byte {
 	in := v.Instrument
-	b := f.appendHead(nil, "kline", v, eventMs)
-	b = strconv.AppendInt(append(b, `,"k":{"t":`...), k.Start*1000, 10)
-	b = strconv.AppendInt(append(b, `,"T":`...), k.End*1000-1, 10)
-	b = append(append(b, `,"s":"`...), f.symbolsOf(f.opt.Board.Load()).of(in)...)
-	b = append(append(append(b, `","i":"`...), s.interval.Name...), '"')
 	first, last := int64(k.FirstID), int64(k.LastID)
 	if k.FirstID == 0 {
 		first, last = -1, -1
 	}
-	b = strconv.AppendInt(append(b, `,"f":`...), first, 10)
-	b = append(strconv.AppendInt(append(b, `,"L":`...), last, 10), ',')
-	for _, p := range []struct {
-		name  string
-		price int64
-	}{{"o", k.Open}, {"c", k.Close}, {"h", k.High}, {"l", k.Low}} {
-		b = append(appendQuoted(b, p.name, p.price, in.DigitsPrice), ',')
-	}
-	b = appendQuoted128(b, "v", k.Volume, in.DigitsAmount)
-	b = strconv.AppendInt(append(b, `,"n":`...), k.Trades, 10)
-	b = strconv.AppendBool(append(b, `,"x":`...), closed)
-	b = appendQuoted128(append(b, ','), "q", k.QuoteVolume, in.DigitsTotal())
-	b = appendQuoted128(append(b, ','), "V", k.TakerVolume, in.DigitsAmount)
-	b = appendQuoted128(append(b, ','), "Q", k.TakerQuote, in.DigitsTotal())
-	return append(b, `,"B":"0"}}`...)
+	w := json.Quoted(nil)
+	w.Object()
+	f.writeHead(&w, "kline", v, eventMs)
+	w.Name("k").Object()
+	w.Name("t").Int(k.Start * 1000)
+	w.Name("T").Int(k.End*1000 - 1)
+	w.Name("s").Word(f.symbolsOf(f.opt.Board.Load()).of(in))
+	w.Name("i").Word(s.interval.Name)
+	w.Name("f").Int(first)
+	w.Name("L").Int(last)
+	w.Name("o").Units(k.Open, in.DigitsPrice)
+	w.Name("c").Units(k.Close, in.DigitsPrice)
+	w.Name("h").Units(k.High, in.DigitsPrice)
+	w.Name("l").Units(k.Low, in.DigitsPrice)
+	w.Name("v").Sum(k.Volume, in.DigitsAmount)
+	w.Name("n").Int(k.Trades)
+	w.Name("x").Bool(closed)
+	w.Name("q").Sum(k.QuoteVolume, in.DigitsTotal())
+	w.Name("V").Sum(k.TakerVolume, in.DigitsAmount)
+	w.Name("Q").Sum(k.TakerQuote, in.DigitsTotal())
+	w.Name("B").Word("0")
+	w.EndObject()
+	w.EndObject()
+	return w.Bytes()
 }
 
 // statMessages sends the tickers that have changed in one list.
 func (f *Facade) statMessages(s *stream, root *marketdata.Root, eventMs int64, send func([]byte)) {
-	b, before := []byte{'['}, s.root
+	w, before, changed := json.Quoted(nil), s.root, false
 	s.root = root
+	w.List()
 	for _, id := range root.Sorted() {
 		v := root.View(id)
 		if before != nil && before.View(id) != nil && before.View(id).TickerVersion == v.TickerVersion {
 			continue
 		}
-		b = append(f.appendStat(b, root, v, eventMs, s.kind == allTickersStream), ',')
+		changed = true
+		f.writeStat(&w, root, v, eventMs, s.kind == allTickersStream)
 	}
-	if len(b) > 1 {
-		send(append(trimComma(b), ']'))
+	w.EndList()
+	if changed {
+		send(w.Bytes())
 	}
 }
 
-// appendStat appends the figures of 24 hours.
-func (f *Facade) appendStat(b []byte, root *marketdata.Root, v *marketdata.View, eventMs int64, full bool) []byte {
-	w, in := day(root, v), v.Instrument
+// writeStat writes the figures of 24 hours.
+func (f *Facade) writeStat(w *json.Writer, root *marketdata.Root, v *marketdata.View, eventMs int64, full bool) {
+	figures, in := day(root, v), v.Instrument
+	w.Object()
 	if !full {
-		b = append(f.appendHead(b, "24hrMiniTicker", v, eventMs), ',')
+		f.writeHead(w, "24hrMiniTicker", v, eventMs)
 	} else {
-		b = append(f.appendHead(b, "24hrTicker", v, eventMs), `,"p":"`...)
-		b = fixed.AppendI128(b, fixed.FromI64(w.last).Sub(fixed.FromI64(w.open)), in.DigitsPrice)
-		b = fixed.AppendI128(append(b, `","P":"`...), fixed.PercentChangeHalfEven(w.last, w.open), fixed.QuotientDigits)
-		b = w.appendAverage(append(b, `",`...), "w", in)
-		b = appendQuoted(append(b, ','), "x", w.open, in.DigitsPrice)
-		b = appendQuoted(append(b, ','), "Q", lastAmount(v), in.DigitsAmount)
+		f.writeHead(w, "24hrTicker", v, eventMs)
+		w.Name("p").Signed(fixed.FromI64(figures.last).Sub(fixed.FromI64(figures.open)), in.DigitsPrice)
+		w.Name("P").Signed(fixed.PercentChangeHalfEven(figures.last, figures.open), fixed.QuotientDigits)
+		figures.writeAverage(w.Name("w"), in)
+		w.Name("x").Units(figures.open, in.DigitsPrice)
+		w.Name("Q").Units(lastAmount(v), in.DigitsAmount)
 		bid, _ := v.Bids.Best()
 		ask, _ := v.Asks.Best()
-		b = append(appendBest(append(b, ','), in, bid, ask), ',')
+		writeBest(w, in, bid, ask)
 	}
-	b = appendQuoted(b, "c", w.last, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "o", w.open, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "h", w.high, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "l", w.low, in.DigitsPrice)
-	b = appendQuoted128(append(b, ','), "v", w.volume, in.DigitsAmount)
-	b = appendQuoted128(append(b, ','), "q", w.quote, in.DigitsTotal())
-	if !full {
-		return append(b, '}')
+	w.Name("c").Units(figures.last, in.DigitsPrice)
+	w.Name("o").Units(figures.open, in.DigitsPrice)
+	w.Name("h").Units(figures.high, in.DigitsPrice)
+	w.Name("l").Units(figures.low, in.DigitsPrice)
+	w.Name("v").Sum(figures.volume, in.DigitsAmount)
+	w.Name("q").Sum(figures.quote, in.DigitsTotal())
+	if full {
+		first, last := int64(figures.firstID), int64(figures.lastID)
+		if figures.count == 0 {
+			first, last = -1, -1
+		}
+		w.Name("O").Int(figures.openMs)
+		w.Name("C").Int(figures.closeMs)
+		w.Name("F").Int(first)
+		w.Name("L").Int(last)
+		w.Name("n").Int(figures.count)
 	}
-	first, last := int64(w.firstID), int64(w.lastID)
-	if w.count == 0 {
-		first, last = -1, -1
-	}
-	for _, m := range []struct {
-		name string
-		v    int64
-	}{{"O", w.openMs}, {"C", w.closeMs}, {"F", first}, {"L", last}, {"n", w.count}} {
-		b = strconv.AppendInt(append(append(append(b, `,"`...), m.name...), `":`...), m.v, 10)
-	}
-	return append(b, '}')
+	w.EndObject()
 }
 
-func appendBest(b []byte, in *engine.Instrument, bid, ask marketdata.Level) []byte {
-	b = appendQuoted(b, "b", bid.Price, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "B", bid.Amount, in.DigitsAmount)
-	b = appendQuoted(append(b, ','), "a", ask.Price, in.DigitsPrice)
-	return appendQuoted(append(b, ','), "A", ask.Amount, in.DigitsAmount)
+func writeBest(w *json.Writer, in *engine.Instrument, bid, ask marketdata.Level) {
+	w.Name("b").Units(bid.Price, in.DigitsPrice)
+	w.Name("B").Units(bid.Amount, in.DigitsAmount)
+	w.Name("a").Units(ask.Price, in.DigitsPrice)
+	w.Name("A").Units(ask.Amount, in.DigitsAmount)
 }
 
-func (f *Facade) appendTouchMessage(root *marketdata.Root, v *marketdata.View, bid, ask marketdata.Level) []byte {
-	b := strconv.AppendUint([]byte(`{"u":`), uint64(v.BookSeq), 10)
-	b = append(append(append(b, `,"s":"`...), f.symbolsOf(root).of(v.Instrument)...), `",`...)
-	return append(appendBest(b, v.Instrument, bid, ask), '}')
+func (f *Facade) touchMessage(root *marketdata.Root, v *marketdata.View, bid, ask marketdata.Level) []byte {
+	w := json.Quoted(nil)
+	w.Object()
+	w.Name("u").Uint(uint64(v.BookSeq))
+	w.Name("s").Word(f.symbolsOf(root).of(v.Instrument))
+	writeBest(&w, v.Instrument, bid, ask)
+	w.EndObject()
+	return w.Bytes()
 }
 
 // depthMessage sends every level that was touched since the last message, with its present amount: a client that
@@ -319,18 +334,21 @@ func (f *Facade) depthMessage(s *stream, v *marketdata.View, eventMs int64,
 	}
 	touched := [2]map[int64]bool{{}, {}}
 	v.Changes.Undo(before.BookSeq, func(side engine.Side, price, _ int64) { touched[side][price] = true })
-	b := f.appendHead(nil, "depthUpdate", v, eventMs)
-	b = strconv.AppendUint(append(b, `,"U":`...), uint64(before.BookSeq)+1, 10)
-	b = strconv.AppendUint(append(b, `,"u":`...), uint64(v.BookSeq), 10)
-	b = appendTouched(append(b, `,"b":[`...), v.Instrument, &v.Bids, touched[engine.Buy], -1)
-	b = appendTouched(append(b, `],"a":[`...), v.Instrument, &v.Asks, touched[engine.Sell], 1)
+	w := json.Quoted(nil)
+	w.Object()
+	f.writeHead(&w, "depthUpdate", v, eventMs)
+	w.Name("U").Uint(uint64(before.BookSeq) + 1)
+	w.Name("u").Uint(uint64(v.BookSeq))
+	writeTouched(w.Name("b"), v.Instrument, &v.Bids, touched[engine.Buy], -1)
+	writeTouched(w.Name("a"), v.Instrument, &v.Asks, touched[engine.Sell], 1)
+	w.EndObject()
 	s.view = v
-	send(append(b, "]}"...))
+	send(w.Bytes())
 	return false
 }
 
-// appendTouched appends the levels at the touched prices, best first; those without orders have the amount 0.
-func appendTouched(b []byte, in *engine.Instrument, side *marketdata.Side, touched map[int64]bool, sign int) []byte {
+// writeTouched writes the levels at the touched prices, best first; those without orders have the amount 0.
+func writeTouched(w *json.Writer, in *engine.Instrument, side *marketdata.Side, touched map[int64]bool, sign int) {
 	var levels []marketdata.Level
 	for l := range side.All {
 		if len(touched) == 0 {
@@ -345,8 +363,9 @@ func appendTouched(b []byte, in *engine.Instrument, side *marketdata.Side, touch
 		levels = append(levels, marketdata.Level{Price: price})
 	}
 	slices.SortFunc(levels, func(x, y marketdata.Level) int { return sign * cmp.Compare(x.Price, y.Price) })
+	w.List()
 	for _, l := range levels {
-		b = append(AppendLevel(b, in, l), ',')
+		writeLevel(w, in, l)
 	}
-	return trimComma(b)
+	w.EndList()
 }

@@ -4,12 +4,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"tickhive/engine"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 	sockets "tickhive/server/stream"
 )
 
@@ -119,7 +118,11 @@ func startStream(q *call) ([]byte, *failure) {
 	if !ok {
 		return nil, fail(codeTooManyWeight, "Too many listen keys.")
 	}
-	return []byte(`{"listenKey":"` + name + `"}`), nil
+	var w json.Writer
+	w.Object()
+	w.Name("listenKey").Word(name)
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // keepStream serves PUT /api/v3/userDataStream.
@@ -198,17 +201,20 @@ func (s *socket) dropFrom(place int) {
 
 // wrap adds the envelope of a message, if it has one.
 func (s *socket) wrap(one *stream, b []byte) []byte {
-	var head []byte
+	var w json.Writer
+	w.Object()
 	switch {
 	case s.api != nil:
-		head = strconv.AppendInt([]byte(`{"subscriptionId":`), int64(one.id), 10)
-		head = append(head, `,"event":`...)
+		w.Name("subscriptionId").Int(int64(one.id))
+		w.Name("event").Raw(b)
 	case s.combined:
-		head = append(encode.AppendString([]byte(`{"stream":`), one.name), `,"data":`...)
+		w.Name("stream").Text(one.name)
+		w.Name("data").Raw(b)
 	default:
 		return b
 	}
-	return append(append(head, b...), '}')
+	w.EndObject()
+	return w.Bytes()
 }
 
 // maxTaken bounds the messages of a user data stream that are queued without asking for room.
@@ -224,7 +230,7 @@ func (s *socket) deliver() {
 		for one.user != nil && !s.ended && s.HasRoom() {
 			list, lost := s.f.feed.take(one.user, maxTaken)
 			if !s.permitted(one) { // asked behind take: nothing that happens after the end of a key reaches its sockets
-				s.Queue(sockets.NewText(s.wrap(one, s.f.appendEnd(nil, one))))
+				s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one))))
 				s.drop(func(other *stream) bool { return other == one })
 				break
 			}
@@ -241,12 +247,18 @@ func (s *socket) deliver() {
 	}
 }
 
-// appendEnd appends the last message of a user data stream.
-func (f *Facade) appendEnd(b []byte, one *stream) []byte {
+// endMessage returns the last message of a user data stream.
+func (f *Facade) endMessage(one *stream) []byte {
+	var w json.Writer
+	w.Object()
 	if one.name == "" {
-		b = append(b, `{"e":"eventStreamTerminated","E":`...)
-		return append(encode.AppendMs(b, f.opt.Clock.NowNs()), '}')
+		w.Name("e").Word("eventStreamTerminated")
+		w.Name("E").Ms(f.opt.Clock.NowNs())
+	} else {
+		w.Name("e").Word("listenKeyExpired")
+		w.Name("E").Ms(f.opt.Clock.NowNs())
+		w.Name("listenKey").Text(one.name)
 	}
-	b = encode.AppendMs(append(b, `{"e":"listenKeyExpired","E":`...), f.opt.Clock.NowNs())
-	return append(encode.AppendString(append(b, `,"listenKey":`...), one.name), '}')
+	w.EndObject()
+	return w.Bytes()
 }

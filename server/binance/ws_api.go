@@ -2,7 +2,8 @@ package binance
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
+	stdjson "encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -13,9 +14,10 @@ import (
 
 	"tickhive/accounts/auth"
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 	sockets "tickhive/server/stream"
 )
 
@@ -39,9 +41,9 @@ type apiSession struct {
 
 // apiRequest is a message of the client.
 type apiRequest struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params apiParams       `json:"params"`
+	ID     stdjson.RawMessage `json:"id"`
+	Method string             `json:"method"`
+	Params apiParams          `json:"params"`
 }
 
 // apiParams are the members of params as they were sent, repeated names included.
@@ -49,17 +51,17 @@ type apiParams []apiParam
 
 type apiParam struct {
 	name string
-	raw  json.RawMessage
+	raw  stdjson.RawMessage
 }
 
 var errParams = errors.New("params are one object")
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements stdjson.Unmarshaler.
 func (p *apiParams) UnmarshalJSON(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := stdjson.NewDecoder(bytes.NewReader(text))
 	if start, err := d.Token(); err != nil || start == nil {
 		return err
-	} else if start != json.Delim('{') || *p != nil {
+	} else if start != stdjson.Delim('{') || *p != nil {
 		return errParams
 	}
 	for *p = (apiParams{}); d.More(); {
@@ -98,7 +100,7 @@ func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse
 		return err
 	}
 	s := f.newSocket(c, false)
-	s.api = &apiSession{quiet: !show, connectedMs: encode.FloorDiv(f.opt.Clock.NowNs(), msNs)}
+	s.api = &apiSession{quiet: !show, connectedMs: fixed.FloorDiv(f.opt.Clock.NowNs(), msNs)}
 	return s.upgrade(c, up)
 }
 
@@ -106,7 +108,7 @@ func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse
 func (s *socket) answerAPI(text []byte) []byte {
 	q := &call{f: s.f, from: s.from}
 	var r apiRequest
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := stdjson.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	var result []byte
 	var failed *failure
@@ -120,29 +122,35 @@ func (s *socket) answerAPI(text []byte) []byte {
 		result, failed = s.performAPI(q, &r)
 	}
 	if len(r.ID) == 0 {
-		r.ID = json.RawMessage("null")
+		r.ID = stdjson.RawMessage("null")
 	}
-	b := append(append([]byte(`{"id":`), r.ID...), `,"status":`...)
+	var w json.Writer
+	w.Object()
+	w.Name("id").Raw(r.ID)
 	if failed == nil {
-		b = append(append(b, `200,"result":`...), result...)
+		w.Name("status").Int(fasthttp.StatusOK)
+		w.Name("result").Raw(result)
 	} else {
-		status := failed.status
-		if status == 0 {
-			status = fasthttp.StatusBadRequest
-		}
-		b = append(append(strconv.AppendInt(b, int64(status), 10), `,"error":`...), failed.body()...)
+		w.Name("status").Int(int64(cmp.Or(failed.status, fasthttp.StatusBadRequest)))
+		w.Name("error").Raw(failed.body())
 	}
 	if !s.api.quiet && !q.quiet && q.used > 0 {
-		b = append(b, `,"rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,`+
-			`"limit":`...)
-		b = append(strconv.AppendInt(b, WeightPerMinute, 10), `,"count":`...)
-		b = append(strconv.AppendInt(b, q.used, 10), "}]"...)
+		w.Name("rateLimits").List()
+		w.Object()
+		w.Name("rateLimitType").Word("REQUEST_WEIGHT")
+		w.Name("interval").Word("MINUTE")
+		w.Name("intervalNum").Int(1)
+		w.Name("limit").Int(WeightPerMinute)
+		w.Name("count").Int(q.used)
+		w.EndObject()
+		w.EndList()
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.Bytes()
 }
 
 // validID reports whether an id is a number, a short text or null, as the other exchange permits.
-func validID(id json.RawMessage) bool {
+func validID(id stdjson.RawMessage) bool {
 	if len(id) == 0 || bytes.Equal(id, []byte("null")) {
 		return true
 	}
@@ -208,14 +216,14 @@ func (q *call) readMembers(params apiParams) *failure {
 		}
 		switch raw[0] {
 		case '"':
-			if json.Unmarshal(raw, &value) != nil {
+			if stdjson.Unmarshal(raw, &value) != nil {
 				return illegal(name, "text")
 			}
 		case '{':
 			return illegal(name, "text, number, boolean or list")
 		case '[':
 			var compact bytes.Buffer
-			if json.Compact(&compact, raw) != nil {
+			if stdjson.Compact(&compact, raw) != nil {
 				return illegal(name, "list")
 			}
 			value = compact.String()
@@ -293,23 +301,28 @@ func (s *socket) logon(q *call) ([]byte, *failure) {
 	}
 	s.owned(func() {
 		s.api.key, s.api.number = who.PublicKey, who.Key
-		s.api.logonMs = encode.FloorDiv(q.f.opt.Clock.NowNs(), msNs)
+		s.api.logonMs = fixed.FloorDiv(q.f.opt.Clock.NowNs(), msNs)
 	})
 	return s.status(q)
 }
 
 func (s *socket) status(q *call) ([]byte, *failure) {
-	b := []byte(`{"apiKey":`)
-	if _, ok := s.session(); ok {
-		b = encode.AppendString(b, s.api.key)
-		b = strconv.AppendInt(append(b, `,"authorizedSince":`...), s.api.logonMs, 10)
+	_, signedIn := s.session()
+	var w json.Writer
+	w.Object()
+	w.Name("apiKey")
+	if signedIn {
+		w.Text(s.api.key)
 	} else {
-		b = append(b, `null,"authorizedSince":null`...)
+		w.Null()
 	}
-	b = strconv.AppendInt(append(b, `,"connectedSince":`...), s.api.connectedMs, 10)
-	b = strconv.AppendBool(append(b, `,"returnRateLimits":`...), !s.api.quiet)
-	b = encode.AppendMs(append(b, `,"serverTime":`...), q.f.opt.Clock.NowNs())
-	return append(b, `,"userDataStream":`+strconv.FormatBool(s.subscribed())+`}`...), nil
+	w.Name("authorizedSince").IntOrNull(s.api.logonMs, signedIn)
+	w.Name("connectedSince").Int(s.api.connectedMs)
+	w.Name("returnRateLimits").Bool(!s.api.quiet)
+	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("userDataStream").Bool(s.subscribed())
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 func (s *socket) subscribed() (any bool) {
@@ -331,13 +344,17 @@ func (s *socket) logout(q *call) ([]byte, *failure) {
 
 // subscriptions lists the user data streams of the socket.
 func (s *socket) subscriptions(*call) ([]byte, *failure) {
-	b := []byte{'['}
+	var w json.Writer
+	w.List()
 	s.owned(func() {
 		for _, one := range s.streams {
-			b = append(strconv.AppendInt(append(b, `{"subscriptionId":`...), int64(one.id), 10), "},"...)
+			w.Object()
+			w.Name("subscriptionId").Int(int64(one.id))
+			w.EndObject()
 		}
 	})
-	return append(trimComma(b), ']'), nil
+	w.EndList()
+	return w.Bytes(), nil
 }
 
 func (s *socket) subscribeSession(q *call) ([]byte, *failure) {
@@ -376,7 +393,11 @@ func (s *socket) subscribe(q *call, session bool) ([]byte, *failure) {
 	if full {
 		return nil, fail(codeTooManyWeight, "At most %d user data streams per connection.", maxSubscriptions)
 	}
-	return append(strconv.AppendInt([]byte(`{"subscriptionId":`), int64(one.id), 10), '}'), nil
+	var w json.Writer
+	w.Object()
+	w.Name("subscriptionId").Int(int64(one.id))
+	w.EndObject()
+	return w.Bytes(), nil
 }
 
 // unsubscribe ends one user data stream, or all without a number.
