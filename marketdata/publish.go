@@ -2,6 +2,7 @@ package marketdata
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,6 +31,18 @@ func (b *Board) SealedNs() int64 { return b.sealed.Load() }
 
 // Load returns the newest root. Before the first publish it returns an empty root, never nil.
 func (b *Board) Load() *Root { return b.root.Load() }
+
+// SeqOf returns the seq at which a pair is shown. A text that no pair can have as its code is at the largest seq, so
+// that a reader who waits for a seq does not wait for it.
+func (b *Board) SeqOf(code string) (seq uint64, known bool) {
+	if v := b.Load().Lookup(code); v != nil {
+		return uint64(v.Seq), true
+	}
+	if !engine.ValidPairCode(code) {
+		return math.MaxUint64, false
+	}
+	return 0, false
+}
 
 // Root holds everything published at one instant: a view of each pair, the assets, and the sums
 // for documents over several pairs. Frozen.

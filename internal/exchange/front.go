@@ -152,7 +152,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	conns := o.Server.ConnConfig
 	conns.Connections = connections
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
-		Clock: b.clock, Board: b.feed.Board(), Log: b.log, Faults: f.faults,
+		Clock: b.clock, SeqOf: b.feed.Board().SeqOf, Log: b.log, Faults: f.faults,
 		Replica: f.replica, Peers: b.clusterKey,
 		SplitAggregator: o.Aggregator.Listen != "", AggregatorHost: o.Aggregator.Host,
 		Rate: o.Rate, ConnConfig: conns, Certificate: o.Certificates.Public,

@@ -105,7 +105,7 @@ func (r referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) myInviter(c *edge.Ctx) *refuse.Refusal {
-	v := r.shown.Inviter(uint32(c.Principal.Account))
+	v := r.shown.Inviter(c.Principal.Account)
 	if v == nil {
 		c.Private([]byte("null"))
 		return nil
@@ -125,7 +125,7 @@ var (
 )
 
 func (r referral) setInviter(c *edge.Ctx) *refuse.Refusal {
-	cmd := accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Principal.Account)}
+	cmd := accounts.Command{Kind: accounts.SetInviter, User: c.Principal.Account}
 	if err := inviterForm.Decode(c.PostBody(), &cmd); err != nil {
 		return err
 	}
@@ -155,14 +155,14 @@ func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 func (r referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
 	var w json.Writer
 	w.Object()
-	w.Name("inviteCode").Text(accounts.InviteCode(uint32(c.Principal.Account)))
+	w.Name("inviteCode").Text(accounts.InviteCode(c.Principal.Account))
 	w.EndObject()
 	c.Private(w.Bytes())
 	return nil
 }
 
 func (r referral) ambassador(c *edge.Ctx) *refuse.Refusal {
-	v := r.shown.Ambassador(uint32(c.Principal.Account))
+	v := r.shown.Ambassador(c.Principal.Account)
 	var w json.Writer
 	w.Object()
 	w.Name("isAmbassador").Bool(v.IsAmbassador)
@@ -178,7 +178,7 @@ func (r referral) ambassador(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) createLink(c *edge.Ctx) *refuse.Refusal {
-	cmd := accounts.Command{Kind: accounts.CreateLink, User: uint32(c.Principal.Account)}
+	cmd := accounts.Command{Kind: accounts.CreateLink, User: c.Principal.Account}
 	if err := linkForm.Decode(c.PostBody(), &cmd); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (r referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	if !ok || string(json.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
-	v := r.shown.UserInfo(uint32(c.Principal.Account))
+	v := r.shown.UserInfo(c.Principal.Account)
 	var w json.Writer
 	w.Object()
 	w.Name("inviteCode").Text(v.InviteCode)
@@ -371,7 +371,7 @@ func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Page(f, at, page, size)
+	v, reject := ac.shown.Accruals(c.Principal.Account).Page(f, at, page, size)
 	if reject != nil {
 		return reject
 	}
@@ -444,13 +444,13 @@ func (ac accruals) summary(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	var w json.Writer
-	writeSums(&w, ac.shown.Accruals(uint32(c.Principal.Account)).Summary(f))
+	writeSums(&w, ac.shown.Accruals(c.Principal.Account).Summary(f))
 	c.Private(w.Bytes())
 	return nil
 }
 
 func (ac accruals) filters(c *edge.Ctx) *refuse.Refusal {
-	v := ac.shown.Accruals(uint32(c.Principal.Account)).Filters()
+	v := ac.shown.Accruals(c.Principal.Account).Filters()
 	var w json.Writer
 	w.Object()
 	w.Name("currencies").List()
@@ -494,7 +494,7 @@ func (ac accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	if from > to { // both within one millisecond
 		from = to
 	}
-	groups, truncated, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Groups(from, to, level)
+	groups, truncated, reject := ac.shown.Accruals(c.Principal.Account).Groups(from, to, level)
 	if reject != nil {
 		return reject
 	}
@@ -540,7 +540,7 @@ func (ac accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Breakdown(from, to, currency)
+	v, reject := ac.shown.Accruals(c.Principal.Account).Breakdown(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -575,7 +575,7 @@ func (ac accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Explain(from, to, currency)
+	v, reject := ac.shown.Accruals(c.Principal.Account).Explain(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -620,7 +620,7 @@ func writeReason(w *json.Writer, r *accrual.Reason) {
 func (ac accruals) total(c *edge.Ctx) *refuse.Refusal {
 	var w json.Writer
 	w.List()
-	for _, t := range ac.shown.Accruals(uint32(c.Principal.Account)).Totals() {
+	for _, t := range ac.shown.Accruals(c.Principal.Account).Totals() {
 		w.Object()
 		w.Name("fromUserId").Text(t.FromUserID)
 		w.Name("fromUsername").Text(t.FromUsername)
@@ -636,7 +636,7 @@ func (ac accruals) total(c *edge.Ctx) *refuse.Refusal {
 }
 
 // accountOf returns the engine's number of the caller's account.
-func accountOf(c *edge.Ctx) engine.AccountID { return c.Principal.Account }
+func accountOf(c *edge.Ctx) engine.AccountID { return engine.AccountID(c.Principal.Account) }
 
 func (s *Service) commissionRoutes() []*edge.Route {
 	return []*edge.Route{{
@@ -649,7 +649,7 @@ func (s *Service) commissionRoutes() []*edge.Route {
 // userCommissions sends the default records, with the caller's discounts applied to the trade
 // rates (docs/contract/market-data.md#currencies-pairs-and-commissions).
 func (s *Service) userCommissions(c *edge.Ctx) *refuse.Refusal {
-	terms := s.shown.Terms(uint32(c.Principal.Account))
+	terms := s.shown.Terms(c.Principal.Account)
 	var w json.Writer
 	w.Object()
 	w.Name("commissions").List()

@@ -242,7 +242,7 @@ func (s *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 		return nil, reject
 	}
 	return &edge.Principal{
-		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey,
+		Account: who.User, UserID: who.ID.String(), PublicKey: who.PublicKey,
 		CanTrade: who.CanTrade || r.DeletesOwnKey,
 	}, nil
 }
@@ -394,7 +394,7 @@ func addresses(r *json.Reader) (list []string, given bool) {
 }
 
 func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
-	keys := s.shown.Keys(uint32(c.Principal.Account), s.opt.Clock.NowNs())
+	keys := s.shown.Keys(c.Principal.Account, s.opt.Clock.NowNs())
 	var w json.Writer
 	w.List()
 	for i := range keys {
@@ -409,7 +409,7 @@ func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
 
 func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 	return s.createKey(c, ownKeyForm, auth.KeyRequest{}, accounts.Command{
-		Kind: accounts.CreateKey, User: uint32(c.Principal.Account), SignedBy: c.Principal.PublicKey,
+		Kind: accounts.CreateKey, User: c.Principal.Account, SignedBy: c.Principal.PublicKey,
 	})
 }
 
@@ -450,7 +450,7 @@ func (s *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	_, err = s.do(accounts.Command{
-		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: key,
+		Kind: accounts.DeleteKey, User: c.Principal.Account, PublicKey: key,
 		SignedBy: c.Principal.PublicKey,
 	})
 	if err == nil {
@@ -559,7 +559,7 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 }
 
 func (av avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
-	a := av.shown.Avatar(uint32(c.Principal.Account))
+	a := av.shown.Avatar(c.Principal.Account)
 	var w json.Writer
 	writeAvatar(&w, "avatarId", &a)
 	c.Private(w.Bytes())

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"tickhive/engine"
 	"tickhive/hive"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
@@ -156,7 +157,7 @@ func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if !ok || !known {
 		return noWorker()
 	}
-	u, err := s.user(c.Principal.Account)
+	u, err := s.user(engine.AccountID(c.Principal.Account))
 	if err != nil {
 		return err
 	}

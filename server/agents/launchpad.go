@@ -159,7 +159,7 @@ func (s *Service) spawn(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	u, err := s.user(c.Principal.Account)
+	u, err := s.user(engine.AccountID(c.Principal.Account))
 	if err != nil {
 		return err
 	}

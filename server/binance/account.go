@@ -113,7 +113,7 @@ func (q *call) window() (timestampMs, windowMs int64, err *failure) {
 
 func principal(who *auth.Principal) *edge.Principal {
 	return &edge.Principal{
-		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+		Account: who.User, UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
 	}
 }
 
@@ -347,7 +347,7 @@ func (f *Facade) writeCanceled(w *json.Writer, root *marketdata.Root, in *engine
 // balances returns a row for every currency: the currencies of assets and pairs, zeros included, and the caller's other
 // currencies.
 func (q *call) balances(root *marketdata.Root, zeros bool) []accounts.BalanceView {
-	rows := q.f.opt.Users.Balances(q.Principal.Account)
+	rows := q.f.opt.Users.Balances(q.account())
 	if !zeros {
 		return rows
 	}
@@ -397,7 +397,7 @@ func writeFourRates(w *json.Writer, maker, taker fixed.I128) {
 
 // rates returns the caller's rates in a pair, for the side whose discount is the smaller one.
 func (q *call) rates(in *engine.Instrument) (maker, taker fixed.I128) {
-	terms := q.f.opt.Users.Terms(q.Principal.Account)
+	terms := q.f.opt.Users.Terms(q.account())
 	discount := min(terms.Discount(engine.Buy), terms.Discount(engine.Sell))
 	return rate(in.MakerFee, discount), rate(in.TakerFee, discount)
 }

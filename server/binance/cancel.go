@@ -43,14 +43,14 @@ func (q *call) find(n orderNames) (entry.Answer, *failure) {
 		if _, err := q.number(n.id, 0); err != nil {
 			return a, err
 		}
-		a, refused = q.f.opt.Entry.Order(q.Principal.Account, text)
+		a, refused = q.f.opt.Entry.Order(q.account(), text)
 	case byClient && !objects.IsClientOrderID(client):
 		return a, illegal(n.client, clientIDForm)
 	case byClient:
-		a, refused = q.f.opt.Entry.ClientOrder(q.Principal.Account, v.Instrument.Code, client)
+		a, refused = q.f.opt.Entry.ClientOrder(q.account(), v.Instrument.Code, client)
 		if id, ok := q.f.ids.order(client); ok && refused != nil && refused.Code == refuse.NotFound {
 			byID = true
-			a, refused = q.f.opt.Entry.Order(q.Principal.Account, strconv.FormatUint(uint64(id), 10))
+			a, refused = q.f.opt.Entry.Order(q.account(), strconv.FormatUint(uint64(id), 10))
 		}
 	default:
 		return a, fail(codeMandatory, "Param '%s' or '%s' must be sent, but both were empty/null!", n.client, n.id)
@@ -96,7 +96,7 @@ func cancel(q *call) ([]byte, *failure) {
 
 // cancelOne cancels an order and returns the answer. client is the cancel's own id, "" for none.
 func (q *call) cancelOne(a *entry.Answer, client string) ([]byte, *failure) {
-	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: a.Order, Client: client}
 	if refused := req.SubmitOne(); refused != nil {
@@ -134,7 +134,7 @@ func cancelAll(q *call) ([]byte, *failure) {
 	root := q.f.opt.Board.Load()
 	w := json.Quoted(nil)
 	w.List()
-	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	for len(open) > 0 {
 		part := open[:min(len(open), cancelBatch)]
@@ -264,7 +264,7 @@ func amend(q *call) ([]byte, *failure) {
 	case !a.Record.Status.Open() || a.Record.ByQuote || units >= a.Record.Amount || units <= a.Record.Filled:
 		return nil, fail(codeAmendRejected, "The new quantity must be below the order's and above what is executed.")
 	}
-	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	*req.One() = entry.Command{Kind: entry.ReplaceOrder, Order: a.Order, Replace: entry.Replace{Amount: amount}}
 	if refused := req.SubmitOne(); refused != nil {
@@ -293,7 +293,7 @@ const (
 func (q *call) collect(query marketdata.Query, stop func(*marketdata.OrderRecord) bool) (all []marketdata.OrderRecord,
 	err *failure,
 ) {
-	query.Account, query.Limit = q.Principal.Account, listPage
+	query.Account, query.Limit = q.account(), listPage
 	if query.UntilNs == 0 {
 		query.SinceNs, query.UntilNs = math.MinInt64, math.MaxInt64
 	}
@@ -387,7 +387,7 @@ func cutRows[T any](rows []T, limit int, first bool) []T {
 func (q *call) between(v *marketdata.View) (marketdata.Query, *failure) {
 	startMs, endMs, err := q.span()
 	return marketdata.Query{
-		Account: q.Principal.Account, Pair: v.Instrument.ID, Limit: listPage,
+		Account: q.account(), Pair: v.Instrument.ID, Limit: listPage,
 		SinceNs: startMs * msNs, UntilNs: endMs*msNs + msNs - 1,
 	}, err
 }

@@ -365,6 +365,9 @@ type peer struct {
 	unlimited bool // its weight has no limit
 }
 
+// account returns the account of the caller, who has credentials.
+func (q *call) account() engine.AccountID { return engine.AccountID(q.Principal.Account) }
+
 // readParams reads the parameters of forms: the query, then the body.
 func (q *call) readParams(texts ...[]byte) *failure {
 	for _, text := range texts {

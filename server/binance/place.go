@@ -206,7 +206,7 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 	if q.repeats(o) {
 		return nil, reasons[engine.DuplicateClientOrderID]
 	}
-	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	req.Records = true
 	*req.One() = entry.Command{Kind: entry.PlaceOrder, Place: o.place}
@@ -223,7 +223,7 @@ func test(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	*req.One() = entry.Command{Kind: entry.PlaceOrder, Place: o.place}
 	if refused := req.Test(); refused != nil {
@@ -405,6 +405,6 @@ func (q *call) repeats(o *newOrder) bool {
 	if !ok || id.Pair() != o.view.Instrument.ID {
 		return false
 	}
-	a, refused := q.f.opt.Entry.Order(q.Principal.Account, strconv.FormatUint(uint64(id), 10))
+	a, refused := q.f.opt.Entry.Order(q.account(), strconv.FormatUint(uint64(id), 10))
 	return refused == nil && a.Record.Client == "" && a.Record.Status.Open()
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/server/conn"
 )
@@ -296,7 +295,7 @@ const maxLimitedUsers = 100_000
 type UserLimiter struct {
 	perMinute int
 	mu        sync.Mutex
-	users     *simplelru.LRU[engine.AccountID, *slidingLog]
+	users     *simplelru.LRU[uint32, *slidingLog]
 }
 
 // NewUserLimiter returns a limiter that accepts perMinute requests of a user in any 60 s.
@@ -304,7 +303,7 @@ func NewUserLimiter(perMinute int) (*UserLimiter, error) {
 	if perMinute < 1 || perMinute > MaxPerMinute {
 		return nil, fmt.Errorf("edge: %d requests of a user in 60 s: must be 1 to %d", perMinute, MaxPerMinute)
 	}
-	users, err := simplelru.NewLRU[engine.AccountID, *slidingLog](maxLimitedUsers, nil)
+	users, err := simplelru.NewLRU[uint32, *slidingLog](maxLimitedUsers, nil)
 	if err != nil {
 		return nil, fmt.Errorf("edge: table of limited users: %w", err)
 	}

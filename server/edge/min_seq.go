@@ -11,7 +11,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/server/forward"
 	"tickhive/server/json"
@@ -77,7 +76,7 @@ func parseSeq(raw []byte) (seq uint64, ok bool) {
 // forwards the request. done reports that the request has its answer.
 func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
 	want, given, err := c.minSeq()
-	if err != nil || !given || e.board == nil {
+	if err != nil || !given || e.seqOf == nil {
 		return err != nil, err
 	}
 	code, _ := c.UserValue(c.route.pair).(string)
@@ -90,9 +89,6 @@ func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
 		if c.route.Code != nil {
 			code = c.route.Code(code)
 		}
-	}
-	if !engine.ValidPairCode(code) {
-		return false, nil // the handler refuses it
 	}
 	at, known := e.seqOf(code)
 	switch {
@@ -128,13 +124,6 @@ func (e *Listener) forwardRead(c *Ctx) *refuse.Refusal {
 
 // staleBody is the beginning of the writer's answer to a read that asks for a seq that it does not have.
 var staleBody = []byte(`{"code":"` + refuse.Stale + `"`)
-
-func (e *Listener) seqOf(code string) (seq uint64, known bool) {
-	if v := e.board.Load().Lookup(code); v != nil {
-		return uint64(v.Seq), true
-	}
-	return 0, false
-}
 
 // waitFor waits until the views of a replica have reached a seq. It returns false when they do not in time.
 func (e *Listener) waitFor(code string, want uint64) bool {

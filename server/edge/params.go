@@ -13,7 +13,7 @@ import (
 
 // Principal is the authenticated principal of a request: the result of Options.Authenticate.
 type Principal struct {
-	Account   engine.AccountID
+	Account   uint32 // the number of the user
 	UserID    string // UUID
 	PublicKey string
 	CanTrade  bool // the key permits this request on a route with Trade
@@ -56,14 +56,6 @@ func (c *Ctx) MachineNs() int64 { return c.edge.MachineNs() }
 
 // SkewNs returns what a route with Time adds to the time that it answers: 0 unless a fault rule skews it.
 func (c *Ctx) SkewNs() int64 { return c.skewNs }
-
-// Viewer returns the account of the principal, nil for a request without credentials.
-func (c *Ctx) Viewer() *engine.AccountID {
-	if c.Principal == nil {
-		return nil
-	}
-	return &c.Principal.Account
-}
 
 // Cancels reports whether the route only cancels orders.
 func (c *Ctx) Cancels() bool { return c.route.Cancels }

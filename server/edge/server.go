@@ -23,7 +23,6 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
 	"tickhive/internal/setting"
-	"tickhive/marketdata"
 	"tickhive/server/conn"
 	"tickhive/server/doc"
 	"tickhive/server/forward"
@@ -69,8 +68,9 @@ type Options struct {
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
 
 	Replica *forward.Replica // nil: the exchange executes what clients ask for
-	// Board has the seqs of the pairs, for requests with X-Min-Seq; nil: they are answered at any seq.
-	Board *marketdata.Board
+	// SeqOf returns the seq at which this node shows a pair, for requests with X-Min-Seq. A text that no pair can have
+	// as its code is at the largest seq: no wait makes it known. nil: these requests are answered at any seq.
+	SeqOf func(code string) (seq uint64, known bool)
 	// Peers has the keys of the nodes that may name the client of a request; nil: none may.
 	Peers *clusterkey.Ring
 
@@ -197,8 +197,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	base := ListenerOptions{
-		Name: "public", faults: o.Faults, replica: o.Replica, board: o.Board, peers: o.Peers,
-		MaxBody: MaxBodyBytes, Read: time.Duration(o.ReadTimeout), Write: time.Duration(o.WriteTimeout), Idle: time.Duration(o.IdleTimeout),
+		Name: "public", faults: o.Faults, replica: o.Replica, seqOf: o.SeqOf, peers: o.Peers,
+		MaxBody: MaxBodyBytes, Read: time.Duration(o.ReadTimeout),
+		Write: time.Duration(o.WriteTimeout), Idle: time.Duration(o.IdleTimeout),
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: conn.NewPieces(exempt), secure: o.Certificate != nil,
 		auth: o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
@@ -386,14 +387,14 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *doc.Packer                  // nil: no route sends cached documents
-	replica     *forward.Replica             // nil: not a replica
-	board       *marketdata.Board            // see Options
-	peers       *clusterkey.Ring             // see Options
-	faults      *fault.Switch                // nil: no fault rules concern this listener
-	refuse      refuseFunc                   // nil: the error object of this service
-	expose      []string                     // headers of public answers beside exposed
-	missing     func(c *Ctx) *refuse.Refusal // the page for browsers at a path without a route; nil: none
+	gzip        *doc.Packer                                // nil: no route sends cached documents
+	replica     *forward.Replica                           // nil: not a replica
+	seqOf       func(code string) (seq uint64, known bool) // see Options
+	peers       *clusterkey.Ring                           // see Options
+	faults      *fault.Switch                              // nil: no fault rules concern this listener
+	refuse      refuseFunc                                 // nil: the error object of this service
+	expose      []string                                   // headers of public answers beside exposed
+	missing     func(c *Ctx) *refuse.Refusal               // the page for browsers at a path without a route; nil: none
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }

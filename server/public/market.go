@@ -259,7 +259,16 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	from, to, oldest := pageRange(low, high, page, size)
 	m.flagTruncated(c, v, oldest, startNs)
 	continueDeals(c, low, from, to)
-	return c.SendBody(appendDeals(nil, v, from, to, c.Viewer()), uint64(v.TradesSeq))
+	return c.SendBody(appendDeals(nil, v, from, to, viewer(c)), uint64(v.TradesSeq))
+}
+
+// viewer returns the account of the principal, nil for a request without credentials.
+func viewer(c *edge.Ctx) *engine.AccountID {
+	if c.Principal == nil {
+		return nil
+	}
+	account := engine.AccountID(c.Principal.Account)
+	return &account
 }
 
 // continueDeals sets the cursor of the page with the deals from to to while the list has older ones, down to low.

@@ -92,7 +92,7 @@ func authenticateByName(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
 	}
 	return &edge.Principal{
-		Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key,
+		Account: uint32(n), UserID: UserUUID(n), PublicKey: key,
 		CanTrade: name == "key",
 	}, nil
 }

@@ -70,7 +70,7 @@ func newMarket(t testing.TB, o exchange.Options, change ...func(*Options)) *Mark
 	}
 	o.Hooks.Public = func(e *edge.Options) {
 		all := e.Resources // of exchange.Open: market data first, then streams, page, UDF, accounts, agents
-		so := Options{Options: edge.Options{Clock: e.Clock, MachineNs: m.Machine.Load, Log: e.Log, Board: e.Board}}
+		so := Options{Options: edge.Options{Clock: e.Clock, MachineNs: m.Machine.Load, Log: e.Log, SeqOf: e.SeqOf}}
 		for _, f := range change {
 			f(&so)
 		}
