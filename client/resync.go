@@ -89,7 +89,7 @@ func (f *Follower) check(b *Book, l *subscription, m *Message) {
 func (m *resyncer) handleError(e *Message) {
 	l := m.subscriptions[e.Pair]
 	switch {
-	case e.Pair == "" && e.Code == "RATE_LIMIT":
+	case e.Pair == "" && e.Code == CodeRateLimit:
 		for pair, l := range m.subscriptions {
 			if !l.acked && !slices.Contains(m.wanted, pair) {
 				m.wanted = append(m.wanted, pair)
@@ -97,7 +97,7 @@ func (m *resyncer) handleError(e *Message) {
 		}
 		slices.Sort(m.wanted)
 	case l == nil || e.Channel != "book":
-	case l.acked && e.Code == "NOT_FOUND" && string(e.ID) == `"resync"`: // the server no longer has the subscription
+	case l.acked && e.Code == CodeNotFound && string(e.ID) == `"resync"`: // the server no longer has the subscription
 		l.acked = false
 		delete(m.broken, e.Pair)
 		m.wanted = append(m.wanted, e.Pair)

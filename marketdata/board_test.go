@@ -17,6 +17,22 @@ func addPair(id engine.PairID, code string) engine.Event {
 	}}
 }
 
+// A reader who waits for a seq waits for a pair that may still come, not for a text that no pair can have as its code.
+func TestTheSeqOfAPair(t *testing.T) {
+	f := NewFeed(Options{})
+	f.Fold([]engine.Event{addPair(0, "A_USD")})
+	f.Publish(rigStartNs)
+	for _, c := range []struct {
+		code  string
+		seq   uint64
+		known bool
+	}{{"A_USD", 1, true}, {"B_USD", 0, false}, {"a_USD", math.MaxUint64, false}, {"", math.MaxUint64, false}} {
+		if seq, known := f.Board().SeqOf(c.code); seq != c.seq || known != c.known {
+			t.Errorf("%q: seq %d, known %v, want %d, %v", c.code, seq, known, c.seq, c.known)
+		}
+	}
+}
+
 // Pairs of several engine loops arrive in any order of their numbers, and numbers may be missing.
 func TestARootWithGapsBetweenItsPairs(t *testing.T) {
 	f := NewFeed(Options{})

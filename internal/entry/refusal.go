@@ -77,7 +77,7 @@ func (e *Entry) refusalOf(r engine.Reason, cmd *engine.Command, caller engine.Ac
 		case showsTooMuch(r, cmd):
 			field = "displayAmount"
 		}
-		text := reasonTexts[r]
+		text := refuse.RowOf(Code(r)).Order
 		if v := e.opt.Board.Load().View(cmd.Pair); v != nil {
 			if limit := limitText(r, cmd, v); limit != "" {
 				text = limit
@@ -174,29 +174,4 @@ func bandText(in *engine.Instrument, last int64) string {
 	}
 	return fmt.Sprintf("The price must be %s %s, by the last trade at %s.", limit, in.Quote,
 		price(fixed.FromU64(uint64(last))))
-}
-
-// reasonTexts maps each reason to its message where the limit is not known.
-var reasonTexts = map[engine.Reason]string{
-	engine.PriceNotPositive:       "The price must be above zero.",
-	engine.PriceOffTick:           "The price has more decimals than the pair takes.",
-	engine.PriceOutOfRange:        "The price is beyond the largest that the pair takes.",
-	engine.AmountNotPositive:      "The amount must be above zero.",
-	engine.AmountOffLot:           "The amount has more decimals than the pair takes.",
-	engine.AmountOutOfRange:       "The amount is beyond the largest that the pair takes.",
-	engine.TotalOutOfRange:        "Price times amount is beyond the largest that the exchange takes.",
-	engine.BelowMinQuoteAmount:    "Price times amount is below the smallest that the pair takes.",
-	engine.AboveMaxQuoteAmount:    "Price times amount is above the largest that the pair takes.",
-	engine.PriceOutOfBand:         "The price is too far from the pair's last trade.",
-	engine.AccountHalted:          "The account is halted: it takes cancels alone until an operator lifts the halt.",
-	engine.InsufficientFunds:      "The free balance does not cover the order.",
-	engine.WouldCross:             "A post-only order must not cross the book.",
-	engine.NoLiquidity:            "The other side of the book is empty.",
-	engine.FOKUnfilled:            "The book cannot fill the whole order at once.",
-	engine.PairPostOnly:           "The pair takes post-only orders alone at the moment.",
-	engine.PairCancelOnly:         "The pair takes cancels alone at the moment.",
-	engine.PairHalted:             "The pair is halted: it takes nothing at the moment.",
-	engine.OrderClosed:            "The order is closed.",
-	engine.DuplicateClientOrderID: "The clientOrderId was used for another order.",
-	engine.TooManyOrders:          "There are as many open orders as the exchange takes.",
 }

@@ -7,6 +7,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // A refused order of a user says the limit that it broke as a number, in the pair's own units.
@@ -93,6 +94,18 @@ func TestARefusedOrderSaysItsLimit(t *testing.T) {
 		})
 		if got := message(limit(engine.Sell, price, "1")); got != "price: "+want {
 			t.Errorf("%s: %q, want %q", price, got, want)
+		}
+	}
+}
+
+// Every reason for which the engine refuses an order has a row in the table of errors, with its text.
+func TestEveryReasonOfAnOrderHasARow(t *testing.T) {
+	for r := engine.NotRejected + 1; r <= engine.AccountHalted; r++ {
+		if r == engine.PairExists || r == engine.InvalidPair {
+			continue
+		}
+		if row := refuse.RowOf(entry.Code(r)); row.Code != entry.Code(r) || row.Order == "" {
+			t.Errorf("%s has no row in internal/refuse/table.go", r)
 		}
 	}
 }

@@ -24,8 +24,6 @@ const (
 	UnsupportedMedia  Code = "UNSUPPORTED_MEDIA_TYPE"
 	HeadersTooLarge   Code = "HEADERS_TOO_LARGE"
 	InsufficientFunds Code = "INSUFFICIENT_FUNDS"
-	TotalOutOfRange   Code = "TOTAL_OUT_OF_RANGE"
-	TooManyOrders     Code = "TOO_MANY_ORDERS"
 	InvalidSymbol     Code = "INVALID_SYMBOL"
 	SymbolTaken       Code = "SYMBOL_TAKEN"
 	CooldownActive    Code = "COOLDOWN_ACTIVE"

@@ -2,8 +2,8 @@
 // message.
 //
 // A refusal is a business outcome: accounts, launchpad, hive and the edge return it as a
-// value, and nothing was changed. It is independent of the transport: server/edge maps its
-// code to an HTTP status in one table.
+// value, and nothing was changed. Table says of each code what the exchange answers, over HTTP and in the
+// Binance-compatible interface, and when. It names reasons of the engine, whose package it does not import.
 //
 // Owner: a Refusal is immutable once it is returned; any goroutine may read it.
 //

@@ -50,13 +50,10 @@ var mayImport = map[string][]string{
 	"server/objects": {
 		"server/doc", "server/edge", "server/encode", "server/json", "engine", "marketdata", "internal/entry",
 	},
-	"server/encode": {"engine", "marketdata"},
-	"server/conn":   {},
-	"server/doc":    {},
-	"server/edge": {
-		"server/conn", "server/doc", "server/json", "server/encode", "server/forward", "engine", "marketdata",
-		"internal/entry",
-	},
+	"server/encode":  {"engine", "marketdata"},
+	"server/conn":    {},
+	"server/doc":     {},
+	"server/edge":    {"server/conn", "server/doc", "server/json", "server/forward"}, // nothing of the market
 	"server/forward": {"server/json"},
 	"server/public": {
 		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",

@@ -150,7 +150,7 @@ func cancelAll(q *call) ([]byte, *failure) {
 			if a := &req.Answers[i]; a.Reason == engine.NotRejected {
 				q.f.writeCanceled(&w, root, v.Instrument, &a.Record, "")
 			} else if a.Reason == engine.PairHalted {
-				return nil, reasons[a.Reason]
+				return nil, reasonFailure(a.Reason)
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func amend(q *call) ([]byte, *failure) {
 	units, exact, fits, bad := fixed.ParseUnits(string(amount), a.Instrument.DigitsAmount)
 	switch {
 	case bad != nil || !exact || !fits:
-		return nil, reasons[engine.AmountOffLot]
+		return nil, reasonFailure(engine.AmountOffLot)
 	case !a.Record.Status.Open() || a.Record.ByQuote || units >= a.Record.Amount || units <= a.Record.Filled:
 		return nil, fail(codeAmendRejected, "The new quantity must be below the order's and above what is executed.")
 	}

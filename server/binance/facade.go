@@ -2,6 +2,7 @@ package binance
 
 import (
 	"bytes"
+	"cmp"
 	stdjson "encoding/json"
 	"fmt"
 	"net/netip"
@@ -212,12 +213,8 @@ func (q *call) run(e *endpoint, read func() *failure, payload func() auth.Payloa
 	return body, q.unread()
 }
 
-// The error codes of the other exchange that this package uses.
+// The error codes of the other exchange that its own rules need; refuse.BinanceTable says when.
 const (
-	codeUnknown        = -1000
-	codeDisconnected   = -1001
-	codeUnauthorized   = -1002
-	codeFilter         = -1013
 	codeBadTime        = -1021
 	codeBadSignature   = -1022
 	codeTooManyWeight  = -1003
@@ -321,22 +318,11 @@ func sendRefusal(ctx *fasthttp.RequestCtx, r *refuse.Refusal) { fromRefusal(r).s
 
 // fromRefusal translates a refusal of this service. The status stays.
 func fromRefusal(r *refuse.Refusal) *failure {
-	e := &failure{status: edge.StatusOf(r), code: codeUnknown, msg: r.Message, retryAfter: r.RetryAfter}
-	switch r.Code {
-	case refuse.NotFound, refuse.MethodNotAllowed:
-		e.code, e.msg = unsupported.code, unsupported.msg
-	case refuse.RateLimit:
-		e.code = codeTooManyWeight
-	case refuse.Unavailable, refuse.Internal, refuse.RequestTimeout:
-		e.code = codeDisconnected
-	case refuse.OutcomeUnknown:
-		e.code = codeTimeout
-		e.msg = "Timeout waiting for response from backend server. Send status unknown; execution status unknown."
-	case refuse.Unauthorized, refuse.Forbidden:
-		e.code = codeUnauthorized
-	default: // Binance has no code for what is wrong with the request itself
+	row := refuse.RowOf(r.Code)
+	return &failure{
+		status: row.Status, code: row.Binance.Number, msg: cmp.Or(row.Binance.Message, r.Message),
+		retryAfter: r.RetryAfter,
 	}
-	return e
 }
 
 // maxParams bounds the parameters of a request.

@@ -204,7 +204,7 @@ func place(q *call) ([]byte, *failure) {
 // submit places the order and returns the answer.
 func (q *call) submit(o *newOrder) ([]byte, *failure) {
 	if q.repeats(o) {
-		return nil, reasons[engine.DuplicateClientOrderID]
+		return nil, reasonFailure(engine.DuplicateClientOrderID)
 	}
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
@@ -232,46 +232,16 @@ func test(q *call) ([]byte, *failure) {
 	return []byte("{}"), nil
 }
 
-// reasons translates the refusals of orders.
-var reasons = map[engine.Reason]*failure{
-	engine.PriceNotPositive:       fail(codeFilter, "Filter failure: PRICE_FILTER"),
-	engine.PriceOffTick:           fail(codeFilter, "Filter failure: PRICE_FILTER"),
-	engine.PriceOutOfRange:        fail(codeFilter, "Filter failure: PRICE_FILTER"),
-	engine.PriceOutOfBand:         fail(codeFilter, "Filter failure: PERCENT_PRICE_BY_SIDE"),
-	engine.AmountNotPositive:      fail(codeFilter, "Filter failure: LOT_SIZE"),
-	engine.AmountOffLot:           fail(codeFilter, "Filter failure: LOT_SIZE"),
-	engine.AmountOutOfRange:       fail(codeFilter, "Filter failure: LOT_SIZE"),
-	engine.TotalOutOfRange:        fail(codeFilter, "Filter failure: NOTIONAL"),
-	engine.BelowMinQuoteAmount:    fail(codeFilter, "Filter failure: NOTIONAL"),
-	engine.AboveMaxQuoteAmount:    fail(codeFilter, "Filter failure: NOTIONAL"),
-	engine.TooManyOrders:          fail(codeFilter, "Filter failure: MAX_NUM_ORDERS"),
-	engine.InsufficientFunds:      fail(codeOrderRejected, "Account has insufficient balance for requested action."),
-	engine.WouldCross:             fail(codeOrderRejected, "Order would immediately match and take."),
-	engine.NoLiquidity:            fail(codeOrderRejected, "The other side of the book is empty."),
-	engine.FOKUnfilled:            fail(codeOrderRejected, "The book cannot fill the whole order at once."),
-	engine.PairPostOnly:           fail(codeOrderRejected, "This symbol takes LIMIT_MAKER orders alone at the moment."),
-	engine.PairCancelOnly:         fail(codeOrderRejected, "Market is closed."),
-	engine.PairHalted:             fail(codeOrderRejected, "Market is closed."),
-	engine.DuplicateClientOrderID: fail(codeOrderRejected, "Duplicate order sent."),
-	engine.UnknownOrder:           fail(codeCancelRejected, "Unknown order sent."),
-	engine.OrderClosed:            fail(codeCancelRejected, "Unknown order sent."),
-}
-
-// byCode holds the reasons by the code of their refusal.
-var byCode = func() map[refuse.Code]*failure {
-	m := map[refuse.Code]*failure{}
-	for r, f := range reasons {
-		m[entry.Code(r)] = f
-	}
-	return m
-}()
+// reasonFailure translates a reason for which the engine refuses an order.
+func reasonFailure(r engine.Reason) *failure { return placeFailure(refuse.New(entry.Code(r), "", "")) }
 
 // placeFailure translates the refusal of a new order.
 func placeFailure(r *refuse.Refusal) *failure {
-	if f := byCode[r.Code]; f != nil {
-		return f
-	}
-	if r.Code == refuse.InvalidParam {
+	row := refuse.RowOf(r.Code)
+	switch {
+	case row.Order != "" && row.Binance.Message != "":
+		return fail(row.Binance.Number, "%s", row.Binance.Message)
+	case r.Code == refuse.InvalidParam:
 		return fail(codeUnsupported, "This operation is not supported: %s", r.Message)
 	}
 	return fromRefusal(r)

@@ -14,8 +14,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/server/conn"
 	"tickhive/server/doc"
@@ -391,70 +389,6 @@ func framing(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	return nil
 }
 
-// statuses maps the code of every refusal to its HTTP status. It is the only table that does.
-var statuses = map[refuse.Code]int{
-	refuse.InvalidParam:      fasthttp.StatusBadRequest,
-	refuse.InsufficientFunds: fasthttp.StatusBadRequest,
-	refuse.TotalOutOfRange:   fasthttp.StatusBadRequest,
-	refuse.InvalidSymbol:     fasthttp.StatusBadRequest,
-	refuse.SymbolTaken:       fasthttp.StatusBadRequest,
-	refuse.CooldownActive:    fasthttp.StatusBadRequest,
-	refuse.Unauthorized:      fasthttp.StatusUnauthorized,
-	refuse.InsufficientFee:   fasthttp.StatusPaymentRequired,
-	refuse.Forbidden:         fasthttp.StatusForbidden,
-	refuse.LevelTooLow:       fasthttp.StatusForbidden,
-	refuse.NoHoldings:        fasthttp.StatusForbidden,
-	refuse.NotFound:          fasthttp.StatusNotFound,
-	refuse.ProposalNotFound:  fasthttp.StatusNotFound,
-	refuse.MethodNotAllowed:  fasthttp.StatusMethodNotAllowed,
-	refuse.RequestTimeout:    fasthttp.StatusRequestTimeout,
-	refuse.Conflict:          fasthttp.StatusConflict,
-	refuse.TooManyOrders:     fasthttp.StatusConflict,
-	refuse.ProposalClosed:    fasthttp.StatusConflict,
-	refuse.AlreadyVoted:      fasthttp.StatusConflict,
-	refuse.PayloadTooLarge:   fasthttp.StatusRequestEntityTooLarge,
-	refuse.URITooLong:        fasthttp.StatusRequestURITooLong,
-	refuse.UnsupportedMedia:  fasthttp.StatusUnsupportedMediaType,
-	refuse.RateLimit:         fasthttp.StatusTooManyRequests,
-	refuse.HeadersTooLarge:   fasthttp.StatusRequestHeaderFieldsTooLarge,
-	refuse.Internal:          fasthttp.StatusInternalServerError,
-	refuse.SpawnerFailed:     fasthttp.StatusInternalServerError,
-	refuse.Unavailable:       fasthttp.StatusServiceUnavailable,
-	refuse.OutcomeUnknown:    fasthttp.StatusGatewayTimeout,
-	refuse.NotWriter:         fasthttp.StatusMisdirectedRequest,
-	refuse.Stale:             fasthttp.StatusServiceUnavailable,
-}
-
-// init adds the engine's reasons, which are codes too. A reason is 400 when the order breaks
-// the pair's rules, 403 when the account is halted, and 409 when only the current state of the market forbids
-// the order.
-func init() {
-	for r := engine.PriceNotPositive; r <= engine.AccountHalted; r++ {
-		var status int
-		switch r {
-		case engine.PriceNotPositive, engine.PriceOffTick, engine.PriceOutOfRange,
-			engine.AmountNotPositive, engine.AmountOffLot, engine.AmountOutOfRange,
-			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.AboveMaxQuoteAmount,
-			engine.PriceOutOfBand, engine.InsufficientFunds:
-			status = fasthttp.StatusBadRequest
-		case engine.AccountHalted:
-			status = fasthttp.StatusForbidden
-		default:
-			status = fasthttp.StatusConflict
-		}
-		statuses[entry.Code(r)] = status
-	}
-}
-
-// statusOf returns the HTTP status of a code. A code without a row is a bug of the program:
-// 500.
-func statusOf(code refuse.Code) int {
-	if status, ok := statuses[code]; ok {
-		return status
-	}
-	return fasthttp.StatusInternalServerError
-}
-
 var errInternal = &refuse.Refusal{
 	Code:    refuse.Internal,
 	Message: "The server failed on this request; the request id finds it in the log.",
@@ -483,7 +417,7 @@ func errorObject(e *refuse.Refusal, requestID []byte, forCharts bool) []byte {
 
 // ConnAnswer returns the whole answer to a connection that is refused before it has sent a request.
 func ConnAnswer(e *refuse.Refusal) []byte {
-	status := statusOf(e.Code)
+	status := e.Status()
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-Id: connection\r\n",
 		status, fasthttp.StatusMessage(status), ValJSON)
 	if e.RetryAfter > 0 {
@@ -498,9 +432,6 @@ func ConnAnswer(e *refuse.Refusal) []byte {
 // refuseFunc writes the body and the status of an error answer in the form of another service.
 type refuseFunc func(ctx *fasthttp.RequestCtx, e *refuse.Refusal)
 
-// StatusOf returns the HTTP status of a refusal.
-func StatusOf(e *refuse.Refusal) int { return statusOf(e.Code) }
-
 // refuseWith makes the response an error answer in the form of the listener. It keeps the headers that are
 // already set (CORS, rate limit, Allow).
 func (e *Listener) refuseWith(ctx *fasthttp.RequestCtx, r *refuse.Refusal, requestID []byte) {
@@ -513,7 +444,7 @@ func (e *Listener) refuseWith(ctx *fasthttp.RequestCtx, r *refuse.Refusal, reque
 // writeError makes the response an error answer of this service.
 func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 	h := &ctx.Response.Header
-	ctx.Response.SetStatusCode(statusOf(e.Code))
+	ctx.Response.SetStatusCode(e.Status())
 	h.SetContentTypeBytes(ValJSON)
 	h.SetCanonical(HdrCacheControl, ValNoStore)
 	h.SetCanonical(hdrRequestID, requestID)

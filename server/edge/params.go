@@ -7,7 +7,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
 

@@ -551,7 +551,7 @@ func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	e.protect(&ctx.Response.Header, false)
 	e.refuseWith(ctx, answer, e.appendRequestID(id[:0], ctx))
-	e.other.count(statusOf(answer.Code))
+	e.other.count(answer.Status())
 }
 
 // quietLogger moves fasthttp's own log lines to the debug level.

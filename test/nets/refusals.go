@@ -19,7 +19,7 @@ type Table map[string]int
 
 var (
 	codeRow   = regexp.MustCompile(`(?m)^\| ([A-Z_]+(?:, [A-Z_]+)*) \| ([0-9]{3}) \|`)
-	reasonRow = regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| ([0-9]{3})(?:, code ([A-Z_]+))? \\|$")
+	reasonRow = regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| ([0-9]{3})(?:, code ([A-Z_]+))? \\|")
 )
 
 // ReadTable reads the two tables of docs/contract/errors.md. reasons has the reasons of the engine alone, each with the
