@@ -27,7 +27,8 @@ func TestWhatADocumentSaysIsWhatIsRead(t *testing.T) {
 		Integer("n", 0, 5).Default(3), Int32("n", 1, 9).Default(1), Int64("n", -7, 7).Default(0),
 	} {
 		if v, given, err := p.Find(asked("", p)); err != nil || given || v != p.spec.Default {
-			t.Errorf("%+v: without the parameter %d %v, want the default %v", p.spec, v, err, p.spec.Default)
+			t.Errorf("an integer of %v without the parameter is %d (%v), want the default %v", p.spec.Range, v, err,
+				p.spec.Default)
 		}
 		low, high := p.spec.Range[0], p.spec.Range[1]
 		for text, right := range map[string]bool{
@@ -35,13 +36,13 @@ func TestWhatADocumentSaysIsWhatIsRead(t *testing.T) {
 			"x": false, "1.0": false,
 		} {
 			if v, err := p.Of(asked("n="+text, p)); (err == nil) != right || right && fmt.Sprint(v) != text {
-				t.Errorf("%+v: n=%s is read as %d (%v), want it taken: %v", p.spec, text, v, err, right)
+				t.Errorf("an integer of %v: n=%s is read as %d (%v), want it taken: %v", p.spec.Range, text, v, err, right)
 			}
 		}
 	}
 	word := Word("w", "up", "down").Default(1)
-	if i, err := word.Of(asked("", word)); err != nil || word.spec.Words[i] != word.spec.Default {
-		t.Errorf("without the parameter the word is %s (%v), the document says %v", word.spec.Words[i], err,
+	if i, err := word.Of(asked("", word)); err != nil || i != 1 || word.spec.Default != "down" {
+		t.Errorf("without the parameter the word is number %d (%v), the document says %v, want 1, which is down", i, err,
 			word.spec.Default)
 	}
 	for i, text := range word.spec.Words {
