@@ -48,19 +48,19 @@ var mayImport = map[string][]string{
 	"server":           {},
 	"server/json":      {},
 	"server/objects": {
-		"server/doc", "server/edge", "server/encode", "server/json", "engine", "marketdata", "internal/entry",
+		"server/doc", "server/edge", "server/json", "engine", "marketdata", "internal/entry",
 	},
-	"server/encode":  {"engine", "marketdata"},
+	"server/encode":  {"server/json"},
 	"server/conn":    {},
 	"server/doc":     {},
 	"server/edge":    {"server/conn", "server/doc", "server/json", "server/forward"}, // nothing of the market
 	"server/forward": {"server/json"},
 	"server/public": {
-		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/doc", "server/edge", "server/json", "server/objects", "engine", "marketdata",
 		"aggregator",
 	},
 	"server/stream": {
-		"server/conn", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/conn", "server/edge", "server/json", "server/objects", "engine", "marketdata",
 	},
 	"server/account": {
 		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "server/stream", "engine",
@@ -68,10 +68,10 @@ var mayImport = map[string][]string{
 		"internal/entry",
 	},
 	"server/agents": {
-		"server/edge", "server/encode", "server/json", "server/objects", "engine", "accounts", "launchpad", "hive",
+		"server/edge", "server/json", "server/objects", "engine", "accounts", "launchpad", "hive",
 	},
 	"server/admin": {
-		"server/conn", "server/edge", "server/encode", "server/json", "server/objects", "engine", "marketdata",
+		"server/conn", "server/edge", "server/json", "server/objects", "engine", "marketdata",
 		"accounts", "internal/entry",
 		"internal/machine",
 	},

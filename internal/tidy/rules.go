@@ -111,8 +111,10 @@ func Goroutines(f *File) []string {
 // the edge that runs for each request.
 func lockFree(f *File) bool {
 	switch f.Dir {
-	case "marketdata", "aggregator", "server/public", "server/encode":
+	case "marketdata", "aggregator", "server/public":
 		return !f.Test
+	case "server/objects":
+		return path.Base(f.Path) == "objects.go"
 	case "server/edge":
 		switch path.Base(f.Path) {
 		case "dispatch.go", "params.go", "answer.go", "etag.go":

@@ -11,7 +11,6 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/server/encode"
 	"tickhive/server/json"
 )
 
@@ -56,7 +55,7 @@ func TestAnOrderIsReadAsSent(t *testing.T) {
 	}
 	if string(o.Price) != "65000.50" || string(o.Amount) != "0002.50" || string(o.Client) != "a-b" ||
 		o.Side != engine.Sell || o.Type != engine.StopLimit || !o.PostOnly || o.STP != engine.Decrement ||
-		string(encode.AppendUUID(nil, o.Account)) != "6ba7b810-9dad-11d1-80b4-00c04fd430c8" {
+		string(json.AppendUUID(nil, o.Account)) != "6ba7b810-9dad-11d1-80b4-00c04fd430c8" {
 		t.Fatalf("%+v", o)
 	}
 }
