@@ -68,8 +68,8 @@ const configuredLevels = 5
 func (c *ReferralConfig) Check() error {
 	var errs []error
 	if n := len(c.Levels); n != configuredLevels {
-		errs = append(errs, fmt.Errorf("referral.levels: has %d shares but needs %d, one for each of the levels 1 to %[2]d",
-			n, configuredLevels))
+		errs = append(errs, fmt.Errorf("referral.levels: has %d shares but needs %d, one for each of the levels 1 to "+
+			"%[2]d", n, configuredLevels))
 	}
 	if n := len(c.Staking); n != StakingLevels {
 		errs = append(errs, fmt.Errorf("referral.staking: has %d shares but needs %d, one for each of R0 to R%d", n,

@@ -49,8 +49,8 @@ type Retention struct {
 	ClientIDs    int            // closed orders beyond ClosedOrders whose first answer is retained
 }
 
-// TradesConfig and OrdersConfig are what an operator may set of a Retention: trades and candles in the section market of
-// the configuration, orders in the section orders.
+// TradesConfig and OrdersConfig are what an operator may set of a Retention: trades and candles in the section market
+// of the configuration, orders in the section orders.
 type TradesConfig struct {
 	TradesMin   int   `toml:"trades_min" default:"10000" help:"trades retained per pair regardless of age"`
 	TradesMax   int   `toml:"trades_max" default:"2000000" help:"maximum trades retained per pair"`

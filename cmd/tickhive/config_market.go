@@ -193,7 +193,8 @@ func builtinAssets() []AssetConfig {
 // builtinPairs returns twelve pairs. The busiest one trades about thirty times as much as the quietest.
 func builtinPairs() []PairConfig {
 	p := func(
-		code string, digitsPrice, digitsAmount int, minQuote, maxPrice, maxAmount, reference setting.Decimal, weight int,
+		code string, digitsPrice, digitsAmount int, minQuote, maxPrice, maxAmount, reference setting.Decimal,
+		weight int,
 	) PairConfig {
 		return PairConfig{
 			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,

@@ -23,7 +23,8 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		return exchange.Options{}, err
 	}
 	o := exchange.Options{
-		Server: c.Server, Aggregator: c.Aggregator, Binance: c.Binance, Internal: c.Internal, Rate: c.Rate, Auth: c.Auth,
+		Server: c.Server, Aggregator: c.Aggregator, Binance: c.Binance, Internal: c.Internal, Rate: c.Rate,
+		Auth:    c.Auth,
 		Journal: exchange.JournalOptions{JournalConfig: c.Journal},
 		Cluster: exchange.ClusterOptions{ClusterConfig: c.Cluster, Key: c.ring},
 		Sim:     c.simulation(),

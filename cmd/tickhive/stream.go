@@ -14,7 +14,6 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
-	"tickhive/internal/setting"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
@@ -35,7 +34,7 @@ func (c *Config) simText() string {
 
 // validateStream checks the settings of the stream.
 func (c *Config) validateStream() error {
-	if c.Cluster.TakeoverAfter < setting.Duration(time.Second) || c.Cluster.TakeoverAfter > setting.Duration(time.Hour) {
+	if d := time.Duration(c.Cluster.TakeoverAfter); d < time.Second || d > time.Hour {
 		return errors.New("cluster.takeover_after: must be from 1s to 1h: the writer speaks every 200ms")
 	}
 	if c.Journal.Stream == "" && c.Replica.From == "" {

@@ -23,9 +23,9 @@
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
 //  5. With Machine.Driver nothing has a goroutine: the driver steps the components (internal/vopr).
 //
-// Options has the sections of the configuration as their packages declare them, and beside them what they mean and what
-// the caller opened. Open sets built-in values where a member is zero (withDefaults), lets each component judge its part
-// (Validate), and hands each section on whole: Server and Rate to server/edge, Sim to sim, Engine to the core.
+// Options has the sections of the configuration as their packages declare them, and beside them what sections mean and
+// what the caller has opened. Open replaces zero members by built-in values (withDefaults), calls the Validate of each
+// component, and passes each section on as a whole: Server and Rate to server/edge, Sim to sim, Engine to the core.
 //
 // It decides nothing about the market, reads no flag, no environment and no configuration file, and prints nothing:
 // cmd/tickhive does.

@@ -175,7 +175,8 @@ func (b *base) makeSim() {
 		fullNs = math.MaxInt64
 	}
 	b.sim = sim.New(sim.Options{
-		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs, FullNs: fullNs, Config: b.o.Sim.Config,
+		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, FullNs: fullNs,
+		Pairs: b.o.Sim.Pairs, Config: b.o.Sim.Config,
 	})
 }
 

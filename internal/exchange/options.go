@@ -186,8 +186,8 @@ func (c *JournalConfig) Check() error {
 			"journal.snapshot_bytes alone decides", d, minEvery))
 	}
 	if d := c.ScrubEvery; d < 0 || d > 0 && d < minEvery {
-		errs = append(errs, fmt.Errorf("journal.scrub_every: %v must be at least %v, or 0: then the files are not checked",
-			d, minEvery))
+		errs = append(errs, fmt.Errorf("journal.scrub_every: %v must be at least %v, or 0: then the files are not "+
+			"checked", d, minEvery))
 	}
 	return errors.Join(errs...)
 }

@@ -113,8 +113,8 @@ func (c *ConnConfig) Check() error {
 	return errors.Join(errs...)
 }
 
-// RateConfig is the section rate: the limits of docs/contract/limits.md#rate-limits. Refused requests do not count. Zero
-// means the built-in value. A remembered client takes at most 1 KiB.
+// RateConfig is the section rate: the limits of docs/contract/limits.md#rate-limits. Refused requests do not count.
+// Zero means the built-in value. A remembered client takes at most 1 KiB. VotesPerMinute is for server/agents.
 type RateConfig struct {
 	PerMinute      int      `toml:"per_minute" default:"60" range:"1 10000" help:"requests of one client in any 60 s, launchpad and hive routes"`
 	PerSecond      int      `toml:"per_second" default:"10" range:"1 10000" help:"requests of one client in any 1 s, launchpad and hive routes"`

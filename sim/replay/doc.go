@@ -7,8 +7,8 @@
 //
 // New reads everything once (format.Learn) and refuses files that cannot be replayed or would be read wrongly; a run
 // that has begun can only fail in order entry or in reading. The shape of the recording decides how records become
-// commands: one feed for each shape (feed_orders.go and its siblings; docs/adr/0101-a-shape-of-recording-keeps-its-feed.md
-// says why none is the input of another). A new format touches one reader in package
+// commands: one feed for each shape (feed_orders.go and its siblings). Why no feed is the input of another:
+// docs/adr/0101-a-shape-of-recording-keeps-its-feed.md. A new format touches one reader in package
 // format, a line of its table, the documents and a golden recording here; this package changes only for a new shape.
 //
 // Owner: a Replay belongs to the goroutine that calls Run, which uses the engine's loop only through Entry. A feeder

@@ -53,7 +53,8 @@ func Options(dir string) exchange.Options {
 		Internal:  exchange.InternalConfig{Listen: "127.0.0.1:0"},
 		Clock:     exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true},
 		Accounts:  accounts.Settings{Referral: accounts.DefaultConfig()},
-		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(),
+		Sim: exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 	}
 }
 
