@@ -5,7 +5,8 @@
 //	body        strict readers of request bodies        encode   JSON of market data and decimals
 //	json        the writer of JSON                      objects  the market's objects, which several audiences send
 //	public      market data, listing and datafeed routes, status
-//	stream      WebSocket: hub, connections, resume, the feed of private channels
+//	stream      WebSocket: the sockets of all protocols; the native streams, their resume and private channels
+//	private     what happens to watched accounts, for the sockets
 //	account     users, keys, referral, signed trading   agents   launchpad and hive
 //	binance     the interface of another exchange       forward  from a replica to the writer
 //	admin       the internal listener                   web      page, documentation, OpenAPI
@@ -15,8 +16,8 @@
 //
 // Invariants:
 //
-//  1. A package has one audience. What it needs of another comes through its Options; account alone imports another
-//     audience, for the form of its private feed (internal/tidy/imports.go).
+//  1. A package has one audience. What it needs of another comes through its Options; account imports another
+//     audience, stream, for the form of private messages, and binance for its sockets (internal/tidy/imports.go).
 //  2. No package decides about money or matching: internal/entry reserves the money of orders. It prints a number
 //     exactly or not at all.
 //

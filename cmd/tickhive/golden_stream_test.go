@@ -260,8 +260,8 @@ func (g *golden) everyKind() {
 	}
 }
 
-// typesInSource returns the message types in the server's string literals: {"type":"x", or the
-// argument after the buffer of appendHead.
+// typesInSource returns the message types in the server's string literals: {"type":"x", Name("type").Word("x") of a
+// writer, or the argument after the buffer of appendHead and the writer of writeHead.
 func typesInSource(g *golden) (kinds []string) {
 	g.t.Helper()
 	inText := regexp.MustCompile(`\{"type":"([a-z]+)"`)
@@ -280,8 +280,21 @@ func typesInSource(g *golden) (kinds []string) {
 					kinds = append(kinds, m[1])
 				}
 			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "appendHead" && len(n.Args) > 1 {
-					if lit, ok := n.Args[1].(*ast.BasicLit); ok {
+				at := -1
+				switch f := n.Fun.(type) {
+				case *ast.Ident:
+					if f.Name == "appendHead" || f.Name == "writeHead" {
+						at = 1
+					}
+				case *ast.SelectorExpr:
+					if of, ok := f.X.(*ast.CallExpr); ok && f.Sel.Name == "Word" && strings.Contains(name, "/server/stream/") {
+						if lit, ok := of.Args[0].(*ast.BasicLit); ok && lit.Value == `"type"` {
+							at = 0
+						}
+					}
+				}
+				if at >= 0 && len(n.Args) > at {
+					if lit, ok := n.Args[at].(*ast.BasicLit); ok {
 						kinds = append(kinds, strings.Trim(lit.Value, `"`))
 					}
 				}

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"tickhive/engine"
-	"tickhive/engine/sequencer"
 	"tickhive/internal/machine"
 	"tickhive/internal/machine/keeper"
 	"tickhive/internal/node"
@@ -21,7 +20,7 @@ func (r *restored) recoverFollower(ctx context.Context) error {
 	f := r.o.Follow
 	y := &Following{restored: r, ended: make(chan error, 1), over: make(chan struct{})}
 	r.follows = y
-	y.sinks = []sequencer.Sink{r.feed.Sink(), r.front.hub}
+	y.sinks = r.sinks()
 	last, err := f.Log.Last(ctx)
 	if err != nil {
 		return fmt.Errorf("stream: %w", err)

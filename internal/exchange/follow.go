@@ -314,12 +314,11 @@ func (y *Following) exportTo(ctx context.Context, now uint64) (err error) {
 
 func accountID(n engine.AccountID) string { return accounts.UserID(uint32(n)).String() }
 
-// fold hands the events of what is executed to the sockets and the exporter.
+// fold hands the events of what is executed to the exporter.
 func (y *Following) fold(events []engine.Event, pos uint64) {
 	if !y.live {
 		return
 	}
-	y.front.hub.Fold(events, pos)
 	if y.export != nil {
 		y.export.Fold(events, pos)
 	}

@@ -28,6 +28,7 @@ import (
 	"tickhive/server/conn"
 	"tickhive/server/edge"
 	"tickhive/server/forward"
+	"tickhive/server/private"
 	"tickhive/server/public"
 	"tickhive/server/stream"
 	"tickhive/server/web"
@@ -50,6 +51,7 @@ type front struct {
 	replica        *forward.Replica   // nil: not a replica
 	faults         *fault.Switch
 	account        *account.Service
+	private        *private.Feed
 	agents         *agents.Service
 	binance        *binance.Facade // nil: no listener
 
@@ -107,16 +109,21 @@ func newFront(b *base, room connLimits) (*front, error) {
 		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
 		Commissions: f.commissions, CommissionsVersion: f.commissionsVersion,
 	}))
+	f.private = private.New(b.feed.History(), func(n engine.AccountID, currency string) accounts.BalanceView {
+		return f.account.Balance(n, currency)
+	})
+	b.feed.Observe(f.private.Observe)
 	if f.account, err = account.New(hook(b.o.Hooks.Account, account.Options{
 		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Random: b.o.Machine.Random,
 		Legacy: b.o.Auth.Legacy, PublicURL: b.o.Auth.PublicURL, Commissions: f.market.Commissions, Ledger: f.agents,
+		Feed: f.private,
 	})); err != nil {
 		return nil, err
 	}
 	f.hub = stream.NewHub(hook(b.o.Hooks.Streams, stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.account.Private(), NotWriter: f.notWriter(), Stale: f.replica.Stale, Published: f.published(b),
+		Private: f.account.Private(), Feed: f.private, NotWriter: f.notWriter(), Stale: f.replica.Stale, Published: f.published(b),
 		SocketOptions: stream.SocketOptions{MachineNs: b.machineNs(), Driver: b.o.Machine.Driver},
 		Faults:        f.faults,
 		Status: func(dst []byte) []byte {
@@ -127,10 +134,8 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if b.o.Binance.Listen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,
-			Seed: b.data.Seed(),
+			Seed: b.data.Seed(), Feed: f.private,
 		}))
-		f.account.Listen(f.binance.Feed())
-		b.feed.Observe(func(e *engine.Event) { f.binance.Feed().Observe(e, b.feed.History()) })
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)

@@ -27,7 +27,8 @@ type Hooks struct {
 	Binance func(*binance.Options)
 	Streams func(*stream.Options)
 	Loop    func(*sequencer.LoopOptions)
-	Store   func(*account.Store) // changes the store through which the handlers reach the accounts
+	Sinks   func([]sequencer.Sink) []sequencer.Sink // of a loop and of a replica
+	Store   func(*account.Store)                    // changes the store through which the handlers reach the accounts
 	// Follow is called before a replica executes a message; nil: nothing is.
 	Follow func(*machine.State, *log.Message)
 }

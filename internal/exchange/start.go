@@ -108,16 +108,23 @@ func (x *Running) AdvanceTo(ns int64) error { return x.canceler.advance(ns) }
 // StateHash returns the hash of the current state.
 func (x *Running) StateHash() (machine.StateHash, error) { return x.front.stateHash(x.base) }
 
+// sinks returns the sinks in their order: views before the events of accounts, and both before the sockets, which look
+// at them once they are notified.
+func (r *restored) sinks() []sequencer.Sink {
+	s := []sequencer.Sink{r.feed.Sink(), r.front.private, r.front.hub}
+	if r.o.Hooks.Sinks != nil {
+		s = r.o.Hooks.Sinks(s)
+	}
+	return s
+}
+
 // newLoop builds a loop over core and feed, whose readers see what has reached a mark. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock, show sequencer.Mark, sources []sequencer.Source) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		Sinks: []sequencer.Sink{r.feed.Sink(), r.front.hub},
+		Sinks: r.sinks(),
 		Core:  r.core, Clock: c, Sources: sources, Parts: r.shown,
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
 		Show: show, Driver: r.o.Machine.Driver,
-	}
-	if u := r.front.binance.Feed(); u != nil {
-		o.Sinks = append(o.Sinks, u)
 	}
 	if r.journal != nil {
 		o.Journal = r.journal.writer

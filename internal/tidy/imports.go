@@ -59,13 +59,13 @@ var mayImport = map[string][]string{
 		"server/doc", "server/edge", "server/json", "server/objects", "engine", "marketdata",
 		"aggregator",
 	},
+	"server/private": {"engine", "marketdata", "accounts"},
 	"server/stream": {
-		"server/conn", "server/edge", "server/json", "server/objects", "engine", "marketdata",
+		"server/conn", "server/edge", "server/json", "server/objects", "server/private", "engine", "marketdata",
 	},
 	"server/account": {
-		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "server/stream", "engine",
-		"marketdata", "accounts",
-		"internal/entry",
+		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "server/private", "server/stream",
+		"engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/agents": {
 		"server/edge", "server/json", "server/objects", "engine", "accounts", "launchpad", "hive",
@@ -76,8 +76,8 @@ var mayImport = map[string][]string{
 		"internal/machine",
 	},
 	"server/binance": {
-		"server/edge", "server/encode", "server/json", "server/objects", "server/stream", "engine", "marketdata",
-		"accounts", "internal/entry",
+		"server/edge", "server/encode", "server/json", "server/objects", "server/private", "server/stream",
+		"engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/web": {"server/edge", "server/json"},
 	"server/servertest": {

@@ -1,10 +1,10 @@
 package account
 
 import (
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"tickhive/accounts"
@@ -12,170 +12,97 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/encode"
+	"tickhive/server/private"
 	"tickhive/server/stream"
 )
 
 // maxSnapshotOrders bounds the open orders of one snapshot. GET /api/user/orders returns the older ones.
 const maxSnapshotOrders = 10_000
 
-// privateFeed produces the private messages of accounts that have subscribers. The
-// sequencer's goroutine, which owns the order history, records orders and fills.
-// The goroutine that shows a balance records its name; the hub renders all of them.
+// privateFeed renders the private messages of accounts: it is stream.Accounts.
 type privateFeed struct {
-	stream.PrivateQueue
 	service *Service
-
-	// The changes since the last publication. Owner: the sequencer's goroutine.
-	orders   []engine.OrderID
-	recorded map[engine.OrderID]bool
-	fills    []recordedFill
-
-	mu      sync.Mutex
-	changed map[balanceKey]bool
-
-	ledger privateLedger
+	ledger  privateLedger
 
 	onKeyDeleted atomic.Pointer[func(number uint64)]
 }
 
-// recordedFill is a side of a trade. Its fee needs the pair, which is shown with the publication.
-type recordedFill struct {
-	trade engine.Event
-	maker bool
-}
+// Private returns the source of the private channels.
+func (s *Service) Private() stream.Accounts { return s.private }
 
-type balanceKey struct {
-	account  engine.AccountID
-	currency string
-}
-
-func newPrivateFeed(d *Service) *privateFeed {
-	return &privateFeed{service: d, recorded: map[engine.OrderID]bool{}, changed: map[balanceKey]bool{}}
-}
-
-// Private returns the feed of the private channels.
-func (s *Service) Private() stream.PrivateFeed { return s.private }
-
-// Fold records the orders and fills of watched accounts.
-func (f *privateFeed) Fold(events []engine.Event) {
-	if f.Idle() {
-		return
-	}
-	for i := range events {
-		e := &events[i]
-		switch e.Kind {
-		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced,
-			engine.EventReduced, engine.EventTriggered:
-			f.recordOrder(e.Account, e.Order)
-		case engine.EventTrade:
-			f.recordOrder(e.Account, e.Order)
-			f.recordOrder(e.MakerAccount, e.Maker)
-			f.recordFill(e, false)
-			f.recordFill(e, true)
-		default: // no order of an account has changed
+// Messages implements stream.Accounts. Of each publication the fills come first, then each order once, as the
+// publication shows it. The changed balances come last, each once, with its newest value.
+func (f *privateFeed) Messages(account engine.AccountID, events []*private.Event) (list []stream.PrivateMessage) {
+	rows := map[string]accounts.BalanceView{}
+	for len(events) > 0 {
+		n := 1
+		for n < len(events) && events[n].Part == events[0].Part {
+			n++
 		}
+		list = f.appendPart(list, events[:n])
+		for _, e := range events[:n] {
+			for _, row := range e.Balances {
+				rows[row.CurrencyCode] = row
+			}
+		}
+		events = events[n:]
 	}
+	f.ledger.addChanges(f, account, rows)
+	if len(rows) == 0 {
+		return list
+	}
+	changed := slices.Collect(maps.Values(rows))
+	sortBalances(changed)
+	return append(list, stream.PrivateMessage{
+		Channel: "balances", Seq: f.service.shown.Pos(),
+		Append: func(dst []byte) []byte { return appendList(append(dst, `"balances":`...), changed, appendBalance) },
+	})
 }
 
-func (f *privateFeed) recordOrder(account engine.AccountID, order engine.OrderID) {
-	if !f.Watched(account) || f.recorded[order] {
-		return
-	}
-	f.recorded[order] = true
-	f.orders = append(f.orders, order)
-}
-
-func (f *privateFeed) recordFill(e *engine.Event, maker bool) {
-	account := e.Account
-	if maker {
-		account = e.MakerAccount
-	}
-	if f.Watched(account) {
-		f.fills = append(f.fills, recordedFill{*e, maker})
-	}
-}
-
-// Publish queues the recorded changes: each order once, in its current state. The hub renders them.
-func (f *privateFeed) Publish() {
-	f.Release()
-	if len(f.orders) == 0 && len(f.fills) == 0 {
-		return
-	}
+// appendPart appends the messages about the orders of one publication.
+func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private.Event) []stream.PrivateMessage {
 	root := f.service.opt.Board.Load()
-	for i := range f.fills {
-		trade := &f.fills[i].trade
-		if v := root.View(trade.Pair); v != nil {
-			ins := v.Instrument // a message that waits must not keep the view
-			fill := marketdata.FillOf(trade, ins, f.fills[i].maker)
-			f.PutOf(fill.Pair, stream.PrivateMessage{
-				Account: fill.Account, Channel: "fills", Seq: uint64(trade.Seq),
-				Append: func(dst []byte) []byte {
-					return append(appendFill(append(dst, `"fill":{`...), &fill, ins), '}')
-				},
-			})
-		}
-	}
-	for _, id := range f.orders {
-		r, ok := f.service.opt.History.Summary(id)
-		v := root.View(id.Pair())
-		if !ok || v == nil {
+	shown := map[engine.OrderID]*marketdata.OrderRecord{}
+	var changed []engine.OrderID
+	for _, e := range events {
+		o := e.Order
+		if o == nil {
 			continue
 		}
-		ins := v.Instrument
-		f.PutOf(id.Pair(), stream.PrivateMessage{
-			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
+		if _, known := shown[o.Order.ID]; !known {
+			changed = append(changed, o.Order.ID)
+		}
+		shown[o.Order.ID] = o.Shown
+		if o.Event.Kind != engine.EventTrade {
+			continue
+		}
+		ins := root.View(o.Event.Pair).Instrument // a message that waits must not keep the view
+		fill := marketdata.FillOf(&o.Event, ins, o.Maker)
+		list = append(list, stream.PrivateMessage{
+			Channel: "fills", Seq: uint64(o.Event.Seq),
+			Append: func(dst []byte) []byte { return append(appendFill(append(dst, `"fill":{`...), &fill, ins), '}') },
+		})
+	}
+	for _, id := range changed {
+		r, ins := shown[id], root.View(id.Pair()).Instrument
+		if r == nil {
+			continue // no longer in the history
+		}
+		list = append(list, stream.PrivateMessage{
+			Channel: "orders", Seq: uint64(r.Seq),
 			Append: func(dst []byte) []byte {
-				return append(f.service.appendOrderOf(append(dst, `"order":{`...), &r, ins), '}')
+				return append(f.service.appendOrderOf(append(dst, `"order":{`...), r, ins), '}')
 			},
 		})
 	}
-	clear(f.recorded)
-	f.orders, f.fills = f.orders[:0], f.fills[:0]
+	return list
 }
+
+// Forget implements stream.Accounts.
+func (f *privateFeed) Forget(account engine.AccountID) { delete(f.ledger.sent, account) }
 
 func (s *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
 	return appendUserOrder(b, r, ins, string(encode.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
-}
-
-// balanceChanged records a balance whose new value is shown.
-func (f *privateFeed) balanceChanged(account uint32, currency string) {
-	if !f.Watched(engine.AccountID(account)) {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.changed[balanceKey{engine.AccountID(account), currency}] = true
-}
-
-// Take returns the queued messages, and the current values of the balances that changed.
-func (f *privateFeed) Take() ([]stream.PrivateMessage, bool) {
-	messages, all := f.PrivateQueue.Take()
-	changed := f.takeChanged()
-	rows := map[engine.AccountID][]accounts.BalanceView{}
-	for name := range changed {
-		rows[name.account] = append(rows[name.account], f.service.shown.Balance(uint32(name.account), name.currency))
-	}
-	f.ledger.addChanges(f, rows)
-	for account, list := range rows {
-		sortBalances(list)
-		messages = append(messages, stream.PrivateMessage{
-			Account: account, Channel: "balances", Seq: f.service.shown.Pos(),
-			Append: func(dst []byte) []byte { return appendList(append(dst, `"balances":`...), list, appendBalance) },
-		})
-	}
-	return messages, all
-}
-
-// takeChanged returns the names of the balances that changed; nil if there are none.
-func (f *privateFeed) takeChanged() map[balanceKey]bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.changed) == 0 {
-		return nil
-	}
-	changed := f.changed
-	f.changed = map[balanceKey]bool{}
-	return changed
 }
 
 // Snapshot appends the initial state of a channel: the open orders, no fills, all balances. The open orders are read
@@ -213,15 +140,15 @@ func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
 	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 
-// Join implements stream.PrivateFeed.
+// Join implements stream.Accounts.
 func (f *privateFeed) Join(account engine.AccountID) { f.service.canceler.Join(account) }
 
-// Leave implements stream.PrivateFeed.
+// Leave implements stream.Accounts.
 func (f *privateFeed) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
 	f.service.canceler.Leave(account, graceNs, withdrawn)
 }
 
-// OnKeyDeleted implements stream.PrivateFeed.
+// OnKeyDeleted implements stream.Accounts.
 func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
 
 // keyDeleted notifies the hub of a deleted key, which verifies nothing any more.
@@ -235,8 +162,13 @@ func (f *privateFeed) keyDeleted(number uint64) {
 // sent last. The ledger does not report which accounts have changed. After each change of the ledger, the
 // hub therefore compares the current balances with the last ones sent. Owner: the hub's goroutine.
 type privateLedger struct {
+	sent map[engine.AccountID]*sentLedger
+}
+
+// sentLedger holds the ledger balances of an account that were sent last, and the ledger's seq then.
+type sentLedger struct {
 	seq  uint64
-	sent map[engine.AccountID][]accounts.BalanceView
+	rows []accounts.BalanceView
 }
 
 // recordSnapshot records the balances of an account's first snapshot. It keeps existing records,
@@ -246,39 +178,30 @@ func (p *privateLedger) recordSnapshot(f *privateFeed, account engine.AccountID)
 		return
 	}
 	if p.sent == nil {
-		p.sent = map[engine.AccountID][]accounts.BalanceView{}
+		p.sent = map[engine.AccountID]*sentLedger{}
 	}
-	p.sent[account] = f.ledgerBalances(account)
+	seq := f.service.opt.Ledger.Seq() // before reading the balances: the next comparison sees a later change
+	p.sent[account] = &sentLedger{seq, f.ledgerBalances(account)}
 }
 
-// addChanges adds to rows the balances that differ from the last ones sent.
-func (p *privateLedger) addChanges(f *privateFeed, rows map[engine.AccountID][]accounts.BalanceView) {
-	ledger := f.service.opt.Ledger
-	if ledger == nil || len(p.sent) == 0 {
+// addChanges adds to rows the balances of an account that differ from the last ones sent.
+func (p *privateLedger) addChanges(f *privateFeed, account engine.AccountID, rows map[string]accounts.BalanceView) {
+	sent := p.sent[account]
+	if sent == nil {
 		return
 	}
-	seq := ledger.Seq() // before reading the balances: the next call sees a later change
-	if seq == p.seq {
+	seq := f.service.opt.Ledger.Seq()
+	if seq == sent.seq {
 		return
 	}
-	p.seq = seq
-	for account, before := range p.sent {
-		if !f.Watched(account) {
-			delete(p.sent, account)
-			continue
-		}
-		now := f.ledgerBalances(account)
-		p.sent[account] = now
-		for _, row := range now {
-			if !slices.Contains(before, row) {
-				rows[account] = append(rows[account], row)
-			}
-		}
-		for _, row := range before {
-			gone := func(r accounts.BalanceView) bool { return r.CurrencyCode == row.CurrencyCode }
-			if !slices.ContainsFunc(now, gone) {
-				rows[account] = append(rows[account], accounts.BalanceView{CurrencyCode: row.CurrencyCode})
-			}
+	before, now := sent.rows, f.ledgerBalances(account)
+	sent.seq, sent.rows = seq, now
+	for _, row := range before { // those that are gone
+		rows[row.CurrencyCode] = accounts.BalanceView{CurrencyCode: row.CurrencyCode}
+	}
+	for _, row := range now {
+		if rows[row.CurrencyCode] = row; slices.Contains(before, row) {
+			delete(rows, row.CurrencyCode)
 		}
 	}
 }

@@ -23,10 +23,11 @@ import (
 	"tickhive/server/edge"
 	"tickhive/server/json"
 	"tickhive/server/objects"
+	"tickhive/server/private"
 	"tickhive/server/stream"
 )
 
-// Options configures a Service. Exchange, Core, History, Board and Clock are required.
+// Options configures a Service. Exchange, Core, History, Board, Clock and Feed are required.
 type Options struct {
 	Exchange entry.Exchange
 	Core     *engine.Core        // read only inside Exchange.Query
@@ -43,6 +44,8 @@ type Options struct {
 	Commissions func(root *marketdata.Root) []objects.Commission
 	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them.
 	Ledger Ledger
+	// Feed is notified of balances whose new values are shown.
+	Feed *private.Feed
 }
 
 // Store is the recovered store behind a Service.
@@ -73,7 +76,6 @@ type Ledger interface {
 type Service struct {
 	opt      Options
 	private  *privateFeed
-	listener Listener // nil: none
 	entry    *entry.Entry
 	canceler *entry.Canceler
 	search   *edge.UserLimiter // of the search of inviters
@@ -100,7 +102,7 @@ func New(o Options) (*Service, error) {
 		o.Random = rand.Reader
 	}
 	d := &Service{opt: o, entry: e, canceler: entry.NewCanceler(e), search: search}
-	d.private = newPrivateFeed(d)
+	d.private = &privateFeed{service: d}
 	return d, nil
 }
 
@@ -111,7 +113,7 @@ func (s *Service) Attach(from Store) {
 	s.entry.Attach(s.shown)
 	s.canceler.Attach(from.State, from.Do)
 	s.verifier = auth.NewVerifier(s.shown.Index(), auth.Options{Legacy: s.opt.Legacy})
-	s.shown.Listen(listeners{s.private, s.listener})
+	s.shown.Listen(listener{s.opt.Feed, s.private})
 }
 
 // RefuseBefore refuses signed requests with earlier timestamps, Unix ms (auth.Verifier). The caller calls it after
@@ -184,44 +186,29 @@ func (s *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal,
 	return s.verifier.Identify(s.opt.Clock.NowNs(), []byte(publicKey), remote)
 }
 
-// Rows returns the balances of an account, those that are zero too, without those of the ledger.
-func (s *Service) Rows(account engine.AccountID) []accounts.BalanceView {
-	return s.shown.Rows(uint32(account))
+// Balance returns the balance of an account that is shown, without the ledger's.
+func (s *Service) Balance(account engine.AccountID, currency string) accounts.BalanceView {
+	return s.shown.Balance(uint32(account), currency)
 }
 
-// Listener learns of balances whose new values are shown. Its methods do not wait.
-type Listener interface {
-	BalanceChanged(account engine.AccountID)
-	// Transferred is called for money from outside or to it, behind BalanceChanged.
-	Transferred(account engine.AccountID, currency string, amount fixed.I128)
-}
-
-// Listen registers l beside the private channels. Call it once, before Attach.
-func (s *Service) Listen(l Listener) { s.listener = l }
-
-// listeners passes what the accounts have shown to the private channels and to another listener.
-type listeners struct {
-	*privateFeed
-	more Listener // nil: none
+// listener passes what the accounts have shown to the feed and to the private channels.
+type listener struct {
+	feed    *private.Feed
+	private *privateFeed
 }
 
 // BalanceChanged implements accounts.Listener.
-func (l listeners) BalanceChanged(account uint32, currency string) {
-	l.balanceChanged(account, currency)
-	if l.more != nil {
-		l.more.BalanceChanged(engine.AccountID(account))
-	}
+func (l listener) BalanceChanged(account uint32, currency string) {
+	l.feed.BalanceChanged(engine.AccountID(account), currency)
 }
 
 // Transferred implements accounts.Listener.
-func (l listeners) Transferred(account uint32, currency string, amount fixed.I128) {
-	if l.more != nil {
-		l.more.Transferred(engine.AccountID(account), currency, amount)
-	}
+func (l listener) Transferred(account uint32, currency string, amount fixed.I128) {
+	l.feed.Transferred(engine.AccountID(account), currency, amount)
 }
 
 // KeyDeleted implements accounts.Listener.
-func (l listeners) KeyDeleted(number uint64) { l.keyDeleted(number) }
+func (l listener) KeyDeleted(number uint64) { l.private.keyDeleted(number) }
 
 // Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.

@@ -24,6 +24,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/json"
+	"tickhive/server/private"
 	sockets "tickhive/server/stream"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 	Engine engine.Options
 	Entry  *entry.Entry
 	Users  Users
+	Feed   *private.Feed // events of accounts
 	// Seed is the directory's; the ids of orders that were sent without one depend on it.
 	Seed uint64
 	// Sockets has the intervals of the streams; how a client shows that it lives is the interface's.
@@ -51,8 +53,6 @@ type Users interface {
 	Terms(account engine.AccountID) accounts.Terms
 	// Identify returns the principal of an active key that may be used from an address.
 	Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal)
-	// Rows returns the balances of an account, those that are zero too.
-	Rows(account engine.AccountID) []accounts.BalanceView
 }
 
 // Facade translates the interface. Any goroutine may use it.
@@ -64,13 +64,12 @@ type Facade struct {
 	sockets  *sockets.Sockets
 	rendered renderer
 	keys     listenKeys
-	feed     *UserFeed
 	stats    facadeStats
 }
 
 // New returns a facade.
 func New(o Options) *Facade {
-	f := &Facade{opt: o, ids: newClientIDs(o.Seed), weights: newWeights(), feed: newUserFeed(&o)}
+	f := &Facade{opt: o, ids: newClientIDs(o.Seed), weights: newWeights()}
 	f.rendered = renderer{
 		f: f, root: o.Board.Load(), nowMs: tickMs, // so that no stream was sent at 0
 		made: map[renderKey]*rendered{}, sockets: map[*socket]struct{}{},

@@ -11,6 +11,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/markettest"
 	"tickhive/marketdata"
+	"tickhive/server/private"
 	sockets "tickhive/server/stream"
 )
 
@@ -28,7 +29,7 @@ func newLooks(t *testing.T) *looks {
 	x.market.AddPair(markettest.Instrument("AA_BB", 2, 4))
 	x.market.Publish()
 	x.Facade = New(Options{
-		Board: x.market.Feed.Board(), Clock: x.market.Clock, Users: noUsers{},
+		Board: x.market.Feed.Board(), Clock: x.market.Clock, Feed: private.New(nil, nil),
 		Sockets: sockets.SocketOptions{MachineNs: func() int64 { return x.nowNs }},
 	})
 	return x

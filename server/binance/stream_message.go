@@ -37,7 +37,7 @@ type stream struct {
 	levels   int   // partial depth
 	everyMs  int64 // time between two messages at least
 
-	user *subscription // user data stream; its name is the listen key, "" in the WebSocket API
+	user *userStream // user data stream; its name is the listen key, "" in the WebSocket API
 	// Of a user data stream of the WebSocket API: its number, and whether it ends with the logout.
 	id      int
 	session bool

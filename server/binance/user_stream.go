@@ -9,6 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/server/json"
+	"tickhive/server/private"
 	sockets "tickhive/server/stream"
 )
 
@@ -154,15 +155,25 @@ func (s *socket) userStream(name string) (*stream, bool) {
 	if !ok {
 		return nil, false
 	}
-	one := &stream{name: name, kind: userDataStream, user: &subscription{
-		account: key.account, key: key.key, number: key.number, wake: s.f.sockets.Wake,
-	}}
+	one := &stream{name: name, kind: userDataStream, user: &userStream{key: key.key, number: key.number}}
 	if !s.permitted(one) {
 		return nil, false
 	}
-	s.f.feed.subscribe(one.user)
-	s.users++
+	s.follow(one, key.account)
 	return one, true
+}
+
+// userStream is the account of a user data stream.
+type userStream struct {
+	key    string // public key
+	number uint64 // of the key, which ends with the key
+	events *private.Subscription
+}
+
+// follow begins a user data stream: it gets everything that is published from now on.
+func (s *socket) follow(one *stream, account engine.AccountID) {
+	one.user.events = s.f.opt.Feed.Subscribe(account, s.f.sockets.Wake)
+	s.users++
 }
 
 // permitted reports whether the key of a user data stream, and its listen key, may still be used.
@@ -185,7 +196,7 @@ func (s *socket) drop(match func(*stream) bool) {
 			return false
 		}
 		if one.user != nil {
-			s.f.feed.unsubscribe(one.user)
+			one.user.events.End()
 			s.users--
 		}
 		s.f.stats.subscriptions.Add(-1)
@@ -228,13 +239,16 @@ func (s *socket) deliver() {
 	}
 	for _, one := range slices.Clone(s.streams) {
 		for one.user != nil && !s.ended && s.HasRoom() {
-			list, lost := s.f.feed.take(one.user, maxTaken)
+			list, lost := one.user.events.Take(maxTaken)
 			if !s.permitted(one) { // asked behind take: nothing that happens after the end of a key reaches its sockets
 				s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one))))
 				s.drop(func(other *stream) bool { return other == one })
 				break
 			}
 			for _, m := range list {
+				if m.Order != nil && m.Order.Ends {
+					continue
+				}
 				s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, m))))
 			}
 			if lost {

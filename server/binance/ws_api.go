@@ -375,9 +375,7 @@ func (s *socket) subscribe(q *call, session bool) ([]byte, *failure) {
 	if err := q.unread(); err != nil {
 		return nil, err
 	}
-	one := &stream{kind: userDataStream, session: session, user: &subscription{
-		account: engine.AccountID(who.User), key: who.PublicKey, number: who.Key, wake: s.f.sockets.Wake,
-	}}
+	one := &stream{kind: userDataStream, session: session, user: &userStream{key: who.PublicKey, number: who.Key}}
 	full := false
 	s.owned(func() {
 		if full = len(s.streams) >= maxSubscriptions; full {
@@ -385,8 +383,7 @@ func (s *socket) subscribe(q *call, session bool) ([]byte, *failure) {
 		}
 		one.id = s.api.next
 		s.api.next++
-		s.f.feed.subscribe(one.user)
-		s.users++
+		s.follow(one, engine.AccountID(who.User))
 		s.streams = append(s.streams, one)
 		s.f.stats.subscriptions.Add(1)
 	})

@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
+	"tickhive/server/private"
 )
 
 // Routes returns the resource that serves GET /ws (docs/contract/streams.md).
@@ -91,8 +92,9 @@ type Options struct {
 	Stale func() *refuse.Refusal
 	// Published returns a channel that is closed when the views of a replica change; nil: not a replica.
 	Published func() <-chan struct{}
-	// Private is the source of the channels that need credentials; nil disables them.
-	Private PrivateFeed
+	// Private is the source of the channels that need credentials; nil disables them. Feed has the events of accounts.
+	Private Accounts
+	Feed    *private.Feed
 	// Faults holds the rules of faults on demand; nil: there are none.
 	Faults *fault.Switch
 }
@@ -134,27 +136,11 @@ func NewHub(o Options) *Hub {
 // SetEpoch replaces the epoch of a hub that does not run yet.
 func SetEpoch(h *Hub, epoch string) { h.opts.Epoch = epoch }
 
-// Fold implements sequencer.Sink: only private streams use events, public streams use views.
-func (h *Hub) Fold(events []engine.Event, _ uint64) {
-	if h.opts.Private != nil {
-		h.opts.Private.Fold(events)
-	}
-}
-
-// Withhold implements sequencer.Withholder.
-func (h *Hub) Withhold(pairs []engine.PairID) {
-	if h.opts.Private != nil {
-		h.opts.Private.Withhold(pairs)
-	}
-}
+// Fold implements sequencer.Sink: the hub uses views and the events of Options.Feed.
+func (h *Hub) Fold([]engine.Event, uint64) {}
 
 // Publish implements sequencer.Sink: it wakes the hub and never waits.
-func (h *Hub) Publish(int64) {
-	if h.opts.Private != nil {
-		h.opts.Private.Publish()
-	}
-	h.Wake()
-}
+func (h *Hub) Publish(int64) { h.Wake() }
 
 // NextNs implements sequencer.Sink: the hub needs no call at a market time.
 func (h *Hub) NextNs() int64 { return 1<<63 - 1 }

@@ -10,46 +10,68 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/refuse"
+	"tickhive/server/private"
 )
 
 // privateStreams are the streams that need credentials, and the keys that opened them. Owner: the
 // hub's goroutine, except where keySockets says otherwise.
 type privateStreams struct {
 	keySockets
-	hub *Hub
+	hub      *Hub
+	accounts []watched // by account, so that a driver can repeat a run
 }
 
-// sendMessages sends the queued messages of the private channels.
+// watched is an account with private streams.
+type watched struct {
+	account engine.AccountID
+	events  *private.Subscription
+}
+
+// sendMessages sends what has happened to the watched accounts.
 func (p *privateStreams) sendMessages() {
-	if p.hub.opts.Private == nil {
+	if len(p.accounts) == 0 {
+		p.endKeys()
 		return
 	}
-	// The order matters: events after the end of a key must not reach its connections.
-	messages, all := p.hub.opts.Private.Take()
-	p.endKeys()
-	if all {
-		for _, s := range p.hub.opened {
-			if s.key.private() {
-				p.startOver(s)
-			}
-		}
+	type happened struct {
+		account engine.AccountID
+		events  []*private.Event
+		lost    bool
 	}
-	for _, m := range messages {
-		key, _ := parseChannel(m.Channel)
-		key.account = m.Account
-		for _, text := range [...]bool{false, true} {
-			key.text = text
-			if s := p.hub.streams[key]; s != nil && len(s.subs) > 0 {
-				p.send(s, m)
+	all := make([]happened, 0, len(p.accounts))
+	for _, w := range p.accounts {
+		h := happened{account: w.account}
+		h.events, h.lost = w.events.Take(private.MaxQueued)
+		all = append(all, h)
+	}
+	p.endKeys() // behind Take: events after the end of a key must not reach its connections
+	for _, h := range all {
+		if h.lost {
+			p.startOver(h.account)
+		}
+		for _, m := range p.hub.opts.Private.Messages(h.account, h.events) {
+			key, _ := parseChannel(m.Channel)
+			key.account = h.account
+			for _, text := range [...]bool{false, true} {
+				key.text = text
+				if s := p.hub.streams[key]; s != nil && len(s.subs) > 0 {
+					p.send(s, m)
+				}
 			}
 		}
 	}
 }
 
-func (p *privateStreams) startOver(s *stream) {
-	for _, sub := range slices.Clone(s.subs) { // startPending delivers messages, which may shrink s.subs
-		p.hub.awaitSnapshot(sub, "slow")
-		p.hub.startPending(sub.conn)
+// startOver begins the streams of an account again, because events of it were dropped.
+func (p *privateStreams) startOver(account engine.AccountID) {
+	for _, s := range p.hub.opened {
+		if !s.key.private() || s.key.account != account {
+			continue
+		}
+		for _, sub := range slices.Clone(s.subs) { // startPending delivers messages, which may shrink s.subs
+			p.hub.awaitSnapshot(sub, "slow")
+			p.hub.startPending(sub.conn)
+		}
 	}
 }
 
@@ -68,15 +90,27 @@ func (p *privateStreams) appendSnapshot(dst []byte, s *stream, nowMs int64) []by
 	return append(dst, '}')
 }
 
-// watch notifies the feed which accounts have subscribers.
+// watch subscribes to the events of the accounts that have private streams, and to no others.
 func (p *privateStreams) watch() {
-	accounts := make(map[engine.AccountID]bool)
+	wanted := make(map[engine.AccountID]bool)
 	for key, s := range p.hub.streams {
 		if key.private() && len(s.subs) > 0 {
-			accounts[key.account] = true
+			wanted[key.account] = true
 		}
 	}
-	p.hub.opts.Private.Watch(accounts)
+	p.accounts = slices.DeleteFunc(p.accounts, func(w watched) bool {
+		if wanted[w.account] {
+			delete(wanted, w.account)
+			return false
+		}
+		w.events.End()
+		p.hub.opts.Private.Forget(w.account)
+		return true
+	})
+	for account := range wanted {
+		p.accounts = append(p.accounts, watched{account, p.hub.opts.Feed.Subscribe(account, p.hub.Wake)})
+	}
+	slices.SortFunc(p.accounts, func(a, b watched) int { return cmp.Compare(a.account, b.account) })
 }
 
 func appendIDOrNull(dst []byte, id string) []byte {

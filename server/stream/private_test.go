@@ -50,7 +50,9 @@ func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 		m := servertest.Next(t, s)
 		switch m["channel"] {
 		case "orders":
-			order = m["order"].(map[string]any)
+			if order = m["order"].(map[string]any); fill == nil {
+				t.Errorf("an order is sent before its fill: %v, want the fill first", order)
+			}
 		case "fills":
 			fill = m["fill"].(map[string]any)
 		case "balances":
@@ -65,11 +67,17 @@ func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 		servertest.KeysOf(order) != servertest.OrderMembers {
 		t.Errorf("%v", order)
 	}
-	if servertest.KeysOf(fill) != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker isUserBuyer "+
-		"orderId price tradeId volume" ||
-		fill["isMaker"] != true || fill["isUserBuyer"] != true ||
-		fill["fee"] != json.Number("0.0005") || fill["feeCurrencyCode"] != "BTC" || fill["orderId"] != "1" {
-		t.Errorf("%v", fill)
+	if got, want := servertest.KeysOf(fill), "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker "+
+		"isUserBuyer orderId price tradeId volume"; got != want {
+		t.Errorf("a fill has %s, want %s", got, want)
+	}
+	for name, want := range map[string]any{ // a buys as the maker, b sells as the taker
+		"isMaker": true, "isUserBuyer": true, "isBuy": false, "fee": json.Number("0.0005"), "feeCurrencyCode": "BTC",
+		"orderId": "1",
+	} {
+		if fill[name] != want {
+			t.Errorf("the maker's fill has %s %v, want %v", name, fill[name], want)
+		}
 	}
 	// The socket receives no orders of other users: the next order is a's own.
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":500}`)

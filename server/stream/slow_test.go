@@ -6,6 +6,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/marketdata"
+	"tickhive/server/private"
 )
 
 // fill fills c's queue, like a peer that does not read, so that it has no room for an update.
@@ -102,17 +103,14 @@ func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 	}
 }
 
-// watcher implements PrivateFeed and records the watched accounts.
-type watcher struct {
-	PrivateFeed
-	watched map[engine.AccountID]bool
-}
+// noAccounts implements Accounts without any messages.
+type noAccounts struct{ Accounts }
 
-func (w *watcher) Watch(accounts map[engine.AccountID]bool) { w.watched = accounts }
+func (noAccounts) Messages(engine.AccountID, []*private.Event) []PrivateMessage { return nil }
 
-func (w *watcher) Take() ([]PrivateMessage, bool) { return nil, false }
+func (noAccounts) Forget(engine.AccountID) {}
 
-func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
+func (noAccounts) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 	return append(dst, `"orders":[]`...)
 }
 
@@ -120,17 +118,16 @@ func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 // slow client (docs/contract/streams.md#slow-clients) is no longer one.
 func TestAnAccountIsNotWatchedOnceItsSlowClientIsClosed(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
-	w := &watcher{}
-	x.opts.Private = w
+	x.opts.Private, x.opts.Feed = noAccounts{}, private.New(nil, nil)
 	c := x.connect()
 	x.private.bind(c, SocketKey{Account: 7})
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
-	if !w.watched[7] {
+	if len(x.private.accounts) != 1 || x.private.accounts[0].account != 7 {
 		t.Fatal("the account is not watched")
 	}
 	x.closeSlow(c)
-	if len(w.watched) != 0 {
-		t.Errorf("still watched: %v", w.watched)
+	if len(x.private.accounts) != 0 {
+		t.Errorf("still watched: %v", x.private.accounts)
 	}
 	x.disconnect(c)
 }

@@ -12,19 +12,20 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/server/private"
 )
 
-// keyed implements PrivateFeed for one account; the test controls its messages and keys.
+// keyed implements Accounts for one account; the test controls its messages and keys.
 type keyed struct {
-	watcher
+	noAccounts
 	waiting []PrivateMessage
 	deleted func(number uint64)
 }
 
-func (f *keyed) Take() ([]PrivateMessage, bool) {
+func (f *keyed) Messages(engine.AccountID, []*private.Event) []PrivateMessage {
 	out := f.waiting
 	f.waiting = nil
-	return out, false
+	return out
 }
 
 func (f *keyed) OnKeyDeleted(tell func(number uint64)) { f.deleted = tell }
@@ -32,7 +33,7 @@ func (f *keyed) OnKeyDeleted(tell func(number uint64)) { f.deleted = tell }
 func (f *keyed) put(n int) {
 	for i := range n {
 		f.waiting = append(f.waiting, PrivateMessage{
-			Account: 7, Channel: "orders", Seq: uint64(i),
+			Channel: "orders", Seq: uint64(i),
 			Append: func(dst []byte) []byte { return fmt.Appendf(dst, `"order":{"id":"%d"}`, i) },
 		})
 	}
@@ -40,7 +41,7 @@ func (f *keyed) put(n int) {
 
 func newKeyed(t *testing.T) (*manualHub, *keyed) {
 	x, f := newManualHub(t, marketdataDefaults, "AA_BB"), &keyed{}
-	x.opts.Private = f
+	x.opts.Private, x.opts.Feed = f, private.New(nil, nil)
 	f.OnKeyDeleted(x.private.keyDeleted)
 	return x, f
 }
@@ -91,13 +92,13 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 			orders++
 		}
 	}
-	if orders != 150 || !f.watched[7] {
-		t.Errorf("the other key's socket got %d of 150 messages; watched: %v", orders, f.watched)
+	if orders != 150 || len(x.private.accounts) != 1 {
+		t.Errorf("the other key's socket got %d of 150 messages; watched: %v", orders, x.private.accounts)
 	}
 	f.deleted(2)
 	x.tick()
-	if len(f.watched) != 0 || len(x.private.sockets) != 0 {
-		t.Errorf("without listeners: watched %v, keys %v", f.watched, x.private.sockets)
+	if len(x.private.accounts) != 0 || len(x.private.sockets) != 0 {
+		t.Errorf("without listeners: watched %v, keys %v", x.private.accounts, x.private.sockets)
 	}
 }
 

@@ -1,0 +1,419 @@
+package private
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// Limits of a feed.
+const (
+	// MaxQueued limits the events that wait for one subscription.
+	MaxQueued = 10_000
+	// maxHeld limits the recorded and held events of all accounts.
+	maxHeld = 100_000
+)
+
+// Feed records what happens to watched accounts. It is a sink of the sequencer's loop behind the market data.
+type Feed struct {
+	history *marketdata.History // read on the sequencer's goroutine
+	balance func(account engine.AccountID, currency string) accounts.BalanceView
+	watched atomic.Pointer[map[engine.AccountID]bool]
+
+	// What has changed since the last publication. Owner: the sequencer's goroutine.
+	orders    []*Event
+	transfers []*Event
+	changed   map[engine.AccountID]map[string]bool // currencies whose balances have changed
+	part      uint64                               // number of the publication
+
+	withheld []engine.PairID // pairs with an unfinished command; the sequencer's
+	held     held            // of these pairs; the sequencer's
+
+	mu            sync.Mutex
+	subscriptions map[engine.AccountID][]*Subscription
+}
+
+// Event is something that has happened to an account. Exactly one of Order, Transfer and Balances is set.
+type Event struct {
+	Account engine.AccountID
+	// Part is the number of the publication that has recorded the event.
+	Part uint64
+
+	Order    *Order
+	Transfer *Transfer
+	Balances []accounts.BalanceView // those that have changed, ordered by currency
+}
+
+// Order is an event of an order, and the order as the event left it.
+type Order struct {
+	Event engine.Event
+	Order marketdata.OrderRecord
+	Maker bool // the order is the maker of the trade
+	// Shown is the order as the publication shows it, at the order's last event of the publication; else nil.
+	Shown *marketdata.OrderRecord
+	// Final is the state in which a purchase by quote amount ends that has spent it, at its last trade; nil: this is
+	// no such trade. Ends is set at the event that follows and ends the purchase.
+	Final *marketdata.OrderRecord
+	Ends  bool
+}
+
+// Transfer is a deposit, a profit or a withdrawal.
+type Transfer struct {
+	Currency string
+	Digits   int
+	Amount   fixed.I128
+}
+
+// New returns a feed of the orders of a history. balance returns the balance that is shown of an account.
+func New(h *marketdata.History, balance func(account engine.AccountID, currency string) accounts.BalanceView) *Feed {
+	return &Feed{
+		history: h, balance: balance, subscriptions: map[engine.AccountID][]*Subscription{},
+		changed: map[engine.AccountID]map[string]bool{},
+	}
+}
+
+func (f *Feed) watches(a engine.AccountID) bool {
+	m := f.watched.Load()
+	return m != nil && (*m)[a]
+}
+
+func (f *Feed) idle() bool {
+	m := f.watched.Load()
+	return m == nil || len(*m) == 0
+}
+
+// Observe records what an event did to the orders of watched accounts. The feed of the market data calls it right
+// after the history has folded the event.
+func (f *Feed) Observe(e *engine.Event) {
+	if f.idle() {
+		return
+	}
+	switch e.Kind {
+	case engine.EventTrade:
+		f.record(e, e.Account, e.Order, false)
+		f.record(e, e.MakerAccount, e.Maker, true)
+	case engine.EventAccepted, engine.EventReplaced, engine.EventReduced, engine.EventTriggered, engine.EventCanceled:
+		f.record(e, e.Account, e.Order, false)
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventPair, engine.EventNothing,
+		engine.EventAsset: // no order of an account has changed
+	}
+}
+
+func (f *Feed) record(e *engine.Event, account engine.AccountID, id engine.OrderID, maker bool) {
+	if !f.watches(account) {
+		return
+	}
+	r, ok := f.history.Current(id)
+	if !ok {
+		return
+	}
+	if f.held.n+len(f.orders) >= maxHeld {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.lose(account)
+		return
+	}
+	o := &Order{Event: *e, Order: r, Maker: maker}
+	if e.Kind == engine.EventCanceled && e.Status == engine.Completed {
+		o.Ends = f.endTrade(e, &o.Order)
+	}
+	f.orders = append(f.orders, &Event{Account: account, Order: o})
+}
+
+// endTrade gives the order's last trade the state in which the order ends.
+func (f *Feed) endTrade(e *engine.Event, end *marketdata.OrderRecord) (found bool) {
+	try := func(m *Event) bool {
+		o := m.Order
+		if found = o.Order.ID == e.Order && o.Event.Kind == engine.EventTrade && !o.Maker; found {
+			o.Final = end
+		}
+		return !found
+	}
+	for _, m := range slices.Backward(f.orders) {
+		if !try(m) {
+			return true
+		}
+	}
+	f.held.newestFirst(e.Pair, e.Account, try)
+	return found
+}
+
+// BalanceChanged notes that another balance of an account is shown.
+func (f *Feed) BalanceChanged(account engine.AccountID, currency string) {
+	if !f.watches(account) {
+		return
+	}
+	if f.changed[account] == nil {
+		f.changed[account] = map[string]bool{}
+	}
+	f.changed[account][currency] = true
+}
+
+// Transferred notes a deposit, a profit or a withdrawal, behind BalanceChanged of the same money.
+func (f *Feed) Transferred(account engine.AccountID, currency string, amount fixed.I128) {
+	if f.watches(account) {
+		f.transfers = append(f.transfers, &Event{
+			Account: account, Transfer: &Transfer{Currency: currency, Amount: amount},
+		})
+	}
+}
+
+// Fold implements sequencer.Sink; Observe has recorded the events.
+func (f *Feed) Fold([]engine.Event, uint64) {}
+
+// NextNs implements sequencer.Sink: time alone changes nothing here.
+func (f *Feed) NextNs() int64 { return math.MaxInt64 }
+
+// Withhold implements sequencer.Withholder: the events of these pairs wait for the end of their command.
+func (f *Feed) Withhold(pairs []engine.PairID) { f.withheld = slices.Clone(pairs) }
+
+// Publish queues the events of orders, then the transfers, each before the balance that it has changed, then the other
+// changed balances of each account.
+func (f *Feed) Publish(int64) {
+	if f.idle() {
+		f.orders, f.transfers, f.held = nil, nil, held{}
+		clear(f.changed)
+		return
+	}
+	f.part++
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held.release(f.withheld, func(account engine.AccountID, l *chunks) {
+		for _, chunk := range l.all {
+			f.queue(account, chunk)
+		}
+	})
+	f.publishOrders()
+	for _, m := range f.transfers {
+		m.Part = f.part
+		row := f.balance(m.Account, m.Transfer.Currency)
+		m.Transfer.Digits = row.Digits
+		f.queue(m.Account, []*Event{m})
+		if names := f.changed[m.Account]; names[row.CurrencyCode] {
+			delete(names, row.CurrencyCode)
+			f.queue(m.Account, []*Event{{Account: m.Account, Part: f.part, Balances: []accounts.BalanceView{row}}})
+		}
+	}
+	clear(f.transfers)
+	f.transfers = f.transfers[:0]
+	for _, account := range slices.Sorted(maps.Keys(f.changed)) {
+		m := &Event{Account: account, Part: f.part}
+		for _, currency := range slices.Sorted(maps.Keys(f.changed[account])) {
+			m.Balances = append(m.Balances, f.balance(account, currency))
+		}
+		if m.Balances != nil {
+			f.queue(account, []*Event{m})
+		}
+	}
+	clear(f.changed)
+}
+
+// publishOrders queues the events of this publication, or holds them back. The caller holds mu.
+func (f *Feed) publishOrders() {
+	type key struct {
+		pair    engine.PairID
+		account engine.AccountID
+	}
+	if len(f.orders) == 0 {
+		return
+	}
+	f.showOrders()
+	parts, order := map[key][]*Event{}, []key{}
+	for _, m := range f.orders {
+		m.Part = f.part
+		k := key{m.Order.Event.Pair, m.Account}
+		if !slices.Contains(f.withheld, k.pair) {
+			k.pair = engine.ControlPair // in the order of the events, over all pairs
+		}
+		if parts[k] == nil {
+			order = append(order, k)
+		}
+		parts[k] = append(parts[k], m)
+	}
+	clear(f.orders)
+	f.orders = f.orders[:0]
+	for _, k := range order {
+		if k.pair == engine.ControlPair {
+			f.queue(k.account, parts[k])
+		} else if !f.held.add(k.pair, k.account, parts[k]) {
+			f.lose(k.account)
+		}
+	}
+}
+
+// showOrders notes how the publication shows the orders of its events.
+func (f *Feed) showOrders() {
+	seen := map[engine.OrderID]bool{}
+	for _, m := range slices.Backward(f.orders) {
+		id := m.Order.Order.ID
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if r, ok := f.history.Summary(id); ok {
+			m.Order.Shown = &r
+		}
+	}
+}
+
+// queue hands events to the account's subscriptions. The caller holds mu.
+func (f *Feed) queue(account engine.AccountID, chunk []*Event) {
+	for _, s := range f.subscriptions[account] {
+		if s.queued+len(chunk) > MaxQueued {
+			s.chunks, s.queued, s.lost = nil, 0, true
+		}
+		if !s.lost {
+			s.chunks, s.queued = append(s.chunks, chunk), s.queued+len(chunk)
+		}
+		s.wake()
+	}
+}
+
+// lose empties the subscriptions of an account, because an event of it was dropped. The caller holds mu.
+func (f *Feed) lose(account engine.AccountID) {
+	for _, s := range f.subscriptions[account] {
+		s.chunks, s.queued, s.lost = nil, 0, true
+		s.wake()
+	}
+}
+
+// Subscription watches an account. Any goroutine may use it.
+type Subscription struct {
+	feed    *Feed
+	account engine.AccountID
+	wake    func()
+
+	// Feed.mu guards the others.
+	chunks [][]*Event // so that one more event is never a copy of those that wait
+	queued int
+	lost   bool // the queue was full
+}
+
+// Subscribe watches an account: the subscription gets everything that is published from now on. wake is called when
+// there is something to take, with a lock held; it does not wait.
+func (f *Feed) Subscribe(account engine.AccountID, wake func()) *Subscription {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &Subscription{feed: f, account: account, wake: wake}
+	f.subscriptions[account] = append(f.subscriptions[account], s)
+	if len(f.subscriptions[account]) == 1 {
+		f.setWatched()
+	}
+	return s
+}
+
+// End ends the subscription.
+func (s *Subscription) End() {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rest := slices.DeleteFunc(f.subscriptions[s.account], func(one *Subscription) bool { return one == s })
+	if f.subscriptions[s.account] = rest; len(rest) == 0 {
+		delete(f.subscriptions, s.account)
+		f.setWatched()
+	}
+}
+
+// Take returns the first queued events, at most n; lost: some were dropped, and those before them too.
+func (s *Subscription) Take(n int) (list []*Event, lost bool) {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	for len(list) < n && len(s.chunks) > 0 {
+		first := s.chunks[0]
+		some := first[:min(n-len(list), len(first))]
+		if list = append(list, some...); len(some) == len(first) {
+			s.chunks = s.chunks[1:]
+		} else {
+			s.chunks[0] = first[len(some):]
+		}
+	}
+	s.queued -= len(list)
+	lost, s.lost = s.lost, false
+	return list, lost
+}
+
+// setWatched publishes the set of watched accounts. The caller holds mu.
+func (f *Feed) setWatched() {
+	m := make(map[engine.AccountID]bool, len(f.subscriptions))
+	for id := range f.subscriptions {
+		m[id] = true
+	}
+	f.watched.Store(&m)
+}
+
+// held holds the events of commands that are not finished, by pair and account. They come in chunks, one for each part
+// of a command: holding back and releasing them costs the sequencer the parts, not the events.
+//
+// Owner: the sequencer's goroutine.
+type held struct {
+	pairs map[engine.PairID]map[engine.AccountID]*chunks
+	n     int
+}
+
+// chunks holds the events of an account about a pair.
+type chunks struct {
+	all [][]*Event
+	n   int
+}
+
+// add keeps the events of one part of a command for an account. If the account's subscribers could not take all of its
+// events, add forgets them and returns false.
+func (h *held) add(pair engine.PairID, account engine.AccountID, chunk []*Event) bool {
+	if h.pairs == nil {
+		h.pairs = map[engine.PairID]map[engine.AccountID]*chunks{}
+	}
+	of := h.pairs[pair]
+	if of == nil {
+		of = map[engine.AccountID]*chunks{}
+		h.pairs[pair] = of
+	}
+	if of[account] == nil {
+		of[account] = &chunks{}
+	}
+	l := of[account]
+	if l.n+len(chunk) > MaxQueued {
+		h.n -= l.n
+		delete(of, account)
+		return false
+	}
+	l.all, l.n = append(l.all, chunk), l.n+len(chunk)
+	h.n += len(chunk)
+	return true
+}
+
+// release passes what is held for the pairs that are not withheld, account by account.
+func (h *held) release(withheld []engine.PairID, pass func(account engine.AccountID, l *chunks)) {
+	for _, pair := range slices.Sorted(maps.Keys(h.pairs)) {
+		if slices.Contains(withheld, pair) {
+			continue
+		}
+		of := h.pairs[pair]
+		for _, account := range slices.Sorted(maps.Keys(of)) {
+			h.n -= of[account].n
+			pass(account, of[account])
+		}
+		delete(h.pairs, pair)
+	}
+}
+
+// newestFirst yields the events of an account about a pair, newest first.
+func (h *held) newestFirst(pair engine.PairID, account engine.AccountID, yield func(*Event) bool) {
+	l := h.pairs[pair][account]
+	if l == nil {
+		return
+	}
+	for _, chunk := range slices.Backward(l.all) {
+		for _, m := range slices.Backward(chunk) {
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
