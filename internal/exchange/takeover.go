@@ -22,7 +22,7 @@ type Handover struct {
 	number  uint64 // of the node in this term
 	// sealedWith is the id of the key with which this node seals secrets.
 	sealedWith string
-	machine Machine
+	machine    Machine
 }
 
 // errLocalWriter refuses a standby that would lose changes by a takeover.
@@ -124,7 +124,9 @@ func (y *Following) replaceable() error {
 }
 
 // lacksKey reports whether the writer seals secrets with a key that this node does not have.
-func (y *Following) lacksKey() bool { return y.info.SealedWith != "" && !y.secrets.Has(y.info.SealedWith) }
+func (y *Following) lacksKey() bool {
+	return y.info.SealedWith != "" && !y.secrets.Has(y.info.SealedWith)
+}
 
 // campaignsBehind returns the state behind which this node may campaign. The writer may have started again since
 // takeOver began to wait for its silence.
@@ -159,9 +161,9 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 		return nil, err
 	}
 	return &Handover{
-		Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number, sealedWith: y.secrets.ID(),
-		machine: y.o.Machine,
-	},
+			Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number, sealedWith: y.secrets.ID(),
+			machine: y.o.Machine,
+		},
 		nil
 }
 

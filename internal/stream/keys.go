@@ -28,7 +28,9 @@ type mac struct {
 }
 
 // KeysOf returns the keys that the ring of a cluster derives for its stream.
-func KeysOf(ring interface{ Derive(purpose string) [][]byte }) *Keys { return NewKeys(ring.Derive("stream")...) }
+func KeysOf(ring interface{ Derive(purpose string) [][]byte }) *Keys {
+	return NewKeys(ring.Derive("stream")...)
+}
 
 // NewKeys returns the keys of secrets of 32 bytes, which were derived for this purpose alone.
 func NewKeys(secrets ...[]byte) *Keys {

@@ -50,11 +50,10 @@ var mayImport = map[string][]string{
 	"server/objects": {
 		"server/doc", "server/edge", "server/json", "engine", "marketdata", "internal/entry",
 	},
-	"server/encode":  {"server/json"},
 	"server/conn":    {},
 	"server/doc":     {},
 	"server/edge":    {"server/conn", "server/doc", "server/json", "server/forward"}, // nothing of the market
-	"server/forward": {"server/json"},
+	"server/forward": {},
 	"server/public": {
 		"server/doc", "server/edge", "server/json", "server/objects", "engine", "marketdata",
 		"aggregator",
@@ -64,7 +63,7 @@ var mayImport = map[string][]string{
 		"server/conn", "server/edge", "server/json", "server/objects", "server/private", "engine", "marketdata",
 	},
 	"server/account": {
-		"server/doc", "server/edge", "server/encode", "server/json", "server/objects", "server/private", "server/stream",
+		"server/doc", "server/edge", "server/json", "server/objects", "server/private", "server/stream",
 		"engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/agents": {
@@ -76,7 +75,7 @@ var mayImport = map[string][]string{
 		"internal/machine",
 	},
 	"server/binance": {
-		"server/edge", "server/encode", "server/json", "server/objects", "server/private", "server/stream",
+		"server/edge", "server/json", "server/objects", "server/private", "server/stream",
 		"engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/web": {"server/edge", "server/json"},

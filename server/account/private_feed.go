@@ -11,7 +11,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 	"tickhive/server/private"
 	"tickhive/server/stream"
 )
@@ -55,7 +55,11 @@ func (f *privateFeed) Messages(account engine.AccountID, events []*private.Event
 	sortBalances(changed)
 	return append(list, stream.PrivateMessage{
 		Channel: "balances", Seq: f.service.shown.Pos(),
-		Append: func(dst []byte) []byte { return appendList(append(dst, `"balances":`...), changed, appendBalance) },
+		Append: func(dst []byte) []byte {
+			w := json.On(dst)
+			writeBalances(&w, changed)
+			return w.Bytes()
+		},
 	})
 }
 
@@ -80,7 +84,13 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 		fill := marketdata.FillOf(&o.Event, ins, o.Maker)
 		list = append(list, stream.PrivateMessage{
 			Channel: "fills", Seq: uint64(o.Event.Seq),
-			Append: func(dst []byte) []byte { return append(appendFill(append(dst, `"fill":{`...), &fill, ins), '}') },
+			Append: func(dst []byte) []byte {
+				w := json.On(dst)
+				w.Name("fill").Object()
+				writeFill(&w, &fill, ins)
+				w.EndObject()
+				return w.Bytes()
+			},
 		})
 	}
 	for _, id := range changed {
@@ -91,7 +101,9 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 		list = append(list, stream.PrivateMessage{
 			Channel: "orders", Seq: uint64(r.Seq),
 			Append: func(dst []byte) []byte {
-				return append(f.service.appendOrderOf(append(dst, `"order":{`...), r, ins), '}')
+				w := json.On(dst)
+				writeOrderOf(w.Name("order"), r, ins)
+				return w.Bytes()
 			},
 		})
 	}
@@ -101,25 +113,31 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 // Forget implements stream.Accounts.
 func (f *privateFeed) Forget(account engine.AccountID) { delete(f.ledger.sent, account) }
 
-func (s *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
-	return appendUserOrder(b, r, ins, string(encode.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
+// writeOrderOf writes an order of any user.
+func writeOrderOf(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrument) {
+	w.Object()
+	writeOrder(w, r, ins, string(json.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
+	w.EndObject()
 }
 
 // Snapshot appends the initial state of a channel: the open orders, no fills, all balances. The open orders are read
 // in turns, between which orders may change. The account is watched already, so a message about each of these
 // changes follows the snapshot.
 func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.AccountID) []byte {
+	w := json.On(dst)
 	switch channel {
 	case "orders":
-		return f.openOrders(append(dst, `"orders":`...), account)
+		f.writeOpenOrders(&w, account)
 	case "balances":
 		f.ledger.recordSnapshot(f, account)
-		return appendList(append(dst, `"balances":`...), f.service.balancesOf(uint32(account)), appendBalance)
+		writeBalances(&w, f.service.balancesOf(uint32(account)))
+	default:
+		w.Name("fills").Words()
 	}
-	return append(dst, `"fills":[]`...)
+	return w.Bytes()
 }
 
-func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
+func (f *privateFeed) writeOpenOrders(w *json.Writer, account engine.AccountID) {
 	open, err := f.service.opt.History.Orders(marketdata.Query{
 		Account: account, Pair: engine.ControlPair, Status: marketdata.OnlyOpen,
 		SinceNs: math.MinInt64, UntilNs: math.MaxInt64, Limit: maxSnapshotOrders,
@@ -128,9 +146,11 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 		open = nil // the sequencer has stopped, so the connection will end too
 	}
 	root := f.service.opt.Board.Load()
-	return appendList(dst, open, func(b []byte, r *marketdata.OrderRecord) []byte {
-		return append(f.service.appendOrderOf(append(b, '{'), r, root.View(r.ID.Pair()).Instrument), '}')
-	})
+	w.Name("orders").List()
+	for i := range open {
+		writeOrderOf(w, &open[i], root.View(open[i].ID.Pair()).Instrument)
+	}
+	w.EndList()
 }
 
 // Verify checks the credentials of a socket.

@@ -1,34 +1,44 @@
 package binance
 
 import (
-	"strconv"
-
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
-	"tickhive/server/encode"
+	"tickhive/server/json"
 	"tickhive/server/private"
 )
 
 // appendUserMessage appends an event of a user data stream.
 func (f *Facade) appendUserMessage(b []byte, m *private.Event) []byte {
-	eventMs := encode.FloorDiv(f.opt.Clock.NowNs(), msNs)
+	w := json.Quoted(b)
+	nowNs := f.opt.Clock.NowNs()
+	begin := func(name string) {
+		w.Object()
+		w.Name("e").Word(name)
+		w.Name("E").Ms(nowNs)
+	}
 	switch {
 	case m.Order != nil:
-		return f.appendReport(b, reportOf(m.Order), eventMs)
+		begin("executionReport")
+		f.writeReport(&w, reportOf(m.Order))
 	case m.Transfer != nil:
-		b = strconv.AppendInt(append(b, `{"e":"balanceUpdate","E":`...), eventMs, 10)
-		b = append(append(append(b, `,"a":"`...), m.Transfer.Currency...), `","d":"`...)
-		b = appendMoney(b, m.Transfer.Amount.Wide(), m.Transfer.Digits)
-		return append(strconv.AppendInt(append(b, `","T":`...), eventMs, 10), '}')
+		begin("balanceUpdate")
+		w.Name("a").Word(m.Transfer.Currency)
+		writeMoney(w.Name("d"), m.Transfer.Amount.Wide(), m.Transfer.Digits)
+		w.Name("T").Ms(nowNs)
+	default:
+		begin("outboundAccountPosition")
+		w.Name("u").Ms(nowNs)
+		w.Name("B").List()
+		for i := range m.Balances {
+			w.Object()
+			writeBalance(&w, "a", "f", "l", &m.Balances[i])
+			w.EndObject()
+		}
+		w.EndList()
 	}
-	b = strconv.AppendInt(append(b, `{"e":"outboundAccountPosition","E":`...), eventMs, 10)
-	b = strconv.AppendInt(append(b, `,"u":`...), eventMs, 10)
-	b = append(b, `,"B":[`...)
-	for i := range m.Balances {
-		b = append(AppendBalance(b, "a", "f", "l", &m.Balances[i]), ',')
-	}
-	return append(trimComma(b), "]}"...)
+	w.EndObject()
+	return w.Bytes()
 }
 
 // orderReport is an event of an order, and the order as the event left it.
@@ -71,8 +81,8 @@ func (r *orderReport) execution() string {
 	}
 }
 
-// appendReport appends an executionReport.
-func (f *Facade) appendReport(b []byte, r *orderReport, eventMs int64) []byte {
+// writeReport writes the members of an executionReport behind its time.
+func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	e, o := &r.event, &r.order
 	root := f.opt.Board.Load()
 	in := root.View(e.Pair).Instrument
@@ -84,61 +94,64 @@ func (f *Facade) appendReport(b []byte, r *orderReport, eventMs int64) []byte {
 		}
 		client, was = f.cancelID(o, own), client
 	}
-	b = strconv.AppendInt(append(b, `{"e":"executionReport","E":`...), eventMs, 10)
-	b = append(append(append(b, `,"s":"`...), f.symbolsOf(root).of(in)...), `","c":`...)
-	b = encode.AppendString(b, client)
-	b = append(append(append(b, `,"S":"`...), sideName(o.Side)...), `","o":"`...)
-	b = append(append(append(b, typeName(o.Type, o.PostOnly)...), `","f":"`...), tifName(o)...)
-	b = appendQuoted(append(b, `",`...), "q", quantity(o), in.DigitsAmount)
-	b = appendQuoted(append(b, ','), "p", o.Price, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "P", o.Stop, in.DigitsPrice)
-	b = appendQuoted(append(b, ','), "F", o.Display, in.DigitsAmount)
-	b = encode.AppendString(append(b, `,"g":-1,"C":`...), was)
-	b = append(append(append(b, `,"x":"`...), r.execution()...), `","X":"`...)
-	b = append(append(b, orderStatus(o)...), `","r":"NONE","i":`...)
-	b = append(strconv.AppendUint(b, uint64(o.ID), 10), ',')
-	b = r.appendTrade(b, in)
-	b = encode.AppendMs(append(b, `,"T":`...), e.TimeNs)
-	b = strconv.AppendUint(append(b, `,"I":`...), uint64(e.Seq), 10)
-	b = strconv.AppendBool(append(b, `,"w":`...), o.Status.Open() && works(o))
-	b = strconv.AppendBool(append(b, `,"m":`...), r.maker)
-	b = encode.AppendMs(append(b, `,"M":false,"O":`...), o.CreatedNs)
-	b = appendQuoted128(append(b, ','), "Z", o.FilledQuote, in.DigitsTotal())
-	b = appendQuoted128(append(b, ','), "Q", asked(o), in.DigitsTotal())
+	w.Name("s").Word(f.symbolsOf(root).of(in))
+	w.Name("c").Text(client)
+	w.Name("S").Word(sideName(o.Side))
+	w.Name("o").Word(typeName(o.Type, o.PostOnly))
+	w.Name("f").Word(tifName(o))
+	w.Name("q").Units(quantity(o), in.DigitsAmount)
+	w.Name("p").Units(o.Price, in.DigitsPrice)
+	w.Name("P").Units(o.Stop, in.DigitsPrice)
+	w.Name("F").Units(o.Display, in.DigitsAmount)
+	w.Name("g").Int(-1)
+	w.Name("C").Text(was)
+	w.Name("x").Word(r.execution())
+	w.Name("X").Word(orderStatus(o))
+	w.Name("r").Word("NONE")
+	w.Name("i").Uint(uint64(o.ID))
+	r.writeTrade(w, in)
+	w.Name("T").Ms(e.TimeNs)
+	w.Name("I").Uint(uint64(e.Seq))
+	w.Name("w").Bool(o.Status.Open() && works(o))
+	w.Name("m").Bool(r.maker)
+	w.Name("M").Bool(false)
+	w.Name("O").Ms(o.CreatedNs)
+	w.Name("Z").Sum(o.FilledQuote, in.DigitsTotal())
+	w.Name("Q").Sum(asked(o), in.DigitsTotal())
 	switch { // the time at which a stop entered the book is in the report of that event alone
 	case e.Kind == engine.EventTriggered:
-		b = encode.AppendMs(append(b, `,"W":`...), e.TimeNs)
+		w.Name("W").Ms(e.TimeNs)
 	case o.Stop == 0:
-		b = encode.AppendMs(append(b, `,"W":`...), o.CreatedNs)
+		w.Name("W").Ms(o.CreatedNs)
 	}
-	b = append(append(append(b, `,"V":"`...), selfTrades[o.STP]...), '"')
+	w.Name("V").Word(selfTrades[o.STP])
 	if r.execution() == "TRADE_PREVENTION" {
-		b = appendQuoted(append(b, ','), "A", r.prevented(), in.DigitsAmount)
-		b = appendQuoted(append(b, ','), "B", e.Amount, in.DigitsAmount)
+		w.Name("A").Units(r.prevented(), in.DigitsAmount)
+		w.Name("B").Units(e.Amount, in.DigitsAmount)
 	}
-	return append(b, '}')
 }
 
 // prevented returns the lots that self-trade prevention has taken from the order.
 func (r *orderReport) prevented() int64 { return r.order.Reduced + r.order.Canceled }
 
-// appendTrade appends the figures of the last trade, zeros for an event that is none.
-func (r *orderReport) appendTrade(b []byte, in *engine.Instrument) []byte {
-	e, o := &r.event, &r.order
+// writeTrade writes the figures of the last trade, zeros for an event that is none.
+func (r *orderReport) writeTrade(w *json.Writer, in *engine.Instrument) {
+	e := &r.event
 	var price, amount int64
 	trade := int64(-1)
 	if e.Kind == engine.EventTrade {
 		price, amount, trade = e.Price, e.Amount, int64(e.Trade)
 	}
-	b = appendQuoted(b, "l", amount, in.DigitsAmount)
-	b = appendQuoted(append(b, ','), "z", o.Filled, in.DigitsAmount)
-	b = appendQuoted(append(b, ','), "L", price, in.DigitsPrice)
+	w.Name("l").Units(amount, in.DigitsAmount)
+	w.Name("z").Units(r.order.Filled, in.DigitsAmount)
+	w.Name("L").Units(price, in.DigitsPrice)
 	if trade < 0 {
-		b = append(b, `,"n":"0","N":null`...)
+		w.Name("n").Word("0")
+		w.Name("N").Null()
 	} else {
 		fill := marketdata.FillOf(e, in, r.maker)
-		b = appendCommission(append(b, ','), in, &fill, "n", "N")
+		writeCommission(w, in, &fill, "n", "N")
 	}
-	b = strconv.AppendInt(append(b, `,"t":`...), trade, 10)
-	return appendQuoted128(append(b, ','), "Y", fixed.Mul64(uint64(price), uint64(amount)), in.DigitsTotal())
+	w.Name("t").Int(trade)
+	w.Name("Y").Sum(fixed.Mul64(uint64(price), uint64(amount)), in.DigitsTotal())
 }

@@ -4,10 +4,16 @@ import (
 	"testing"
 
 	"tickhive/internal/fixed"
+	"tickhive/server/json"
 )
 
 // Money has all digits of its asset; without any, one zero.
 func TestMoneyHasTheDigitsOfItsAsset(t *testing.T) {
+	money := func(v fixed.I192, digits int) string {
+		var w json.Writer
+		writeMoney(&w, v, digits)
+		return string(w.Bytes())
+	}
 	for _, c := range []struct {
 		amount string
 		digits int
@@ -24,12 +30,12 @@ func TestMoneyHasTheDigitsOfItsAsset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(appendMoney(nil, v.Wide(), c.digits)); got != c.want {
+		if got := money(v.Wide(), c.digits); got != `"`+c.want+`"` {
 			t.Errorf("%s with %d digits: %s, want %s", c.amount, c.digits, got, c.want)
 		}
 	}
 	v := fixed.I192{W2: 5} // 5 x 2^128 = 1701411834604692317316873037158841057280
-	if got := string(appendMoney(nil, v, 2)); got != "1701411834604692317316.87" {
+	if got := money(v, 2); got != `"1701411834604692317316.87"` {
 		t.Error(got)
 	}
 }
