@@ -89,7 +89,8 @@ func (w *worstMarket) start(dir string) error {
 		Dir: dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Rate:      edge.RateConfig{Allow: []string{"127.0.0.0/8"}},
 		Accounts:  accounts.Settings{Referral: accounts.DefaultConfig()},
-		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(),
+		Sim: exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 	}
 	o.Machine.Driver = &w.steps
 	o.Hooks.Account = func(o *account.Options) { o.Exchange = timed{o.Exchange, &w.steps} }

@@ -48,8 +48,8 @@ type View struct {
 }
 
 // Slot is a place in a view for something that readers derive from it, such as a rendered document. A view takes over
-// what the pair's view before it has in a slot, as long as the inputs of the slot have not changed. The digits and names
-// of the pair are inputs too, but never change.
+// what the pair's view before it has in a slot, as long as the inputs of the slot have not changed. The digits and
+// names of the pair are inputs too, but never change.
 type Slot uint8
 
 // The slots, named by their inputs.

@@ -2,7 +2,7 @@
 //
 //	conn        a listener that bounds who is connected    doc      a rendered document: tag, gzip, parts
 //	edge        route table, checks of a request, limits, errors, probes
-//	json        JSON in and out, exact and strict       objects  the market's objects, which several audiences send or take
+//	json        JSON in and out, exact and strict       objects  the market's objects that several audiences take
 //	public      market data, listing and datafeed routes, status
 //	stream      WebSocket: the sockets of all protocols; the native streams, their resume and private channels
 //	private     what happens to watched accounts, for the sockets

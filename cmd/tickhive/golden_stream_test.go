@@ -261,7 +261,7 @@ func (g *golden) everyKind() {
 }
 
 // typesInSource returns the message types in the server's string literals: {"type":"x", Name("type").Word("x") of a
-// writer, or the argument after the buffer of appendHead and the writer of writeHead.
+// writer, or the argument behind the writer of writeHead.
 func typesInSource(g *golden) (kinds []string) {
 	g.t.Helper()
 	inText := regexp.MustCompile(`\{"type":"([a-z]+)"`)
@@ -283,11 +283,12 @@ func typesInSource(g *golden) (kinds []string) {
 				at := -1
 				switch f := n.Fun.(type) {
 				case *ast.Ident:
-					if f.Name == "appendHead" || f.Name == "writeHead" {
+					if f.Name == "writeHead" {
 						at = 1
 					}
 				case *ast.SelectorExpr:
-					if of, ok := f.X.(*ast.CallExpr); ok && f.Sel.Name == "Word" && strings.Contains(name, "/server/stream/") {
+					of, ok := f.X.(*ast.CallExpr)
+					if ok && f.Sel.Name == "Word" && strings.Contains(name, "/server/stream/") {
 						if lit, ok := of.Args[0].(*ast.BasicLit); ok && lit.Value == `"type"` {
 							at = 0
 						}

@@ -44,8 +44,8 @@ func (d *Dir) NoteResealed(key string, pos uint64) error {
 }
 
 // FollowerKey returns the keys that open the secrets of a stream, from a file outside the directory dir of a node that
-// follows the stream. They have the one with the id sealed, unless it is empty. A node that never becomes the writer may
-// lack the key: its state has the sealed fields. Without a dir the node stores nothing.
+// follows the stream. They have the one with the id sealed, unless it is empty. A node that never becomes the writer
+// may lack the key: its state has the sealed fields. Without a dir the node stores nothing.
 func FollowerKey(dir, path, sealed string) (*seal.Key, error) {
 	return keyFor(&Dir{path: dir, fsys: vfs.OS{}}, path, sealed, "the secrets in the stream", false)
 }

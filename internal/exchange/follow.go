@@ -362,8 +362,8 @@ func (y *Following) learn(term uint64, text []byte) {
 	y.info, y.infoText, y.infoTerm = infoOf(text), bytes.Clone(text), term
 	y.front.forward.Lead(y.info.writer(term))
 	if y.lacksKey() {
-		y.log.Warn("auth.secret_key_file lacks the key with which the writer seals secrets: this node shows no names, and "+
-			"verifies no signed request whose key is sealed by it", "key", y.info.SealedWith)
+		y.log.Warn("auth.secret_key_file lacks the key with which the writer seals secrets: this node shows no names, "+
+			"and verifies no signed request whose key is sealed by it", "key", y.info.SealedWith)
 	}
 }
 

@@ -122,8 +122,9 @@ func newFront(b *base, room connLimits) (*front, error) {
 		return nil, err
 	}
 	f.hub = stream.NewHub(hook(b.o.Hooks.Streams, stream.Options{
-		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.account.Private(), Feed: f.private, NotWriter: f.notWriter(), Stale: f.replica.Stale, Published: f.published(b),
+		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.WritePairStatus,
+		Private: f.account.Private(), Feed: f.private, NotWriter: f.notWriter(), Stale: f.replica.Stale,
+		Published:     f.published(b),
 		SocketOptions: stream.SocketOptions{MachineNs: b.machineNs(), Driver: b.o.Machine.Driver},
 		Faults:        f.faults,
 		Status: func(dst []byte) []byte {

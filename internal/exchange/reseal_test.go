@@ -284,8 +284,8 @@ func TestAReplicaFollowsWhatIsSealedAgain(t *testing.T) {
 	}
 }
 
-// A standby needs the keys of today: not the one with which the stream has begun, when nothing is sealed by that one any
-// more, and the one with which the writer seals now.
+// A standby needs the keys of today: not the one with which the stream has begun, when nothing is sealed by that one
+// any more, and the one with which the writer seals now.
 func TestAStandbyNeedsTheKeysOfToday(t *testing.T) {
 	mem := jettest.NewMem()
 	o := realTime(t.TempDir())
@@ -309,8 +309,8 @@ func TestAStandbyNeedsTheKeysOfToday(t *testing.T) {
 	}
 	c, change := stands(t.TempDir(), former)
 	s := following(t, mem.Connect(), change)
-	if err := refused(t, s); err == nil || !strings.Contains(err.Error(), "the secrets in the stream are sealed with the "+
-		"key "+first.ID()+": put this one back into the file as a further line") {
+	if err := refused(t, s); err == nil || !strings.Contains(err.Error(), "the secrets in the stream are sealed with "+
+		"the key "+first.ID()+": put this one back into the file as a further line") {
 		t.Errorf("a standby with the former key alone: %v", err)
 	}
 	if err := c.Close(); err != nil {

@@ -38,7 +38,8 @@ func (f *front) incidents() (all []edge.Incident) {
 			at := fixed.FloorDiv(a.SinceNs, 1_000_000)
 			all = append([]edge.Incident{{
 				AtMs: at, FirstMs: at, Count: 1, Kind: "listener", Detail: a.Reason,
-				Message: fmt.Sprintf("the %s listener cannot accept connections; it tries again until it can", a.Listener),
+				Message: fmt.Sprintf("the %s listener cannot accept connections; it tries again until it can",
+					a.Listener),
 			}}, all...)
 		}
 	}

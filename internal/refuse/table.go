@@ -4,8 +4,8 @@ package refuse
 type Row struct {
 	Code   Code
 	Status int // of HTTP
-	// When says when requests of any kind are refused so, in the Markdown of docs/contract/errors.md; empty: only orders
-	// are.
+	// When says when requests of any kind are refused so, in the Markdown of docs/contract/errors.md; empty: only
+	// orders are.
 	When string
 	// Order says why an order is refused: the message where no limit is known. The reason of the engine is the code in
 	// small letters. Empty: no reason of the engine.
@@ -273,8 +273,8 @@ var BinanceTable = []BinanceRow{
 	{-1001, "503, 500", "the exchange recovers, stops or fails"},
 	{-1002, "401, 403", "the listener refuses credentials or a client's address before it knows the route"},
 	{-1003, "429", "too much weight, too many connections"},
-	{-1007, "504", "the outcome of a change is unknown ([OUTCOME_UNKNOWN](errors.md#codes)): look at the order before " +
-		"repeating it"},
+	{-1007, "504", "the outcome of a change is unknown ([OUTCOME_UNKNOWN](errors.md#codes)): look at the order " +
+		"before repeating it"},
 	{-1013, "400", "an order against a filter, which the message names"},
 	{-1020, "404, 405", "a route or method that does not exist here; 400: an order that has no counterpart here"},
 	{-1021, "400", "`timestamp`"},

@@ -242,7 +242,8 @@ func (k *Key) Outdated(text string) bool {
 	return Sealed(text) && !k.Empty() && !strings.HasPrefix(text, string(k.ring[0].prefix[:]))
 }
 
-// Lacks returns a *MissingKeyError for a text that is sealed by a secret which the ring does not have, nil for any other.
+// Lacks returns a *MissingKeyError for a text that is sealed by a secret which the ring does not have, nil for any
+// other.
 func (k *Key) Lacks(text string) error {
 	id, sealed := KeyOf([]byte(text))
 	if !sealed || k.Has(id) {

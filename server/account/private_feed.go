@@ -55,11 +55,7 @@ func (f *privateFeed) Messages(account engine.AccountID, events []*private.Event
 	sortBalances(changed)
 	return append(list, stream.PrivateMessage{
 		Channel: "balances", Seq: f.service.shown.Pos(),
-		Append: func(dst []byte) []byte {
-			w := json.On(dst)
-			writeBalances(&w, changed)
-			return w.Bytes()
-		},
+		Write: func(w *json.Writer) { writeBalances(w, changed) },
 	})
 }
 
@@ -84,12 +80,10 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 		fill := marketdata.FillOf(&o.Event, ins, o.Maker)
 		list = append(list, stream.PrivateMessage{
 			Channel: "fills", Seq: uint64(o.Event.Seq),
-			Append: func(dst []byte) []byte {
-				w := json.On(dst)
+			Write: func(w *json.Writer) {
 				w.Name("fill").Object()
-				writeFill(&w, &fill, ins)
+				writeFill(w, &fill, ins)
 				w.EndObject()
-				return w.Bytes()
 			},
 		})
 	}
@@ -100,11 +94,7 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 		}
 		list = append(list, stream.PrivateMessage{
 			Channel: "orders", Seq: uint64(r.Seq),
-			Append: func(dst []byte) []byte {
-				w := json.On(dst)
-				writeOrderOf(w.Name("order"), r, ins)
-				return w.Bytes()
-			},
+			Write: func(w *json.Writer) { writeOrderOf(w.Name("order"), r, ins) },
 		})
 	}
 	return list
@@ -120,21 +110,19 @@ func writeOrderOf(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrum
 	w.EndObject()
 }
 
-// Snapshot appends the initial state of a channel: the open orders, no fills, all balances. The open orders are read
+// Snapshot writes the initial state of a channel: the open orders, no fills, all balances. The open orders are read
 // in turns, between which orders may change. The account is watched already, so a message about each of these
 // changes follows the snapshot.
-func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.AccountID) []byte {
-	w := json.On(dst)
+func (f *privateFeed) Snapshot(w *json.Writer, channel string, account engine.AccountID) {
 	switch channel {
 	case "orders":
-		f.writeOpenOrders(&w, account)
+		f.writeOpenOrders(w, account)
 	case "balances":
 		f.ledger.recordSnapshot(f, account)
-		writeBalances(&w, f.service.balancesOf(uint32(account)))
+		writeBalances(w, f.service.balancesOf(uint32(account)))
 	default:
 		w.Name("fills").Words()
 	}
-	return w.Bytes()
 }
 
 func (f *privateFeed) writeOpenOrders(w *json.Writer, account engine.AccountID) {

@@ -267,7 +267,8 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 	for _, routes := range [][]*edge.Route{
 		edge.Tagged("Accounts", s.keyRoutes()), edge.Tagged("Accounts", avatars{s}.routes()),
 		edge.Tagged("Accounts", s.commissionRoutes()), edge.Tagged("Referral", referral{s}.routes()),
-		edge.Tagged("Referral", accruals{s}.routes()), edge.Tagged("Trading", s.tradingRoutes()), edge.Tagged("Trading", lists{s}.routes()),
+		edge.Tagged("Referral", accruals{s}.routes()), edge.Tagged("Trading", s.tradingRoutes()),
+		edge.Tagged("Trading", lists{s}.routes()),
 	} {
 		all = append(all, routes...)
 	}

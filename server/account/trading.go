@@ -59,9 +59,9 @@ func (s *Service) tradingRoutes() []*edge.Route {
 	const del = fasthttp.MethodDelete
 	return []*edge.Route{
 		{
-			Method: fasthttp.MethodPost, Path: ordersPath, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
-			Members: objects.TradingMembers,
-			Name:    "createOrder", Summary: "Place an order",
+			Method: fasthttp.MethodPost, Path: ordersPath, Hot: true, Handle: s.placeOrder,
+			Schema: "CreateOrderRequest", Members: objects.TradingMembers,
+			Name: "createOrder", Summary: "Place an order",
 			Refuses: []int{409},
 		},
 		{

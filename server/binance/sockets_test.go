@@ -107,7 +107,8 @@ func TestASlowReaderIsBounded(t *testing.T) {
 	}
 	waiting := slow.Waiting()
 	if waiting > bound || all < 2*bound {
-		t.Fatalf("%d bytes wait for a client that reads nothing, want %d at most; the other got %d", waiting, bound, all)
+		t.Fatalf("%d bytes wait for a client that reads nothing, want %d at most; the other got %d", waiting, bound,
+			all)
 	}
 	var updates []touched
 	trades := 0
@@ -201,7 +202,8 @@ func TestPingsAndSilentSockets(t *testing.T) {
 		}
 	}
 	if !maps.Equal(at, map[int]bool{21: true, 42: true}) || ended != 61 {
-		t.Errorf("pings after %v s, closed after %d s, want every 20 s and 60 s, each at the next full second", at, ended)
+		t.Errorf("pings after %v s, closed after %d s, want every 20 s and 60 s, each at the next full second", at,
+			ended)
 	}
 	x.tick()
 	if texts, closed := alive.Take(); closed != 0 || len(texts) != 14 {

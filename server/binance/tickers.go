@@ -26,7 +26,9 @@ func (q *call) payTickers(n int, given bool) *failure {
 }
 
 // list answers with one row a pair: an object if the request names one pair, otherwise an array.
-func (q *call) list(root *marketdata.Root, views []*marketdata.View, row func(w *json.Writer, v *marketdata.View)) []byte {
+func (q *call) list(
+	root *marketdata.Root, views []*marketdata.View, row func(w *json.Writer, v *marketdata.View),
+) []byte {
 	w := json.Quoted(nil)
 	names := q.f.symbolsOf(root)
 	one := len(views) == 1 && q.sent("symbol")

@@ -20,7 +20,8 @@
 //
 // Invariants:
 //
-//  1. A connection counts until its descriptor is closed, also while it lingers after a request that was refused unread.
+//  1. A connection counts until its descriptor is closed, also while it lingers after a request that was refused
+//     unread.
 //  2. No connection is closed for another one while it has an answer that is not sent.
 //  3. A connection that waits holds no buffer: one is taken with the first byte and given back with the last.
 //  4. A shortage of descriptors or memory does not end a listener.

@@ -189,7 +189,9 @@ func TestAnswersProtectBrowsers(t *testing.T) {
 
 // A request that does not arrive in time: 408.
 func TestRequestTimeout(t *testing.T) {
-	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.ReadTimeout = setting.Duration(500 * time.Millisecond) })
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
+		o.ReadTimeout = setting.Duration(500 * time.Millisecond)
+	})
 	m.CheckRefusal(m.Raw("192.0.2.9", "GET /api/time HTTP/1.1\r\nHost: x\r\n"), 408, "REQUEST_TIMEOUT", "")
 	m.CheckRefusal(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"),
 		408, "REQUEST_TIMEOUT", "")

@@ -36,14 +36,15 @@ func TestWhatADocumentSaysIsWhatIsRead(t *testing.T) {
 			"x": false, "1.0": false,
 		} {
 			if v, err := p.Of(asked("n="+text, p)); (err == nil) != right || right && fmt.Sprint(v) != text {
-				t.Errorf("an integer of %v: n=%s is read as %d (%v), want it taken: %v", p.spec.Range, text, v, err, right)
+				t.Errorf("an integer of %v: n=%s is read as %d (%v), want it taken: %v", p.spec.Range, text, v, err,
+					right)
 			}
 		}
 	}
 	word := Word("w", "up", "down").Default(1)
 	if i, err := word.Of(asked("", word)); err != nil || i != 1 || word.spec.Default != "down" {
-		t.Errorf("without the parameter the word is number %d (%v), the document says %v, want 1, which is down", i, err,
-			word.spec.Default)
+		t.Errorf("without the parameter the word is number %d (%v), the document says %v, want 1, which is down", i,
+			err, word.spec.Default)
 	}
 	for i, text := range word.spec.Words {
 		if got, err := word.Of(asked("w="+text, word)); err != nil || got != i {

@@ -195,7 +195,9 @@ var (
 		clientMember.As(nullable), stopMember.As(nullable),
 		displayMember.As(nullable), selfMember.As(nullable), quoteMember.As(nullable))
 
-	OrderMembers, TradingMembers = orderForm.Members(), tradingForm.Members()
+	// OrderMembers and TradingMembers describe the members of the two forms.
+	OrderMembers   = orderForm.Members()
+	TradingMembers = tradingForm.Members()
 )
 
 // fillOrder reads an order object by a form, and checks it when each member is right on its own.
@@ -296,7 +298,9 @@ var (
 	tradingBatch = batchOf(MaxTradingBatch, placeMember("CreateOrderRequest", tradingForm, readTradingOrder),
 		json.Value("orderId", json.KindOrderID, textOrderID, setOrder))
 
-	BatchMembers, TradingBatchMembers = internalBatch.members(), tradingBatch.members()
+	// BatchMembers and TradingBatchMembers describe the members of the two forms.
+	BatchMembers        = internalBatch.members()
+	TradingBatchMembers = tradingBatch.members()
 )
 
 func setOrder(c *entry.Command, id engine.OrderID) { c.Order = id }

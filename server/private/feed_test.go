@@ -11,9 +11,10 @@ import (
 
 // newFeed returns a feed whose balances are what they are called.
 func newFeed() *Feed {
-	return New(marketdata.NewFeed(marketdata.Options{}).History(), func(_ engine.AccountID, currency string) accounts.BalanceView {
+	balance := func(_ engine.AccountID, currency string) accounts.BalanceView {
 		return accounts.BalanceView{CurrencyCode: currency, Digits: 5}
-	})
+	}
+	return New(marketdata.NewFeed(marketdata.Options{}).History(), balance)
 }
 
 // follow returns a subscription that counts in woken how often there is something to take.

@@ -227,7 +227,7 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	}
 	w.Name("pairs").List()
 	for _, id := range root.Sorted() {
-		writePairStatus(&w, root.View(id), ageNs)
+		WritePairStatus(&w, root.View(id), ageNs)
 	}
 	w.EndList()
 	w.Name("incidents").List()
@@ -276,8 +276,8 @@ func writeFaults(w *json.Writer, faults []FaultInfo) {
 	w.EndList()
 }
 
-// writePairStatus writes the status row of one pair.
-func writePairStatus(w *json.Writer, v *marketdata.View, ageNs int64) {
+// WritePairStatus writes the status row of one pair.
+func WritePairStatus(w *json.Writer, v *marketdata.View, ageNs int64) {
 	last := v.Trades.Last()
 	w.Object()
 	w.Name("currencyPairCode").Text(v.Instrument.Code)
@@ -298,11 +298,4 @@ func writePairStatus(w *json.Writer, v *marketdata.View, ageNs int64) {
 	}
 	w.Name("viewAgeMs").Int(ageNs / 1_000_000)
 	w.EndObject()
-}
-
-// AppendPairStatus appends the status row of one pair for the streams.
-func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
-	w := json.On(b)
-	writePairStatus(&w, v, ageNs)
-	return w.Bytes()
 }

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/refuse"
+	"tickhive/server/json"
 	"tickhive/server/private"
 )
 
@@ -16,8 +17,8 @@ type Accounts interface {
 	Messages(account engine.AccountID, events []*private.Event) []PrivateMessage
 	// Forget ends what Messages remembers of an account, which has no subscribers any more.
 	Forget(account engine.AccountID)
-	// Snapshot appends the members of a channel's snapshot after its head.
-	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
+	// Snapshot writes the members of a channel's snapshot behind its head.
+	Snapshot(w *json.Writer, channel string, account engine.AccountID)
 	// Verify checks signed credentials of a socket from an address.
 	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal)
 	// OnKeyDeleted registers f, which is called with the number of every deleted key, on any
@@ -33,8 +34,8 @@ type Accounts interface {
 type PrivateMessage struct {
 	Channel string // orders, fills, balances
 	Seq     uint64
-	// Append appends the JSON members behind the head, for example `"order":{...}`.
-	Append func(dst []byte) []byte
+	// Write writes the members behind the head, for example `"order":{...}`.
+	Write func(w *json.Writer)
 }
 
 // SocketKey is the API key with which a connection has authenticated.

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 	"tickhive/server/private"
 )
 
@@ -84,8 +84,8 @@ type Options struct {
 	Epoch string // 16 hex digits that identify the history of seqs (docs/contract/streams.md#resume)
 	// Status renders /api/status.
 	Status func(dst []byte) []byte
-	// StatusRow renders the status row of one pair.
-	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
+	// StatusRow writes the status row of one pair.
+	StatusRow func(w *json.Writer, v *marketdata.View, ageNs int64)
 	// NotWriter returns the refusal of credentials by a replica; nil: not a replica.
 	NotWriter func() *refuse.Refusal
 	// Stale returns the reason why a replica refuses reads, nil while it serves them; nil: it never does.
@@ -338,10 +338,12 @@ func (h *Hub) endStale() {
 
 // Farewell implements Protocol.
 func (h *Hub) Farewell() (text []byte, reason string) {
-	dst := appendHead(nil, "shutdown", "", "", "")
-	dst = append(dst, `,"time":`...)
-	dst = strconv.AppendInt(dst, h.opts.nowMs(), 10)
-	return append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...), "shutting down"
+	var w json.Writer
+	writeHead(&w, "shutdown", "", "", "")
+	w.Name("time").Int(h.opts.nowMs())
+	w.Name("message").Word("The server is shutting down; reconnect in a few seconds.")
+	w.EndObject()
+	return w.Bytes(), "shutting down"
 }
 
 // channelNames names the channels in Stats; all intervals of candles are one.

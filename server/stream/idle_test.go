@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ func TestStreamsAreRemovedAfterTheirLastSubscriber(t *testing.T) {
 func TestStatusSnapshotIsCurrent(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	x.opts.Status = func(dst []byte) []byte {
-		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.opts.nowMs()), '}')
+		return fmt.Appendf(dst, `{"incidents":[],"seq":0,"time":%d}`, x.opts.nowMs())
 	}
 	for range 2 {
 		x.market.Pass((5 * time.Second).Nanoseconds())

@@ -54,7 +54,7 @@ func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Option
 			whole, _ := x.market.StatusView()
 			return whole(dst)
 		},
-		StatusRow: public.AppendPairStatus,
+		StatusRow: public.WritePairStatus,
 	}
 	options := edge.Options{
 		Clock: clk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),

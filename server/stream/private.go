@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"tickhive/engine"
 	"tickhive/internal/refuse"
+	"tickhive/server/json"
 	"tickhive/server/private"
 )
 
@@ -77,17 +77,22 @@ func (p *privateStreams) startOver(account engine.AccountID) {
 
 func (p *privateStreams) send(s *stream, m PrivateMessage) {
 	s.seq = m.Seq
-	dst := appendHead(p.hub.buf[:0], "update", "", m.Channel, "")
-	dst = appendSeqTime(dst, m.Seq, p.hub.opts.nowMs())
-	p.hub.send(s, append(m.Append(append(dst, ',')), '}'))
+	w := json.On(p.hub.buf[:0])
+	writeHead(&w, "update", "", m.Channel, "")
+	writeSeqTime(&w, m.Seq, p.hub.opts.nowMs())
+	m.Write(&w)
+	w.EndObject()
+	p.hub.send(s, w.Bytes())
 }
 
 // appendSnapshot appends the snapshot of a private channel. Each subscriber gets its own.
 func (p *privateStreams) appendSnapshot(dst []byte, s *stream, nowMs int64) []byte {
-	dst = appendHead(dst, "snapshot", "", s.key.name(), "")
-	dst = appendSeqTime(dst, s.seq, nowMs)
-	dst = p.hub.opts.Private.Snapshot(append(dst, ','), s.key.name(), s.key.account)
-	return append(dst, '}')
+	w := json.On(dst)
+	writeHead(&w, "snapshot", "", s.key.name(), "")
+	writeSeqTime(&w, s.seq, nowMs)
+	p.hub.opts.Private.Snapshot(&w, s.key.name(), s.key.account)
+	w.EndObject()
+	return w.Bytes()
 }
 
 // watch subscribes to the events of the accounts that have private streams, and to no others.
@@ -111,13 +116,6 @@ func (p *privateStreams) watch() {
 		p.accounts = append(p.accounts, watched{account, p.hub.opts.Feed.Subscribe(account, p.hub.Wake)})
 	}
 	slices.SortFunc(p.accounts, func(a, b watched) int { return cmp.Compare(a.account, b.account) })
-}
-
-func appendIDOrNull(dst []byte, id string) []byte {
-	if id == "" {
-		return append(dst, "null"...)
-	}
-	return append(dst, id...)
 }
 
 // keySockets maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
@@ -281,12 +279,16 @@ func (o operation) authenticate() {
 		}
 		o.hub.private.bind(o.conn, key)
 	}
-	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), o.req.id)
+	var w json.Writer
+	w.Object()
+	w.Name("type").Word("authenticated")
+	writeIDOrNull(&w, o.req.id)
 	if o.conn.hub.guarded {
-		dst = append(dst, `,"cancelOnDisconnect":true,"graceMs":`...)
-		dst = strconv.AppendInt(dst, o.conn.hub.graceNs/int64(time.Millisecond), 10)
+		w.Name("cancelOnDisconnect").Bool(true)
+		w.Name("graceMs").Int(o.conn.hub.graceNs / int64(time.Millisecond))
 	}
-	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
+	w.EndObject()
+	o.hub.answer(o.conn, newFrame(opText, w.Bytes()))
 }
 
 // guard sets whether the orders of the key's account are canceled when the socket closes. If the socket guarded another

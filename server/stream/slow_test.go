@@ -6,6 +6,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/marketdata"
+	"tickhive/server/json"
 	"tickhive/server/private"
 )
 
@@ -110,9 +111,7 @@ func (noAccounts) Messages(engine.AccountID, []*private.Event) []PrivateMessage 
 
 func (noAccounts) Forget(engine.AccountID) {}
 
-func (noAccounts) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
-	return append(dst, `"orders":[]`...)
-}
+func (noAccounts) Snapshot(w *json.Writer, _ string, _ engine.AccountID) { w.Name("orders").Words() }
 
 // The sequencer's goroutine records only the orders of accounts that have subscribers: a closed
 // slow client (docs/contract/streams.md#slow-clients) is no longer one.

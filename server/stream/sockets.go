@@ -24,6 +24,7 @@ type Protocol interface {
 // Occasion is the reason why a protocol renders.
 type Occasion uint8
 
+// The occasions.
 const (
 	Published Occasion = iota // Wake was called
 	Tick                      // every 100 ms

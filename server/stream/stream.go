@@ -279,23 +279,22 @@ func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
 	if root.SeqSum == s.seq || h.opts.StatusRow == nil {
 		return
 	}
-	dst := appendHead(h.buf[:0], "update", "", "status", "")
-	dst = appendSeqTime(dst, root.SeqSum, h.opts.nowMs())
-	dst = append(dst, `,"pairs":[`...)
-	n := 0
+	w := json.On(h.buf[:0])
+	writeHead(&w, "update", "", "status", "")
+	writeSeqTime(&w, root.SeqSum, h.opts.nowMs())
+	w.Name("pairs").List()
 	for _, id := range root.Sorted() {
 		v := root.View(id)
 		if s.rows[id] == v.Seq {
 			continue
 		}
 		s.rows[id] = v.Seq
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		dst = h.opts.StatusRow(dst, v, 0)
+		h.opts.StatusRow(&w, v, 0)
 	}
+	w.EndList()
+	w.EndObject()
 	s.seq = root.SeqSum
-	h.send(s, append(dst, `]}`...))
+	h.send(s, w.Bytes())
 }
 
 // startLive queues the first message of a pending subscription and makes the subscription live. It returns
@@ -363,10 +362,12 @@ func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
 	case chCandles:
 		return appendCandle(dst, "snapshot", s, s.view, s.candle, s.closed, now)
 	case chStatus:
-		dst = appendHead(dst, "snapshot", "", "status", "")
-		dst = appendSeqTime(dst, s.seq, now)
-		dst = h.opts.Status(append(dst, `,"status":`...))
-		return append(dst, '}')
+		w := json.On(dst)
+		writeHead(&w, "snapshot", "", "status", "")
+		writeSeqTime(&w, s.seq, now)
+		w.Name("status").Raw(h.opts.Status(nil))
+		w.EndObject()
+		return w.Bytes()
 	default:
 		return h.private.appendSnapshot(dst, s, now)
 	}
@@ -517,19 +518,6 @@ func writeHead(w *json.Writer, kind, id, channel, pair string) {
 func writeSeqTime(w *json.Writer, seq uint64, timeMs int64) {
 	w.Name("seq").Uint(seq)
 	w.Name("time").Int(timeMs)
-}
-
-// appendHead appends what writeHead writes, for messages whose other members are text.
-func appendHead(dst []byte, kind, id, channel, pair string) []byte {
-	w := json.On(dst)
-	writeHead(&w, kind, id, channel, pair)
-	return w.Bytes()
-}
-
-func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
-	w := json.On(append(dst, ','))
-	writeSeqTime(&w, seq, timeMs)
-	return w.Bytes()
 }
 
 // writeIDOrNull writes the id of a request, which is JSON already, or null without one.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/server/json"
 	"tickhive/server/private"
 )
 
@@ -34,7 +35,7 @@ func (f *keyed) put(n int) {
 	for i := range n {
 		f.waiting = append(f.waiting, PrivateMessage{
 			Channel: "orders", Seq: uint64(i),
-			Append: func(dst []byte) []byte { return fmt.Appendf(dst, `"order":{"id":"%d"}`, i) },
+			Write: func(w *json.Writer) { w.Name("order").Raw(fmt.Appendf(nil, `{"id":"%d"}`, i)) },
 		})
 	}
 }

@@ -97,8 +97,8 @@ func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	writer.EndsClean(dir)
 }
 
-// Another user of the machine reads and changes nothing in the directory of a writer with a stream: not the records, nor
-// the keys by which they could be read, signed or sent.
+// Another user of the machine reads and changes nothing in the directory of a writer with a stream: not the records,
+// nor the keys by which they could be read, signed or sent.
 func TestNobodyReadsTheDirectoryOfAWriter(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
