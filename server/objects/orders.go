@@ -195,8 +195,9 @@ var (
 		clientMember.As(nullable), stopMember.As(nullable),
 		displayMember.As(nullable), selfMember.As(nullable), quoteMember.As(nullable))
 
-	// OrderMembers and TradingMembers describe the members of the two forms.
-	OrderMembers   = orderForm.Members()
+	// OrderMembers describes the body of POST /orders.
+	OrderMembers = orderForm.Members()
+	// TradingMembers describes the body of POST /api/orders.
 	TradingMembers = tradingForm.Members()
 )
 
@@ -298,8 +299,9 @@ var (
 	tradingBatch = batchOf(MaxTradingBatch, placeMember("CreateOrderRequest", tradingForm, readTradingOrder),
 		json.Value("orderId", json.KindOrderID, textOrderID, setOrder))
 
-	// BatchMembers and TradingBatchMembers describe the members of the two forms.
-	BatchMembers        = internalBatch.members()
+	// BatchMembers describes the body of POST /orders/batch.
+	BatchMembers = internalBatch.members()
+	// TradingBatchMembers describes the body of POST /api/orders/batch.
 	TradingBatchMembers = tradingBatch.members()
 )
 
