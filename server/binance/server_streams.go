@@ -284,6 +284,7 @@ func (s *socket) Leave() {
 // Render implements stream.Session: it queues what the streams are due in this tick, as far as there is room. A client
 // that reads slowly gets fewer and larger messages.
 func (s *socket) Render() {
+	s.endKeys()
 	s.deliver()
 	for range s.streams {
 		if s.ended || !s.HasRoom() {

@@ -231,19 +231,17 @@ func (s *socket) wrap(one *stream, b []byte) []byte {
 // maxTaken bounds the messages of a user data stream that are queued without asking for room.
 const maxTaken = 64
 
-// deliver queues what waits for the user data streams, as far as there is room, and ends those whose key has ended. It
-// ends a socket of which a message was dropped: there is no other remedy.
+// deliver queues what waits for the user data streams, as far as there is room. It ends a socket of which a message was
+// dropped: there is no other remedy.
 func (s *socket) deliver() {
 	if s.users == 0 {
 		return
 	}
-	for _, one := range slices.Clone(s.streams) {
-		for one.user != nil && !s.ended && s.HasRoom() {
+	for _, one := range s.streams {
+		for one.user != nil && one.user.events.Waiting() && !s.ended && s.HasRoom() {
 			list, lost := one.user.events.Take(maxTaken)
-			if !s.permitted(one) { // asked behind take: nothing that happens after the end of a key reaches its sockets
-				s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one))))
-				s.drop(func(other *stream) bool { return other == one })
-				break
+			if !s.permitted(one) { // asked behind Take: nothing that happens after the end of a key reaches its sockets
+				break // the next tick says so
 			}
 			for _, m := range list {
 				if m.Order != nil && m.Order.Ends {
@@ -254,11 +252,22 @@ func (s *socket) deliver() {
 			if lost {
 				s.end("Too slow: messages of the user data stream were dropped.")
 			}
-			if len(list) < maxTaken {
-				break
-			}
 		}
 	}
+}
+
+// endKeys ends the user data streams whose key has ended.
+func (s *socket) endKeys() {
+	if s.users == 0 {
+		return
+	}
+	s.drop(func(one *stream) bool {
+		ended := one.user != nil && s.HasRoom() && !s.permitted(one)
+		if ended {
+			s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one))))
+		}
+		return ended
+	})
 }
 
 // endMessage returns the last message of a user data stream.

@@ -272,7 +272,7 @@ func (f *Feed) queue(account engine.AccountID, chunk []*Event) {
 		if !s.lost {
 			s.chunks, s.queued = append(s.chunks, chunk), s.queued+len(chunk)
 		}
-		s.wake()
+		s.ready()
 	}
 }
 
@@ -280,7 +280,7 @@ func (f *Feed) queue(account engine.AccountID, chunk []*Event) {
 func (f *Feed) lose(account engine.AccountID) {
 	for _, s := range f.subscriptions[account] {
 		s.chunks, s.queued, s.lost = nil, 0, true
-		s.wake()
+		s.ready()
 	}
 }
 
@@ -289,6 +289,7 @@ type Subscription struct {
 	feed    *Feed
 	account engine.AccountID
 	wake    func()
+	waiting atomic.Bool // there is something to take
 
 	// Feed.mu guards the others.
 	chunks [][]*Event // so that one more event is never a copy of those that wait
@@ -321,8 +322,21 @@ func (s *Subscription) End() {
 	}
 }
 
-// Take returns the first queued events, at most n; lost: some were dropped, and those before them too.
+// ready tells the subscriber that there is something to take. The caller holds mu.
+func (s *Subscription) ready() {
+	s.waiting.Store(true)
+	s.wake()
+}
+
+// Waiting reports whether there is something to take.
+func (s *Subscription) Waiting() bool { return s.waiting.Load() }
+
+// Take returns the first queued events, at most n; lost: some were dropped, and those before them too. Without any it
+// takes no lock, for which the sequencer would wait.
 func (s *Subscription) Take(n int) (list []*Event, lost bool) {
+	if !s.Waiting() {
+		return nil, false
+	}
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	for len(list) < n && len(s.chunks) > 0 {
@@ -336,6 +350,7 @@ func (s *Subscription) Take(n int) (list []*Event, lost bool) {
 	}
 	s.queued -= len(list)
 	lost, s.lost = s.lost, false
+	s.waiting.Store(len(s.chunks) > 0)
 	return list, lost
 }
 

@@ -208,3 +208,30 @@ func TestALastTradeHasTheEndOfItsOrder(t *testing.T) {
 		}
 	}
 }
+
+// A subscriber to which nothing has happened does not wait for the feed.
+func TestTakingNothingTakesNoLock(t *testing.T) {
+	f := newFeed()
+	woken := 0
+	s := follow(f, 7, &woken)
+	idle := func() {
+		t.Helper()
+		f.mu.Lock() // as the sequencer holds it
+		defer f.mu.Unlock()
+		if list, lost := s.Take(1); s.Waiting() || list != nil || lost {
+			t.Errorf("%d events, lost %v, and nothing has happened", len(list), lost)
+		}
+	}
+	idle()
+	for i := range 3 {
+		report(f, 1, i)
+	}
+	f.Publish(0)
+	for left := 2; left >= 0; left-- {
+		list, lost := s.Take(1)
+		if len(list) != 1 || lost || s.Waiting() != (left > 0) {
+			t.Fatalf("%d events, lost %v, waiting %v, and %d are left", len(list), lost, s.Waiting(), left)
+		}
+	}
+	idle()
+}

@@ -18,7 +18,15 @@ import (
 type privateStreams struct {
 	keySockets
 	hub      *Hub
-	accounts []watched // by account, so that a driver can repeat a run
+	accounts []watched  // by account, so that a driver can repeat a run
+	taken    []happened // the memory of sendMessages, which runs at every publication
+}
+
+// happened is what sendMessages has taken of an account.
+type happened struct {
+	account engine.AccountID
+	events  []*private.Event
+	lost    bool
 }
 
 // watched is an account with private streams.
@@ -33,16 +41,10 @@ func (p *privateStreams) sendMessages() {
 		p.endKeys()
 		return
 	}
-	type happened struct {
-		account engine.AccountID
-		events  []*private.Event
-		lost    bool
-	}
-	all := make([]happened, 0, len(p.accounts))
+	all := p.taken
 	for _, w := range p.accounts {
-		h := happened{account: w.account}
-		h.events, h.lost = w.events.Take(private.MaxQueued)
-		all = append(all, h)
+		events, lost := w.events.Take(private.MaxQueued)
+		all = append(all, happened{w.account, events, lost})
 	}
 	p.endKeys() // behind Take: events after the end of a key must not reach its connections
 	for _, h := range all {
@@ -60,6 +62,8 @@ func (p *privateStreams) sendMessages() {
 			}
 		}
 	}
+	clear(all)
+	p.taken = all[:0]
 }
 
 // startOver begins the streams of an account again, because events of it were dropped.
