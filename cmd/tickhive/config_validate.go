@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"reflect"
 	"strings"
 
@@ -31,12 +32,19 @@ func (c *Config) validate() error {
 		}
 	}
 	for _, entry := range c.Rate.Allow {
-		if !setting.IsNet(entry) && !auth.WellFormed(entry) {
+		if !isNet(entry) && !auth.WellFormed(entry) {
 			errs = append(errs, fmt.Errorf("rate.allow: %q must be an IP, a CIDR or a public key", entry))
 		}
 	}
 	return errors.Join(append(errs, c.check((*setting.Key).CheckSign), c.validateEffect(), c.validateListeners(),
 		c.validateMarket())...)
+}
+
+// isNet reports whether text is an IP address or a CIDR.
+func isNet(text string) bool {
+	_, ipErr := netip.ParseAddr(text)
+	_, netErr := netip.ParsePrefix(text)
+	return ipErr == nil || netErr == nil
 }
 
 // check applies one check to all keys, also of assets and pairs, and joins the errors.

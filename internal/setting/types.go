@@ -3,7 +3,6 @@ package setting
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"tickhive/internal/clock"
@@ -80,11 +79,4 @@ func (d Decimal) Rate() (uint32, error) {
 		return 0, fmt.Errorf("rate %q must be from 0 to 1 with at most %d fractional digits", string(d), RateDigits)
 	}
 	return uint32(v), nil
-}
-
-// IsNet reports whether text is an IP address or a CIDR.
-func IsNet(text string) bool {
-	_, ipErr := netip.ParseAddr(text)
-	_, netErr := netip.ParsePrefix(text)
-	return ipErr == nil || netErr == nil
 }

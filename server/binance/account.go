@@ -375,11 +375,6 @@ func (q *call) balances(root *marketdata.Root, zeros bool) []accounts.BalanceVie
 	return rows
 }
 
-// rate returns a fee rate of the caller in 10^-16.
-func rate(r uint32, discount uint32) fixed.I128 {
-	return fixed.Mul64(uint64(r), uint64(engine.RateOne-discount)).ToI128()
-}
-
 // writeRates writes the caller's rates as two members, in 10^-16.
 func writeRates(w *json.Writer, makerName string, maker fixed.I128, takerName string, taker fixed.I128) {
 	w.Name(makerName).Shortest(maker, 2*engine.RateScale)
@@ -399,7 +394,7 @@ func writeFourRates(w *json.Writer, maker, taker fixed.I128) {
 func (q *call) rates(in *engine.Instrument) (maker, taker fixed.I128) {
 	terms := q.f.opt.Users.Terms(q.account())
 	discount := min(terms.Discount(engine.Buy), terms.Discount(engine.Sell))
-	return rate(in.MakerFee, discount), rate(in.TakerFee, discount)
+	return objects.Discounted(in.MakerFee, discount), objects.Discounted(in.TakerFee, discount)
 }
 
 // account serves GET /api/v3/account. Its rates are the largest of all pairs.

@@ -105,10 +105,9 @@ type ConnConfig struct {
 // Check refuses a proxy that is no address.
 func (c *ConnConfig) Check() error {
 	var errs []error
-	for _, entry := range c.TrustedProxies {
-		if !setting.IsNet(entry) {
-			errs = append(errs, fmt.Errorf("server.trusted_proxies: %q must be an IP or a CIDR", entry))
-		}
+	_, rest := prefixes(c.TrustedProxies)
+	for _, entry := range rest {
+		errs = append(errs, fmt.Errorf("server.trusted_proxies: %q must be an IP or a CIDR", entry))
 	}
 	return errors.Join(errs...)
 }
@@ -139,7 +138,8 @@ func (o Options) withDefaults() (Options, error) {
 	setting.Fill(&o.ConnConfig)
 	setting.Fill(&o.Rate)
 	o.WriteBufferSize = cmp.Or(o.WriteBufferSize, 64<<10)
-	return o, errors.Join(setting.Check("server.", &o.ConnConfig), setting.Check("rate.", &o.Rate))
+	return o, errors.Join(setting.Check("server.", &o.ConnConfig), o.ConnConfig.Check(),
+		setting.Check("rate.", &o.Rate))
 }
 
 // prefixes parses IPs and CIDRs; it returns the entries that are neither in rest.
@@ -181,10 +181,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opt: o}
-	proxies, wrong := prefixes(o.TrustedProxies)
-	if len(wrong) > 0 {
-		return nil, refuse.Param("server.trusted_proxies", "%q is neither an IP nor a CIDR.", wrong[0])
-	}
+	proxies, _ := prefixes(o.TrustedProxies)
 	s.clients = &clientIPs{proxies: proxies}
 	exempt, _ := prefixes(o.Rate.Allow)
 	s.conns = conn.NewTable(conn.Limits{

@@ -68,12 +68,8 @@ func WriteDeal(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *mark
 	w.Name("volume").Units(t.Amount, in.DigitsAmount)
 	w.Name("price").Units(t.Price, in.DigitsPrice)
 	w.Name("isBuy").Bool(t.TakerSide == engine.Buy)
-	w.Name("isUserBuyer")
-	if viewer != nil && (*viewer == t.Buyer || *viewer == t.Seller) {
-		w.Bool(*viewer == t.Buyer)
-	} else {
-		w.Null()
-	}
+	party := viewer != nil && (*viewer == t.Buyer || *viewer == t.Seller)
+	w.Name("isUserBuyer").BoolOrNull(party && *viewer == t.Buyer, party)
 }
 
 // nameID returns the UUID v5 of a name. It does not allocate for names up to 64 bytes.
@@ -130,7 +126,7 @@ func WriteCommission(w *json.Writer, c *Commission, discount uint32) {
 	w.Name("currencyCode").TextOrNull(c.Currency)
 	w.Name("currencyPairCode").TextOrNull(c.Pair)
 	w.Name("currencyAdapterCode").TextOrNull(c.Adapter)
-	w.Name("percent").Shortest(discounted(c.Percent, discount), 2*engine.RateScale)
+	w.Name("percent").Shortest(Discounted(c.Percent, discount), 2*engine.RateScale)
 	w.Name("minimum").Shortest(c.Minimum, fixed.Scale)
 	w.Name("commissionCurrencyCode").TextOrNull(c.MinimumIn)
 	w.Name("commissionTypeCode").Word(kind)
@@ -151,7 +147,7 @@ var commissionNames = [...][2]string{
 	CommissionSell:       {"Сделка продажа", "Trade"},
 }
 
-// discounted returns rate x (1 - discount), both in 10^-8, exactly and in 10^-16.
-func discounted(rate, discount uint32) fixed.I128 {
+// Discounted returns rate x (1 - discount), both in 10^-8, exactly and in 10^-16.
+func Discounted(rate, discount uint32) fixed.I128 {
 	return fixed.Mul64(uint64(rate), uint64(engine.RateOne-discount)).ToI128()
 }
