@@ -62,7 +62,7 @@ cover: ## statement coverage by package and in all; fails when engine has less t
 		END { if (!seen) exit 1 }' bin/cover.txt
 
 # Packages that only tests import, and what others import: the clients, and the floor of the bench, a copy.
-NOT_LINKED := ^(client|bench/limits/floor|engine/enginetest|sim/replay/format/dbn/dbntest|internal/(differ|exchange/exchangetest|markettest|stream/jet/jettest|tidy|vfs/vfstest|vopr)|server/servertest|test)/
+NOT_LINKED := ^(client|bench/limits/floor|engine/enginetest|sim/replay/format/dbn/dbntest|internal/(differ|exchange/exchangetest|machine/audit|markettest|stream/jet/jettest|tidy|vfs/vfstest|vopr)|server/servertest|test)/
 DEADCODE   := $(GO) run -modfile=$(DEVTOOLS) golang.org/x/tools/cmd/deadcode
 
 deadcode: ## functions that no program reaches, and in packages of tests those that no test reaches

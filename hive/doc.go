@@ -10,7 +10,7 @@
 // Invariants:
 //
 //  1. Entries of the log are numbered from 1 without a gap, their times never fall, none is ever changed; each carries
-//     the hash of the one before, so that a changed entry is found offline (Chain).
+//     the hash of the one before, so that a changed entry is found offline.
 //  2. An override acts on a lower tier only: a queen on any target or the whole hive, a scout on workers. Suspension
 //     and budget_allocation come from queens.
 //  3. A user's vote counts once per proposal, while now < closesAt; the tally is the sum of the weights.

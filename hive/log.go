@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"sort"
 	"sync/atomic"
@@ -50,7 +49,7 @@ func (e *Entry) Hash() Hash {
 	return sha256.Sum256(c.Bytes())
 }
 
-// code encodes or decodes every member except Prev, which Chain computes.
+// code encodes or decodes every member but Prev, the hash of the entry before.
 func (e *Entry) code(c *wire.Coder) {
 	c.U64(&e.ID)
 	c.I64(&e.TimeNs)
@@ -77,38 +76,6 @@ func txHash(seed, entryID uint64) Hash {
 // blockAt returns the number of the ledger's block at a time (docs/contract/launchpad.md#ledger). The first
 // block has number 1.
 func blockAt(genesisNs, ns int64) int64 { return max(ns-genesisNs, 0)/blockNs + 1 }
-
-// Chain verifies log entries one after another: their numbers, their times, and the hash of the entry before in
-// each. The zero value expects entry 1.
-type Chain struct {
-	n    uint64
-	last int64
-	head Hash
-}
-
-// ChainFrom returns a Chain that expects entry n+1. head is the hash of entry n.
-func ChainFrom(n uint64, head Hash) *Chain { return &Chain{n: n, head: head} }
-
-// Next verifies the next entry. An error names the entry at which the chain breaks.
-func (c *Chain) Next(e *Entry) error {
-	switch {
-	case e.ID != c.n+1:
-		return fmt.Errorf("hive: entry %d follows entry %d", e.ID, c.n)
-	case e.Prev != c.head:
-		return fmt.Errorf("hive: entry %d does not carry the hash of entry %d: one of the two was changed", e.ID, c.n)
-	case e.TimeNs < c.last:
-		return fmt.Errorf("hive: entry %d is older than entry %d", e.ID, c.n)
-	}
-	c.n, c.last, c.head = e.ID, e.TimeNs, e.Hash()
-	return nil
-}
-
-// Len returns the number of the last entry verified.
-func (c *Chain) Len() uint64 { return c.n }
-
-// Head returns the hash of the last entry. Comparing it with a stored head reveals a change of the last entry,
-// which no later entry's hash covers.
-func (c *Chain) Head() Hash { return c.head }
 
 const (
 	chunkRows  = 1024

@@ -170,7 +170,7 @@ func TestAChangedEntryIsFoundOffline(t *testing.T) {
 	chatter(r, rand.New(rand.NewPCG(8, 8)), 300, 2)
 	v := r.s.View()
 	verify := func(change func(e *Entry)) (bad uint64, head Hash) {
-		var c Chain
+		var c chain
 		for id := uint64(1); id <= v.Entries(); id++ {
 			e := v.log.entry(id)
 			if change != nil {
@@ -221,7 +221,7 @@ func TestAChangedEntryIsFoundOffline(t *testing.T) {
 	}); bad != at+1 {
 		t.Errorf("a missing entry: found at %d", bad)
 	}
-	c := ChainFrom(at-1, r.s.log.row(at).prev)
+	c := chainFrom(at-1, r.s.log.row(at).prev)
 	e := r.s.log.entry(at)
 	if err := c.Next(&e); err != nil || c.Len() != at || c.Head() != e.Hash() {
 		t.Errorf("from the middle: %v", err)

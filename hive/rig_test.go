@@ -244,10 +244,10 @@ func (r *rig) check() {
 	if next := r.s.NextNs(); next != 0 && next <= r.s.nowNs {
 		r.t.Fatalf("a change of %d was not carried out at %d", next, r.s.nowNs)
 	}
-	var chain Chain
+	var verified chain
 	for id := uint64(1); id <= r.s.log.n; id++ {
 		e := r.s.log.entry(id)
-		if err := chain.Next(&e); err != nil {
+		if err := verified.Next(&e); err != nil {
 			r.t.Fatal(err)
 		}
 	}

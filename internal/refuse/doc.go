@@ -9,7 +9,7 @@
 //
 // Invariants:
 //
-//  1. A nil *Refusal means that nothing was refused. Convert it to an error with AsError
-//     only: an error interface that holds a nil *Refusal is not nil.
+//  1. A nil *Refusal means that nothing was refused. It is never returned as an error: an error interface that holds a
+//     nil *Refusal is not nil.
 //  2. A message names the rule and its limit and never contains a secret.
 package refuse

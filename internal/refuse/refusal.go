@@ -64,11 +64,3 @@ func (r *Refusal) After(seconds int64) *Refusal {
 	r.RetryAfter = seconds
 	return r
 }
-
-// AsError returns r as an error, and nil for nil.
-func AsError(r *Refusal) error {
-	if r == nil {
-		return nil
-	}
-	return r
-}
