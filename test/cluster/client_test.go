@@ -14,21 +14,29 @@ import (
 	"tickhive/test/harness"
 )
 
-// roleOf returns the role that a node names in /api/status, empty without an answer within half a second.
-func roleOf(in *harness.Instance) string {
+// ask returns the answer of a node to a GET, status 0 without one within half a second.
+func ask(in *harness.Instance, path string) (status int, body []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.Public+"/api/status", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.Public+path, nil)
 	if err != nil {
-		return ""
+		return 0, nil
 	}
 	resp, err := harness.HTTPClient.Do(req)
 	if err != nil {
-		return ""
+		return 0, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if body, err = io.ReadAll(resp.Body); err != nil {
+		return 0, nil
+	}
+	return resp.StatusCode, body
+}
+
+// roleOf returns the role that a node names in /api/status, empty without an answer.
+func roleOf(in *harness.Instance) string {
 	var m struct{ Replication struct{ Role string } }
-	if json.NewDecoder(resp.Body).Decode(&m) != nil {
+	if _, body := ask(in, "/api/status"); json.Unmarshal(body, &m) != nil {
 		return ""
 	}
 	return m.Replication.Role

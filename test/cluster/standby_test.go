@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,7 +95,7 @@ func (f *failover) start(n int, args []string) {
 	f.nodes[n].TakeAddresses(f.nodes[n].WaitLine("ready "))
 }
 
-// awaitRole waits until a node has a role, and returns how long it took.
+// awaitRole waits until a node has a role, and as a writer serves, and returns how long it took.
 func (f *failover) awaitRole(n int, want string) time.Duration {
 	f.t.Helper()
 	begun := time.Now()
@@ -103,7 +104,11 @@ func (f *failover) awaitRole(n int, want string) time.Duration {
 		if in.Ended() {
 			f.t.Fatalf("node %d has ended: %s", n, in.Stderr.String())
 		}
-		return roleOf(in) == want
+		if roleOf(in) != want {
+			return false
+		}
+		ready, _ := ask(in, "/readyz")
+		return want != "writer" || ready == http.StatusOK
 	})
 	return time.Since(begun)
 }
