@@ -172,7 +172,7 @@ func (s *State) reduced(e *engine.Event) {
 // triggered changes the hold of a market buy by amount that has waited, from its stop price x amount to what it may
 // spend. Every other stop holds the same as before: of a buy by quote, the event has neither an amount nor money.
 func (s *State) triggered(e *engine.Event) {
-	if e.Account == 0 || e.Side != engine.Buy || e.Type != engine.StopMarket {
+	if e.Account == 0 || e.Side != engine.Buy || !e.Type.AtMarket() {
 		return
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))

@@ -12,6 +12,7 @@ const (
 	Cancel
 	Replace
 	CancelAll // cancels the orders of one account, or of all, in one pair
+	PlaceList // places the orders of a list, or none of them
 	AddPair
 	SetPair
 	SetAsset // control stream: adds or changes an asset
@@ -27,22 +28,33 @@ const (
 	Other
 )
 
-// Settings holds the settings of the whole exchange, as internal/machine encodes them.
-type Settings struct{ Encoded []byte }
-
 // RulesVersion is the version of the rules by which the exchange applies commands, those of the other parts too. Each
 // record of the journal has it: other rules would make another state of the same records, so DecodeCommand refuses a
 // record of any other version. A change of a command's effect takes the next number.
-const RulesVersion = 22
+const RulesVersion = 23
 
-// Flags of a Command.
+// Flags of a Place.
 const (
-	FlagPostOnly uint8 = 1 << iota // Place: refuse rather than take
-	FlagQuote                      // Place: market buy by quote amount: Quote instead of Amount
-	// Cancel, Replace: the order may belong to any account; CancelAll: cancel the orders of every account
-	FlagAllAccount
-	FlagHasPrice  // Replace: Price is given
-	FlagHasAmount // Replace: Amount is given
+	FlagPostOnly uint8 = 1 << iota // refuse rather than take
+	FlagQuote                      // at the market's price, by quote amount: Quote instead of Amount
+	FlagStrict                     // refuse a waiting order whose stop price the market has already reached
+	FlagExpire                     // accept and cancel what the book would refuse: fok, or market without liquidity
+)
+
+// Flags of a Cancel, a CancelAll and a Replace. FlagAllAccount and FlagOperator have room beside those of each.
+const (
+	FlagAllAccount uint8 = 1 << (iota + 2) // the orders may belong to any account; CancelAll: those of every account
+	FlagHasPrice                           // Replace: Price is given
+	FlagHasAmount                          // Replace: Amount is given
+	FlagHasStop                            // Replace: Stop is given
+	FlagHasTrail                           // Replace: Trail is given
+	// FlagSmallerOnly: a Replace may only lower the total, and keeps the place: an amendment. It may give the order
+	// another client id.
+	FlagSmallerOnly
+	FlagOperator    = FlagHasPrice  // Cancel, CancelAll: the exchange ends the orders, not their owner (CauseOperator)
+	FlagList        = FlagHasAmount // Cancel: Order is the id of a list, all of which ends
+	FlagOnlyNew     = FlagHasStop   // Cancel: refuse an order that has fills
+	FlagOnlyPartial = FlagHasTrail  // Cancel: refuse an order without fills
 )
 
 // Refusal reasons that only the edge can detect (the decimal text is off tick or beyond
@@ -58,34 +70,37 @@ type ClientID struct {
 	// Reusable says which rule of docs/contract/matching.md#client-order-ids applies to the order: the id is unique
 	// among the open orders of its account alone, and no order is a repeat of another.
 	Reusable bool
+	// Strategy and StrategyType are labels of the order that nothing but its events has; nil: not given. An order that
+	// has labels and no id has the Text "" (Named).
+	Strategy, StrategyType *int64
 }
+
+// Named reports whether there is a client id.
+func (id *ClientID) Named() bool { return id != nil && id.Text != "" }
 
 // MaxPart is the largest number of a part.
 const MaxPart = 1<<3 - 1
-
-// OtherRecord is a record of another part of the exchange. Immutable.
-type OtherRecord struct {
-	Part   uint8 // its number (internal/machine), from 1 to MaxPart
-	Record []byte
-}
 
 // Command is one request to the core, fully decoded: integers of the pair's ticks and
 // lots. TimeNs is stamped when the command is sequenced; the core never reads a clock.
 //
 // The core reads these members, besides Kind and TimeNs:
 //
-//	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
+//	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop, Trail,
 //	            Display, Client, Refuse
-//	Cancel      Pair, Account (or FlagAllAccount), Order, Client = the text of the cancel's own id,
+//	PlaceList   Pair, Account, List, Client = the id of the list
+//	Cancel      Pair, Account (or FlagAllAccount), Order, Flags, Client = the text of the cancel's own id,
 //	            which nothing but its event has
-//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, Refuse
+//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, Stop, Trail, Refuse, Client = the
+//	            order's new id (FlagSmallerOnly)
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
 //	            bound)
 //	Continue    Pair
 //	AddPair     Instrument (the core sets ID, CreatedNs and the digits of the assets); Pair = the requested number,
 //	            used when it is free, else the next one (ControlPair: next)
 //	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
-//	SetAsset    Asset
+//	SetAsset    Control.Asset
+//	SetSettings none
 //	Other       none
 //
 // The order of a Cancel or Replace decides the pair's stream when the two disagree: an id
@@ -109,10 +124,24 @@ type Command struct {
 	Stop    int64   // ticks; stop orders
 	Display int64   // lots shown of an iceberg, 0: everything
 
-	Quote      fixed.U128  // product units: spend at most this (FlagQuote)
-	Client     *ClientID   // nil: none
-	Instrument *Instrument // AddPair, SetPair
-	Asset      *Asset      // SetAsset
-	Settings   *Settings   // SetSettings
-	Other      *OtherRecord
+	Quote      fixed.U128     // product units: a buy spends at most this, a sell brings about this (FlagQuote)
+	Client     *ClientID      // nil: none
+	Instrument *Instrument    // AddPair, SetPair
+	List       *List          // PlaceList
+	Control    *ControlRecord // SetAsset, SetSettings, Other
+	Trail      uint16         // basis points behind the best price since it tracks; 0: the stop price is fixed
+}
+
+// List is an order list: its orders in the order of their ids. Immutable.
+type List struct {
+	Kind   ListKind
+	Orders []Command // Place, each of the pair and the account of the list's command
+}
+
+// ControlRecord holds what only commands and records of the control stream carry. Immutable.
+type ControlRecord struct {
+	Asset    *Asset
+	Settings []byte // the settings of the whole exchange, as internal/machine encodes them
+	Part     uint8  // Other: the number of another part of the exchange (internal/machine), from 1 to MaxPart
+	Record   []byte // Other: its record
 }

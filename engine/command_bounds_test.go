@@ -41,7 +41,7 @@ func bounds() []bounded {
 	text := func(n int) *ClientID { return &ClientID{Text: strings.Repeat("x", n)} }
 	return []bounded{
 		place("side", func(c *Command) { c.Side = Sell }, func(c *Command) { c.Side = Sell + 1 }),
-		place("type", func(c *Command) { c.Type = StopMarket }, func(c *Command) { c.Type = StopMarket + 1 }),
+		place("type", func(c *Command) { c.Type = StopMarket }, func(c *Command) { c.Type = TakeMarket + 1 }),
 		place("time in force", func(c *Command) { c.TIF = FOK }, func(c *Command) { c.TIF = FOK + 1 }),
 		place("self-trade mode", func(c *Command) { c.STP = Decrement }, func(c *Command) { c.STP = Decrement + 1 }),
 		place("reason", func(c *Command) { c.Refuse = lastReason }, func(c *Command) { c.Refuse = lastReason + 1 }),
@@ -63,8 +63,8 @@ func bounds() []bounded {
 			func(in *Instrument) { in.MaxAmount = -1 }),
 		{
 			"digits of an asset",
-			Command{Kind: SetAsset, Asset: &Asset{Symbol: "A", Digits: fixed.Scale}},
-			Command{Kind: SetAsset, Asset: &Asset{Symbol: "A", Digits: fixed.Scale + 1}},
+			Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Symbol: "A", Digits: fixed.Scale}}},
+			Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Symbol: "A", Digits: fixed.Scale + 1}}},
 		},
 		pair("state", func(in *Instrument) { in.State = Halted }, func(in *Instrument) { in.State = Halted + 1 }),
 		pair("maker fee of a pair", func(in *Instrument) { in.MakerFee = RateOne },
@@ -123,7 +123,7 @@ func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
 func TestBytesOfNoCommandAreRefused(t *testing.T) {
 	order := placed(func(c *Command) { c.Account = 1 })
 	named := placed(func(c *Command) { c.Account, c.Client = 1, &ClientID{} })
-	asset := Command{Kind: SetAsset, Pair: 1, Asset: &Asset{Symbol: "A", Name: "B"}}
+	asset := Command{Kind: SetAsset, Pair: 1, Control: &ControlRecord{Asset: &Asset{Symbol: "A", Name: "B"}}}
 	pair := paired(func(*Instrument) {})
 	pair.Pair = 1
 	cancel := Command{Kind: Cancel, Pair: 1, Order: 3}
@@ -188,7 +188,7 @@ func TestRecordOfAPlainOrder(t *testing.T) {
 }
 
 func otherOf(part uint8, record string) Command {
-	return Command{Kind: Other, Pair: ControlPair, First: true, Other: &OtherRecord{Part: part, Record: []byte(record)}}
+	return Command{Kind: Other, Pair: ControlPair, First: true, Control: &ControlRecord{Part: part, Record: []byte(record)}}
 }
 
 // Each member that is seldom set comes back when it alone is set, and when it is as small as can be.
@@ -254,8 +254,8 @@ func TestRecordable(t *testing.T) {
 	}{
 		{"pair", paired(func(*Instrument) {}), true},
 		{"digits", paired(func(in *Instrument) { in.DigitsPrice = fixed.Scale + 1 }), false},
-		{"asset", Command{Kind: SetAsset, Asset: &Asset{Name: long[1:]}}, true},
-		{"long name", Command{Kind: SetAsset, Asset: &Asset{Name: long}}, false},
+		{"asset", Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Name: long[1:]}}}, true},
+		{"long name", Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Name: long}}}, false},
 		{"order", placed(func(*Command) {}), true},
 	} {
 		if err := c.of.Recordable(); (err == nil) != c.want {

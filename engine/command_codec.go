@@ -13,7 +13,7 @@ import (
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
 // its header; opening a segment of another version fails.
-const CommandVersion = 6
+const CommandVersion = 7
 
 // Limits of the members of a record. A larger value means that the bytes are no command.
 const (
@@ -29,6 +29,7 @@ const (
 	hasClient
 	hasRefuse
 	hasReusable // a client id that is Reusable
+	hasTrail
 )
 
 // partShift is the position of the part in the first byte of a record, above the kind. firstBit, above the part, is
@@ -52,7 +53,7 @@ const (
 func AppendCommand(dst []byte, c *Command) []byte {
 	head := byte(c.Kind)
 	if c.Kind == Other {
-		head = c.Other.Part << partShift
+		head = c.Control.Part << partShift
 	}
 	if c.First {
 		head |= firstBit
@@ -60,12 +61,14 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	dst = append(dst, head, RulesVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.TimeNs))
 	if c.Kind == Other {
-		return append(dst, c.Other.Record...)
+		return append(dst, c.Control.Record...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(c.Pair))
 	switch c.Kind {
 	case Place:
 		return appendPlace(dst, c)
+	case PlaceList:
+		return appendList(dst, c)
 	case Cancel, CancelAll:
 		dst = append(dst, c.Flags)
 		dst = binary.AppendUvarint(dst, uint64(c.Account))
@@ -80,6 +83,15 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Order))
 		dst = binary.AppendVarint(dst, c.Price)
 		dst = binary.AppendVarint(dst, c.Amount)
+		if c.Flags&FlagHasStop != 0 {
+			dst = binary.AppendVarint(dst, c.Stop)
+		}
+		if c.Flags&FlagHasTrail != 0 {
+			dst = binary.AppendUvarint(dst, uint64(c.Trail))
+		}
+		if c.Client != nil { // at the end: without an id, a replace has no byte for it
+			dst = appendClient(dst, c.Client)
+		}
 		return dst
 	case AddPair, SetPair:
 		w := walker{wire.Writer(dst)}
@@ -87,14 +99,14 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		return w.Bytes()
 	case SetAsset:
 		w := walker{wire.Writer(dst)}
-		w.assetRecord(c.Asset)
+		w.assetRecord(c.Control.Asset)
 		return w.Bytes()
 	case Skip:
 		return binary.AppendUvarint(dst, uint64(c.Order))
 	case Continue:
 		return dst
 	case SetSettings:
-		return append(dst, c.Settings.Encoded...)
+		return append(dst, c.Control.Settings...)
 	case Other: // above
 	}
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
@@ -118,7 +130,7 @@ func appendPlace(dst []byte, c *Command) []byte {
 	has := uint64(0)
 	for bit, set := range [...]bool{
 		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), c.Client != nil, c.Refuse != NotRejected,
-		c.Client != nil && c.Client.Reusable,
+		c.Client != nil && c.Client.Reusable, c.Trail != 0,
 	} {
 		if set {
 			has |= 1 << bit
@@ -145,13 +157,39 @@ func appendPlaceExtras(dst []byte, c *Command, has uint64) []byte {
 		dst = append128(dst, c.Quote)
 	}
 	if has&hasClient != 0 {
-		dst = appendRecordText(dst, c.Client.Text)
-		for _, w := range [...]uint64{c.Client.Hash[0], c.Client.Hash[1], c.Client.Content[0], c.Client.Content[1]} {
-			dst = binary.LittleEndian.AppendUint64(dst, w)
-		}
+		dst = appendClient(dst, c.Client)
 	}
 	if has&hasRefuse != 0 {
 		dst = append(dst, byte(c.Refuse))
+	}
+	if has&hasTrail != 0 {
+		dst = binary.AppendUvarint(dst, uint64(c.Trail))
+	}
+	return dst
+}
+
+// appendList appends kind, account, 0 or 1 and the client id of the list, the number of its orders, and each as a Place
+// record has it.
+func appendList(dst []byte, c *Command) []byte {
+	dst = append(dst, byte(c.List.Kind))
+	dst = binary.AppendUvarint(dst, uint64(c.Account))
+	dst = append(dst, boolByte(c.Client != nil))
+	if c.Client != nil {
+		dst = appendClient(dst, c.Client)
+		dst = append(dst, boolByte(c.Client.Reusable))
+	}
+	dst = append(dst, byte(len(c.List.Orders)))
+	for i := range c.List.Orders {
+		dst = appendPlace(dst, &c.List.Orders[i])
+	}
+	return dst
+}
+
+// appendClient appends a client id without Reusable.
+func appendClient(dst []byte, id *ClientID) []byte {
+	dst = appendRecordText(dst, id.Text)
+	for _, w := range [...]uint64{id.Hash[0], id.Hash[1], id.Content[0], id.Content[1]} {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
 	}
 	return dst
 }
@@ -346,17 +384,19 @@ func DecodeCommand(record []byte, c *Command) error {
 		return err
 	}
 	c.TimeNs = int64(r.u64le())
-	if c.Other != nil {
+	if c.Control != nil { // kind has found another part
 		if r.bad {
-			return fmt.Errorf("%w: %d bytes of part %d", ErrRecord, len(record), c.Other.Part)
+			return fmt.Errorf("%w: %d bytes of part %d", ErrRecord, len(record), c.Control.Part)
 		}
-		c.Pair, c.Other.Record = ControlPair, slices.Clone(r.b)
+		c.Pair, c.Control.Record = ControlPair, slices.Clone(r.b)
 		return nil
 	}
 	c.Pair = PairID(r.uvarint(uint64(ControlPair)))
 	switch c.Kind {
 	case Place:
 		r.place(c)
+	case PlaceList:
+		r.list(c)
 	case Cancel, CancelAll:
 		c.Flags = r.u8(0xff)
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
@@ -369,21 +409,30 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 		c.Price, c.Amount = r.varint(), r.varint()
+		if c.Flags&FlagHasStop != 0 {
+			c.Stop = r.varint()
+		}
+		if c.Flags&FlagHasTrail != 0 {
+			c.Trail = uint16(r.uvarint(1<<16 - 1))
+		}
+		if len(r.b) > 0 {
+			c.Client = r.client()
+		}
 	case AddPair, SetPair:
 		c.Instrument = &Instrument{}
 		w := r.rest()
 		w.instrumentRecord(c.Instrument)
 		r.bad = w.End() != nil
 	case SetAsset:
-		c.Asset = &Asset{}
+		c.Control = &ControlRecord{Asset: &Asset{}}
 		w := r.rest()
-		w.assetRecord(c.Asset)
+		w.assetRecord(c.Control.Asset)
 		r.bad = w.End() != nil
 	case Skip:
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 	case Continue: // no members
 	case SetSettings:
-		c.Settings = &Settings{Encoded: bytes.Clone(r.b)}
+		c.Control = &ControlRecord{Settings: bytes.Clone(r.b)}
 		r.b = nil
 	case Other: // above
 	}
@@ -404,7 +453,7 @@ func (r *recordReader) kind(c *Command) error {
 	part := b &^ firstBit >> partShift
 	switch {
 	case part != 0 && c.Kind == 0:
-		c.Kind, c.Other = Other, &OtherRecord{Part: part}
+		c.Kind, c.Control = Other, &ControlRecord{Part: part}
 	case part != 0 || c.Kind >= Other:
 		r.fault()
 	}
@@ -412,10 +461,10 @@ func (r *recordReader) kind(c *Command) error {
 }
 
 func (r *recordReader) place(c *Command) {
-	c.Side, c.Type = Side(r.u8(byte(Sell))), OrderType(r.u8(byte(StopMarket)))
+	c.Side, c.Type = Side(r.u8(byte(Sell))), OrderType(r.u8(byte(lastType)))
 	c.TIF, c.STP = TimeInForce(r.u8(byte(FOK))), SelfTrade(r.u8(byte(Decrement)))
 	c.Flags = r.u8(0xff)
-	has := r.uvarint(hasReusable<<1 - 1)
+	has := r.uvarint(hasTrail<<1 - 1)
 	c.Account = AccountID(r.uvarint(1<<32 - 1))
 	c.Price, c.Amount = r.varint(), r.varint()
 	if has&hasStop != 0 {
@@ -428,12 +477,13 @@ func (r *recordReader) place(c *Command) {
 		c.Quote = r.u128()
 	}
 	if has&hasClient != 0 {
-		c.Client = &ClientID{Text: r.text()}
-		c.Client.Hash = [2]uint64{r.u64le(), r.u64le()}
-		c.Client.Content = [2]uint64{r.u64le(), r.u64le()}
+		c.Client = r.client()
 	}
 	if has&hasRefuse != 0 {
 		c.Refuse = Reason(r.u8(byte(lastReason)))
+	}
+	if has&hasTrail != 0 {
+		c.Trail = uint16(r.uvarint(1<<16 - 1))
 	}
 	if has&hasReusable != 0 {
 		if c.Client == nil {
@@ -441,5 +491,36 @@ func (r *recordReader) place(c *Command) {
 			return
 		}
 		c.Client.Reusable = true
+	}
+}
+
+func (r *recordReader) client() *ClientID {
+	id := &ClientID{Text: r.text()}
+	id.Hash = [2]uint64{r.u64le(), r.u64le()}
+	id.Content = [2]uint64{r.u64le(), r.u64le()}
+	return id
+}
+
+// list decodes what appendList appends. Its orders get the pair and the account of the list.
+func (r *recordReader) list(c *Command) {
+	c.List = &List{Kind: ListKind(r.u8(byte(lastList)))}
+	c.Account = AccountID(r.uvarint(1<<32 - 1))
+	if r.u8(1) != 0 {
+		c.Client = r.client()
+		c.Client.Reusable = r.u8(1) != 0
+	}
+	n := int(r.u8(MaxListOrders))
+	if c.List.Kind == NoList || n < 2 {
+		r.fault()
+		return
+	}
+	c.List.Orders = make([]Command, n)
+	for i := range c.List.Orders {
+		o := &c.List.Orders[i]
+		o.Kind, o.Pair = Place, c.Pair
+		r.place(o)
+		if o.Account != c.Account {
+			r.fault()
+		}
 	}
 }

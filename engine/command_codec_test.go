@@ -35,7 +35,7 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 		{Kind: engine.Replace, Refuse: engine.AccountHalted},
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &inst},
-		{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: asset},
+		{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: asset}},
 		{Kind: engine.CancelAll, Pair: 9, Flags: engine.FlagAllAccount, Order: 1 << 40},
 	} {
 		checkRecord(t, &c, buf)

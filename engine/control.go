@@ -27,7 +27,7 @@ func (k *control) refuse(cmd *Command, r Reason, dst []Event) []Event {
 
 // setAsset adds or changes an asset. Its digits may change until it has a pair or a balance.
 func (c *Core) setAsset(cmd *Command, dst []Event) []Event {
-	k, a := &c.control, *cmd.Asset
+	k, a := &c.control, *cmd.Control.Asset
 	if _, ok := k.assets[a.Symbol]; !ok && len(k.assets) >= c.opts.Assets {
 		return k.refuse(cmd, TooManyOrders, dst)
 	}

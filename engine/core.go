@@ -53,7 +53,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		return dst
 	}
 	c.ledger.begin(len(dst))
-	if int(cmd.Kind) > int(CancelAll) {
+	if int(cmd.Kind) > int(PlaceList) {
 		return c.ledger.fold(c.applyControl(cmd, dst))
 	}
 	b := c.book(cmd.Pair)
@@ -75,6 +75,8 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		b.replace(cmd)
 	case CancelAll:
 		b.cancelAll(cmd)
+	case PlaceList:
+		b.placeList(cmd)
 	default:
 		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
 	}

@@ -23,11 +23,11 @@ func (c *Core) SetDigest(sum uint64) { c.ledger.sum = sum }
 // digest mixes all members of an event. Two members share a word, one of them rotated, so that a change of one always
 // changes the word; the products are independent of each other, so that the multiplications overlap.
 func (e *Event) digest() uint64 {
-	at := uint64(e.Pair) | uint64(e.Kind)<<32 | uint64(e.Side)<<40
+	at := uint64(e.Pair) | uint64(e.Kind)<<32 | uint64(e.Side)<<40 | uint64(e.Trail)<<48
 	sum := mix.Mul((uint64(e.Seq)+bits.RotateLeft64(uint64(e.TimeNs), 32))^0x2d358dccaa6c78a5,
 		(at+bits.RotateLeft64(uint64(e.Price), 32))^0x8bb84b93962eacc9)
 	kind := uint64(e.Reason) | uint64(e.Flags)<<8 | uint64(e.Type)<<16 | uint64(e.TIF)<<24 | uint64(e.STP)<<32 |
-		uint64(e.Status)<<40 | uint64(e.Cause)<<48
+		uint64(e.Status)<<40 | uint64(e.Cause)<<48 | uint64(e.List)<<56
 	sum += mix.Mul((uint64(e.Order)+bits.RotateLeft64(uint64(e.Maker), 21))^0x4b33a62ed433d4a3,
 		(uint64(e.Amount)+bits.RotateLeft64(uint64(e.OpenAmount), 27))^0x4d5a2da51de1aa47)
 	sum += mix.Mul((uint64(e.Trade)+bits.RotateLeft64(uint64(e.MakerOpen), 35))^0xa0761d6478bd642f,

@@ -32,7 +32,7 @@ func TestTheDigestOfAnEventHasEveryMember(t *testing.T) {
 		switch v := reflect.ValueOf(&e).Elem().Field(i); v.Kind() {
 		case reflect.Int64:
 			v.SetInt(v.Int() + 1)
-		case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 			v.SetUint(v.Uint() + 1)
 		case reflect.Struct:
 			e.Quote.Hi++

@@ -16,7 +16,8 @@ type EventKind uint8
 // reduced + canceled + open; after an EventReplaced traded + open = its Amount.
 const (
 	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, MakerOpen = stop
-	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
+	// price, Trail, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Maker = the id of its list, Status =
+	// Created, or Pending in a list that keeps it back.
 	// The order exists; later events of the same command report its effects. OpenAmount =
 	// Amount. Quote, of a buy at market: what it holds, in product units. By quote that is its quote amount; by amount
 	// what it will cost, or while it waits stop price x amount (the built-in account holds nothing: 0).
@@ -47,8 +48,8 @@ const (
 	// OpenAmount = the open amount before it trades on. MakerOpen and Display = price and open
 	// amount before the replace.
 	EventReplaced
-	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, Price, OpenAmount: a
-	// waiting stop enters the book. Quote, of a market buy by amount: its hold from now on, which
+	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, of a trailing order the price that it was triggered
+	// at, Price, OpenAmount: a waiting order enters the book. Quote, of a market buy by amount: its hold from now on, which
 	// was stop price x OpenAmount.
 	EventTriggered
 	// Refilled: Order, Account, Side, Price, Amount = the new slice, OpenAmount: an iceberg
@@ -66,6 +67,22 @@ const (
 	EventNothing
 	// Asset: control stream; Asset.
 	EventAsset
+	// List: the first event of a list. Order = its id, the id of its first order; Account, List = its kind, Amount =
+	// number of its orders, Client = its own client id. The EventAccepted of its orders follow, each with the list's id
+	// in Maker.
+	EventList
+	// ListEnded: Order = the id of the list, Account, Cause: its last order has ended.
+	EventListEnded
+	// Released: Order, Account, Side, Type, Maker = the id of the list: an order that a list kept back begins, with the
+	// Status Created. Amount = its amount, which an opo list sets; MakerOpen = its stop price, Price = its limit, Quote =
+	// what it holds as in EventAccepted. What follows in the same command says whether it waits, rests or trades.
+	EventReleased
+	// Activated: Order, Account, Side, Price = the first price that a trailing order tracks.
+	EventActivated
+	// Prevented: self-trade prevention has kept two orders apart. Order = taker, Maker, Trade = the number of the
+	// prevented match, from 1 in each pair, Side = the taker's, Account, Price, STP = the mode, Amount = the lots by which
+	// it lowered the taker, OpenAmount = those of the maker, 0: it lowered none. The cancels follow.
+	EventPrevented
 )
 
 // CancelCause names the reason why an order ended without being filled.
@@ -73,13 +90,26 @@ type CancelCause uint8
 
 // The causes of an EventCanceled.
 const (
-	CauseRequest    CancelCause = iota // the owner's request, or a mass cancel
-	CauseRemainder                     // the remainder of an ioc or market order
-	CauseSelfTrade                     // self-trade prevention
-	CauseReplace                       // the order was replaced with a total that is already filled
-	CauseUnfillable                    // a triggered stop that the book would refuse (fok, post-only, no liquidity)
-	CauseFunds                         // the money of a triggered market buy ended before its amount
+	CauseRequest     CancelCause = iota // the owner's request, or a mass cancel
+	CauseRemainder                      // the remainder of an ioc or market order
+	CauseSelfTrade                      // self-trade prevention
+	CauseReplace                        // the order was replaced with a total that is already filled
+	CauseUnfillable                     // a triggered stop that the book would refuse (fok, post-only, no liquidity)
+	CauseFunds                          // the money of a triggered market buy ended before its amount
+	CauseFOK                            // a fill-or-kill order that could not fill (FlagExpire)
+	CauseNoLiquidity                    // a market order against an empty book (FlagExpire)
+	CauseList                           // the other order of its list works, or its list has ended
+	CauseWorking                        // the working order of its list has ended without being filled
+	CauseOperator                       // the exchange ended it: an operator, a halt, a switch, a lost connection
 )
+
+// String returns the word of the contract.
+func (c CancelCause) String() string { return causeNames[c] }
+
+var causeNames = [...]string{
+	"request", "remainder", "self_trade", "replace", "unfillable", "funds", "fok", "no_liquidity", "list", "working",
+	"operator",
+}
 
 // Event is one entry of a pair's stream: fixed size, no pointers but the client id and
 // the instrument, which are immutable. It is valid until the next Apply into the same
@@ -97,6 +127,8 @@ type Event struct {
 	STP     SelfTrade
 	Status  Status
 	Cause   CancelCause
+	List    ListKind // EventList
+	Trail   uint16   // EventAccepted, EventReplaced: basis points
 	Account AccountID
 
 	Order      OrderID

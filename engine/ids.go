@@ -50,21 +50,55 @@ func (s Side) Opposite() Side { return s ^ 1 }
 // String returns the word of the contract.
 func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
 
-// OrderType selects how an order trades: limit, market or stop.
+// OrderType selects how an order trades: at a limit or at the market's price, at once or when the market has reached a
+// price.
 type OrderType uint8
 
-// The order types of docs/contract/matching.md#order-types.
+// The order types of docs/contract/matching.md#order-types. An odd type trades at the market's price.
 const (
 	Limit OrderType = iota
 	Market
 	StopLimit
 	StopMarket
+	TakeLimit
+	TakeMarket
 )
+
+// lastType is the highest number of an order type.
+const lastType = TakeMarket
 
 // String returns the word of the contract.
 func (t OrderType) String() string {
-	return [...]string{"limit", "market", "stop_limit", "stop_market"}[t]
+	return [...]string{"limit", "market", "stop_limit", "stop_market", "take_profit_limit", "take_profit_market"}[t]
 }
+
+// AtMarket reports whether an order of the type trades at the market's price.
+func (t OrderType) AtMarket() bool { return t&1 != 0 }
+
+// Waits reports whether an order of the type waits until the market reaches a price.
+func (t OrderType) Waits() bool { return t >= StopLimit }
+
+// ListKind selects how the orders of an order list depend on each other.
+type ListKind uint8
+
+// The kinds of docs/contract/matching.md#order-lists. The zero value is no list.
+const (
+	NoList ListKind = iota
+	OCO
+	OTO
+	OTOCO
+	OPO
+	OPOCO
+)
+
+// lastList is the highest number of a kind of list.
+const lastList = OPOCO
+
+// MaxListOrders is the largest number of orders in a list.
+const MaxListOrders = 3
+
+// String returns the word of the contract.
+func (k ListKind) String() string { return [...]string{"", "oco", "oto", "otoco", "opo", "opoco"}[k] }
 
 // TimeInForce selects how long an order stays open.
 type TimeInForce uint8
@@ -124,15 +158,16 @@ const (
 	Canceled
 	PartiallyExecutedAndCanceled
 	Rejected
+	Pending // an order of a list that has not begun: it is in no book
 )
 
 // String returns the word of the contract.
 func (s Status) String() string {
 	return [...]string{
 		"Created", "PartiallyCompleted", "Completed", "Canceled",
-		"PartiallyExecutedAndCanceled", "Rejected",
+		"PartiallyExecutedAndCanceled", "Rejected", "Pending",
 	}[s]
 }
 
 // Open reports whether an order in this state can still trade or be canceled.
-func (s Status) Open() bool { return s <= PartiallyCompleted }
+func (s Status) Open() bool { return s <= PartiallyCompleted || s == Pending }

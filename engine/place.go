@@ -102,14 +102,12 @@ func (b *book) payAhead(t *taker) (r Reason, known bool) {
 	return b.cover(t.account, Buy, b.inst.QuoteUnits(cost)), true
 }
 
-func (t OrderType) market() bool { return t == Market || t == StopMarket }
-
 // checkMembers checks the members of an order (status 400).
 func (b *book) checkMembers(cmd *Command) Reason {
 	if r := b.inst.CheckMembers(cmd, b.last, b.opts.IcebergSlices); r != NotRejected {
 		return r
 	}
-	if !cmd.Type.market() && (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
+	if !cmd.Type.AtMarket() && (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
 		return AmountOutOfRange
 	}
 	return NotRejected
@@ -126,7 +124,7 @@ func (i *Instrument) CheckMembers(cmd *Command, last, slices int64) Reason {
 			return r
 		}
 	}
-	if cmd.Type.market() {
+	if cmd.Type.AtMarket() {
 		return i.checkMarket(cmd)
 	}
 	if r := i.checkPrice(cmd.Price); r != NotRejected {
@@ -196,7 +194,7 @@ func (b *book) checkState(cmd *Command) Reason {
 		if cmd.Type >= StopLimit && !b.stopFits(cmd.Account) {
 			return TooManyOrders
 		}
-		if d := cmd.Display; d > 0 && !cmd.Type.market() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
+		if d := cmd.Display; d > 0 && !cmd.Type.AtMarket() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
 			return TooManyOrders
 		}
 	}
@@ -256,7 +254,7 @@ func (t *taker) set(cmd *Command, owner int32) {
 	t.flags = cmd.Flags
 	t.limit = cmd.Price
 	t.left = cmd.Amount
-	if cmd.Type.market() {
+	if cmd.Type.AtMarket() {
 		t.setMarket(cmd.Quote)
 	} else {
 		t.flags &^= FlagQuote
@@ -294,7 +292,7 @@ func (b *book) accept(cmd *Command, t *taker) {
 	if cmd.Type >= StopLimit {
 		e.MakerOpen = cmd.Stop
 	}
-	if !cmd.Type.market() {
+	if !cmd.Type.AtMarket() {
 		e.Price = cmd.Price
 		e.Display = cmd.Display
 	} else {
@@ -320,7 +318,7 @@ func (b *book) coverPlace(cmd *Command) Reason {
 	switch {
 	case cmd.Side == Sell:
 		need = i.BaseUnits(cmd.Amount)
-	case !cmd.Type.market():
+	case !cmd.Type.AtMarket():
 		need = i.QuoteUnits(total(cmd.Price, cmd.Amount))
 	case cmd.Flags&FlagQuote != 0:
 		need = i.QuoteUnits(cmd.Quote)

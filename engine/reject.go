@@ -37,10 +37,20 @@ const (
 	AccountHalted // Funds.Cover
 	// AssetInUse refuses a SetAsset on the control stream that would change digits.
 	AssetInUse
+	WouldTrigger     // FlagStrict: the market is already through the stop price
+	ListPrices       // the prices of an order list do not embrace the last trade
+	TrailOutOfRange  // trailingDelta
+	TooManyStops     // of the account, or of the pair
+	TooManyLists     // of the account, or of the pair
+	TooManySlices    // in the reserves of the icebergs of the pair
+	TooManyAmends    // of one order
+	AmendNotSmaller  // FlagSmallerOnly: the new total is not below the total
+	CancelRestricted // FlagOnlyNew, FlagOnlyPartial
+	OrderPending     // the amount of an order that a list has not released yet cannot change
 )
 
 // lastReason is the highest number of a reason.
-const lastReason = AssetInUse
+const lastReason = OrderPending
 
 var reasonNames = [...]string{
 	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
@@ -49,6 +59,8 @@ var reasonNames = [...]string{
 	"fok_unfilled", "pair_post_only", "pair_cancel_only", "pair_halted", "order_closed",
 	"duplicate_client_order_id", "too_many_orders", "pair_exists", "invalid_pair", "price_out_of_band",
 	"above_max_quote_amount", "account_halted", "asset_in_use",
+	"would_trigger", "list_prices", "trail_out_of_range", "too_many_stops", "too_many_lists", "too_many_slices",
+	"too_many_amends", "amend_not_smaller", "cancel_restricted", "order_pending",
 }
 
 // String returns the wire word.

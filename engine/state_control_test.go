@@ -27,7 +27,7 @@ func fullAsset() engine.Asset {
 func TestRegistersAreRestored(t *testing.T) {
 	c := richCore(t)
 	full := fullAsset()
-	c.Apply(&engine.Command{Kind: engine.SetAsset, Asset: &full}, nil)
+	c.Apply(&engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &full}}, nil)
 	state := c.EncodeControl(nil)
 	back := engine.NewCore(engine.Options{})
 	if err := back.DecodeControl(state); err != nil {
@@ -42,7 +42,7 @@ func TestRegistersAreRestored(t *testing.T) {
 	if a, ok := back.Asset("XYZ"); !ok || *a != full {
 		t.Errorf("%+v, want %+v", a, full)
 	}
-	cmd := engine.Command{Kind: engine.SetAsset, Asset: &full}
+	cmd := engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &full}}
 	if e := back.Apply(&cmd, nil)[0]; e.Kind != engine.EventAsset || e.Seq != c.LastSeq(engine.ControlPair)+1 {
 		t.Errorf("the next asset: %+v", e)
 	}

@@ -105,14 +105,14 @@ func TestCase38SameStreamSameEvents(t *testing.T) {
 func richCore(t testing.TB) *engine.Core {
 	m := newMarket(t, engine.Options{AccountClientIDs: 2}, enginetest.Instrument())
 	fee := fixed.FromI64(5)
-	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{
+	m.control(engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &engine.Asset{
 		Symbol: "BTC", Name: "Bitcoin", Digits: 8,
 		TakerFee: fee, HasTakerFee: true,
-	}})
-	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{
+	}}})
+	m.control(engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &engine.Asset{
 		Symbol: "USDT", Name: "Tether", Digits: 8,
 		MinWithdraw: fee.Neg(),
-	}})
+	}}})
 	for _, line := range []string{
 		"min 1.00", "buy 5 @ 100.00 acct=1 client=a", "buy 6 @ 100.00 acct=2 client=b stp=decrement",
 		"buy 7 @ 99.00 acct=1 post-only",

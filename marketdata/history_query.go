@@ -223,7 +223,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 	if !r.ByQuote {
 		r.Reduced = o.amount - o.filled - o.open
 	}
-	if o.typ == engine.StopLimit || o.typ == engine.StopMarket {
+	if o.typ.Waits() {
 		if r.Trigger = Waiting; o.bits&bitTriggered != 0 {
 			r.Trigger = Triggered
 		}

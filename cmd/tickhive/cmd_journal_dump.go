@@ -63,9 +63,24 @@ func (c *journalDumpCmd) Run(p *program) error {
 
 var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
-	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
+	engine.PlaceList: "place_list",
+	engine.AddPair:   "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
 	engine.Skip: "skip", engine.Continue: "continue", engine.SetSettings: "set_settings",
 	engine.Other: "other",
+}
+
+// dumpOrder adds the members of a new order.
+func dumpOrder(m map[string]any, c *engine.Command) {
+	m["side"], m["type"] = c.Side.String(), c.Type.String()
+	m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags
+	m["priceTicks"], m["amountLots"] = c.Price, c.Amount
+	m["stopTicks"], m["displayLots"] = c.Stop, c.Display
+	if c.Trail != 0 {
+		m["trail"] = c.Trail
+	}
+	if c.Client != nil {
+		m["clientOrderId"], m["clientIdReusable"] = c.Client.Text, c.Client.Reusable
+	}
 }
 
 // dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
@@ -81,10 +96,16 @@ func dumpCommand(c *engine.Command) map[string]any {
 	case engine.Skip:
 		m["record"] = c.Order
 	case engine.Place:
-		m["account"], m["side"], m["type"] = c.Account, c.Side.String(), c.Type.String()
-		m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags
-		m["priceTicks"], m["amountLots"] = c.Price, c.Amount
-		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
+		m["account"] = c.Account
+		dumpOrder(m, c)
+	case engine.PlaceList:
+		m["account"], m["list"] = c.Account, c.List.Kind.String()
+		orders := make([]map[string]any, len(c.List.Orders))
+		for i := range orders {
+			orders[i] = map[string]any{}
+			dumpOrder(orders[i], &c.List.Orders[i])
+		}
+		m["orders"] = orders
 		if c.Client != nil {
 			m["clientOrderId"], m["clientIdReusable"] = c.Client.Text, c.Client.Reusable
 		}
@@ -95,15 +116,16 @@ func dumpCommand(c *engine.Command) map[string]any {
 		}
 		if c.Kind == engine.Replace {
 			m["priceTicks"], m["amountLots"] = c.Price, c.Amount
+			m["stopTicks"], m["trail"] = c.Stop, c.Trail
 		}
 	case engine.AddPair, engine.SetPair:
 		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
 	case engine.SetAsset:
-		m["symbol"] = c.Asset.Symbol
+		m["symbol"] = c.Control.Asset.Symbol
 	case engine.SetSettings:
-		m["settings"] = dumpSettings(c.Settings.Encoded)
+		m["settings"] = dumpSettings(c.Control.Settings)
 	case engine.Other:
-		m["part"], m["command"] = machine.Part(c.Other.Part).String(), dumpOther(c.Other)
+		m["part"], m["command"] = machine.Part(c.Control.Part).String(), dumpOther(c.Control)
 	case engine.Continue: // its command is the pair's last one before it
 	}
 	if c.Refuse != engine.NotRejected {

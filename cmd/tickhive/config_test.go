@@ -290,7 +290,7 @@ func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cmd := range []engine.Command{
-		{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: c.Assets[0].asset()},
+		{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: c.Assets[0].asset()}},
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins},
 	} {
 		var back engine.Command

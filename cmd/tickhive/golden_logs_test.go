@@ -63,7 +63,7 @@ func (g *golden) logs() {
 		}
 		name := kinds[byte(cmd.Kind)]
 		if cmd.Kind == engine.Other {
-			name += fmt.Sprint(" ", machine.Part(cmd.Other.Part), " ", dumpOther(cmd.Other)["kind"])
+			name += fmt.Sprint(" ", machine.Part(cmd.Control.Part), " ", dumpOther(cmd.Control)["kind"])
 		}
 		fmt.Fprintf(g.text(), "%d %s rules %d, %d bytes\n%s", rec.Seq, name, rec.Payload[1], len(rec.Payload),
 			hexLines(rec.Payload, 256))

@@ -17,7 +17,7 @@ import (
 
 // dumpOther returns the command of another part: its kind, and the members that help a reader. Private keys, real names
 // and white lists are left out, and nothing sealed is opened.
-func dumpOther(o *engine.OtherRecord) map[string]any {
+func dumpOther(o *engine.ControlRecord) map[string]any {
 	part := machine.Part(o.Part)
 	if len(o.Record) == 0 && part != machine.Accounts {
 		return map[string]any{"kind": "due"}

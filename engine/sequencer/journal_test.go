@@ -275,7 +275,7 @@ func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
 	asset := func(symbol, name string) engine.Command {
 		return engine.Command{
 			Kind: engine.SetAsset, Pair: engine.ControlPair,
-			Asset: &engine.Asset{Symbol: symbol, Name: name},
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: symbol, Name: name}},
 		}
 	}
 	pair := func(kind engine.CommandKind, change func(*engine.Instrument)) engine.Command {

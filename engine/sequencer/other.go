@@ -20,13 +20,13 @@ type Parts interface {
 }
 
 // OtherBatch returns the batch of one command of another part.
-func OtherBatch(rec *engine.OtherRecord, wait Mark) *Batch {
+func OtherBatch(rec *engine.ControlRecord, wait Mark) *Batch {
 	return &Batch{Wait: wait, Commands: []engine.Command{OtherCommand(rec)}}
 }
 
 // OtherCommand returns a command of another part.
-func OtherCommand(rec *engine.OtherRecord) engine.Command {
-	return engine.Command{Kind: engine.Other, Pair: engine.ControlPair, Other: rec}
+func OtherCommand(rec *engine.ControlRecord) engine.Command {
+	return engine.Command{Kind: engine.Other, Pair: engine.ControlPair, Control: rec}
 }
 
 // noParts stands for an exchange that is a market alone.

@@ -20,8 +20,8 @@ type sums struct {
 }
 
 func (s *sums) Apply(cmd *engine.Command) any {
-	s.total += int(cmd.Other.Record[0])
-	s.log = append(s.log, cmd.Other.Record[0])
+	s.total += int(cmd.Control.Record[0])
+	s.log = append(s.log, cmd.Control.Record[0])
 	return s.total
 }
 
@@ -45,7 +45,7 @@ func (s *sums) Show(change any) { s.told = change.(int) }
 func (s *sums) Publish() { s.published = s.told }
 
 func addition(n byte, wait sequencer.Mark) *sequencer.Batch {
-	return sequencer.OtherBatch(&engine.OtherRecord{Part: 2, Record: []byte{n}}, wait)
+	return sequencer.OtherBatch(&engine.ControlRecord{Part: 2, Record: []byte{n}}, wait)
 }
 
 // A command of another part is applied when it is written, shown at the mark of the process and answered at its own.
@@ -122,7 +122,7 @@ func TestOtherPartsBetweenThePartsOfACommand(t *testing.T) {
 				continue
 			}
 			if applied++; cmd.Kind == engine.Other {
-				replayed = append(replayed, cmd.Other.Record...)
+				replayed = append(replayed, cmd.Control.Record...)
 			}
 			core.Apply(&cmd, nil)
 		}

@@ -28,6 +28,22 @@ type Place struct {
 
 	// ClientReusable: the id is unique among the open orders alone (docs/contract/matching.md#client-order-ids).
 	ClientReusable bool
+
+	Trail  int64 // basis points; 0: none
+	Strict bool  // refuse an order that would trigger at once
+	Expire bool  // accept and cancel what the book would refuse
+	// Strategy and StrategyType are labels that the order keeps; nil: none.
+	Strategy, StrategyType *int64
+}
+
+// PlaceList is a new order list as the client sent it.
+type PlaceList struct {
+	Account        [16]byte // as in Place; the account of all orders
+	Pair           []byte   // the code of the pair of all orders
+	Kind           engine.ListKind
+	Client         []byte // the client id of the list; nil: none
+	ClientReusable bool
+	Orders         []Place // in the order of their ids: the working order first; of two legs either
 }
 
 // SelfTrade returns the order's self-trade prevention: by default a user's order does not
@@ -41,7 +57,10 @@ func (p *Place) SelfTrade(user bool) engine.SelfTrade {
 
 // Replace holds the members of an order that change.
 type Replace struct {
-	Price, Amount []byte // nil: not given
+	Price, Amount, Stop []byte // nil: not given
+	Trail               int64  // basis points; 0: not given
+	SmallerOnly         bool   // an amendment: the amount alone, below what it is; it keeps its place
+	Client              []byte // amendment: the order's new client id; nil: it keeps its id
 }
 
 // Kind selects what a Command does.
@@ -53,15 +72,29 @@ const (
 	PlaceOrder
 	CancelOrder
 	ReplaceOrder
+	PlaceOrderList
+)
+
+// Only restricts a cancel to orders of a state.
+type Only uint8
+
+// The restrictions.
+const (
+	AnyState    Only = iota
+	OnlyNew          // orders without fills
+	OnlyPartial      // orders with fills
 )
 
 // Command is one command of a request, independent of how it was sent.
 type Command struct {
 	Kind    Kind
 	Place   Place
+	List    PlaceList
 	Order   engine.OrderID // CancelOrder, ReplaceOrder
 	Replace Replace
 	Client  string // CancelOrder: the cancel's own id; "": none
+	ByList  bool   // CancelOrder: Order is the id of a list
+	Only    Only   // CancelOrder: cancels the order in this state alone
 	AtNs    int64  // time of the command, on a virtual clock only
 	HasAt   bool
 }

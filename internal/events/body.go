@@ -90,12 +90,6 @@ var orderEvents = map[engine.EventKind]string{
 	engine.EventReduced: "reduced",
 }
 
-// causes names the reasons of cancels.
-var causes = [...]string{
-	engine.CauseRequest: "request", engine.CauseRemainder: "remainder", engine.CauseSelfTrade: "self_trade",
-	engine.CauseReplace: "replace", engine.CauseUnfillable: "unfillable", engine.CauseFunds: "funds",
-}
-
 func (w *Writer) orderBody(e *engine.Event) *orderBody {
 	in := w.pairs[e.Pair]
 	b := &orderBody{
@@ -133,7 +127,7 @@ func (w *Writer) orderBody(e *engine.Event) *orderBody {
 			b.Remaining = decimal(e.OpenAmount, in.DigitsAmount)
 		}
 	case engine.EventCanceled:
-		b.Status, b.Reason = text(e.Status), &causes[e.Cause]
+		b.Status, b.Reason = text(e.Status), text(e.Cause)
 	case engine.EventRejected:
 		if e.Reason != engine.NotRejected {
 			b.Status, b.Reason = text(e.Status), text(e.Reason)

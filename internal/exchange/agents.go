@@ -96,7 +96,7 @@ func (a *agentSide) DoHive(cmd hive.Command) (res hive.Result, err error) {
 // out what has become due while no loop ran.
 func (a *agentSide) begin(loop *sequencer.Loop, seed uint64) error {
 	for {
-		var next *engine.OtherRecord
+		var next *engine.ControlRecord
 		if err := loop.Query(func() {
 			switch due := a.state.NextNs(); {
 			case !a.state.Ledger.Begun():

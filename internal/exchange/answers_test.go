@@ -97,13 +97,13 @@ func (p *positions) Skip(int64) {}
 // Apply implements sequencer.Parts.
 func (p *positions) Apply(cmd *engine.Command) any {
 	result := p.Parts.Apply(cmd)
-	switch machine.Part(cmd.Other.Part) {
+	switch machine.Part(cmd.Control.Part) {
 	case machine.Accounts:
-		if c, err := accounts.DecodeCommand(cmd.Other.Record); err == nil && c.Kind == accounts.Deposit {
+		if c, err := accounts.DecodeCommand(cmd.Control.Record); err == nil && c.Kind == accounts.Deposit {
 			p.note("deposit ", c.User, c.Amount)
 		}
 	case machine.Hive:
-		if c, err := hive.DecodeCommand(cmd.Other.Record); err == nil {
+		if c, err := hive.DecodeCommand(cmd.Control.Record); err == nil {
 			if v, ok := c.(hive.CastVote); ok {
 				p.note("vote ", v.User[0])
 			}

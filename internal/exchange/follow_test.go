@@ -116,7 +116,7 @@ func TestAReplicaThatPaysOneUnitMoreEnds(t *testing.T) {
 			}
 			pays = false
 			more := accounts.Command{Kind: accounts.Deposit, User: 1, Currency: "USDT", Amount: fixed.FromI64(1e10)}
-			cmd := engine.Command{Kind: engine.Other, TimeNs: s.LastNs, Other: machine.OfAccounts(&more, nil)}
+			cmd := engine.Command{Kind: engine.Other, TimeNs: s.LastNs, Control: machine.OfAccounts(&more, nil)}
 			if res, err := s.ApplyOther(&cmd); err != nil || res.Refused != nil {
 				t.Error(res, err)
 			}

@@ -248,7 +248,7 @@ func TestAPowerCutTakesASuffixOfAllKinds(t *testing.T) {
 		at := x.Loop().Position()
 		states[at], kinds[at] = ownHash(t, x), kind
 	}
-	submit := func(rec *engine.OtherRecord) error { return x.Submit(sequencer.OtherBatch(rec, sequencer.Written)) }
+	submit := func(rec *engine.ControlRecord) error { return x.Submit(sequencer.OtherBatch(rec, sequencer.Written)) }
 	deposit := accounts.Command{Kind: accounts.Deposit, User: 1, Currency: "BTC", Amount: units(1)}
 	account := engine.AccountID(1)
 	var settled uint64

@@ -150,7 +150,7 @@ func (h *heldReseal) hook(o *sequencer.LoopOptions) { h.Parts, o.Parts = o.Parts
 
 // Apply implements sequencer.Parts.
 func (h *heldReseal) Apply(cmd *engine.Command) any {
-	if o := cmd.Other; o.Part == uint8(machine.Accounts) && o.Record[0] == byte(accounts.Reseal) {
+	if o := cmd.Control; o.Part == uint8(machine.Accounts) && o.Record[0] == byte(accounts.Reseal) {
 		if h.at--; h.at == 0 {
 			close(h.begun)
 			<-h.release

@@ -57,9 +57,9 @@ func (w *whole) record(payload []byte) {
 	}
 }
 
-func (w *whole) other(rec *engine.OtherRecord) {
+func (w *whole) other(rec *engine.ControlRecord) {
 	w.t.Helper()
-	w.command(engine.Command{Kind: engine.Other, Pair: engine.ControlPair, Other: rec})
+	w.command(engine.Command{Kind: engine.Other, Pair: engine.ControlPair, Control: rec})
 }
 
 func (w *whole) deposit(amount int64) {
@@ -129,7 +129,7 @@ func TestADigestSaysWhichPartDiffers(t *testing.T) {
 		"market ": func(w *whole) {
 			w.command(engine.Command{
 				Kind: engine.SetSettings, Pair: engine.ControlPair,
-				Settings: &engine.Settings{Encoded: settings.Append(nil)},
+				Control: &engine.ControlRecord{Settings: settings.Append(nil)},
 			})
 		},
 	} {

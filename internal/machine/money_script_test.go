@@ -123,7 +123,7 @@ func (m *moneyScript) record(cmd *engine.Command) error {
 		m.ask(cmd)
 	}
 	if applied && cmd.Kind == engine.Other {
-		if err := m.transfer(cmd.Other.Record); err != nil {
+		if err := m.transfer(cmd.Control.Record); err != nil {
 			return err
 		}
 	}
@@ -270,9 +270,9 @@ func (m *moneyScript) setUp() error {
 	for _, c := range codes {
 		m.digits[c] = m.r.IntN(fixed.Scale + 1)
 		if _, err := m.apply(&engine.Command{
-			Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{
+			Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{
 				Symbol: c, Name: c, Digits: m.digits[c], CanDeposit: true, CanWithdraw: true,
-			},
+			}},
 		}); err != nil {
 			return err
 		}
@@ -338,7 +338,7 @@ func (m *moneyScript) account(cmd *accounts.Command) error {
 }
 
 func accountCommand(cmd *accounts.Command) *engine.Command {
-	return &engine.Command{Kind: engine.Other, Pair: engine.ControlPair, Other: machine.OfAccounts(cmd, nil)}
+	return &engine.Command{Kind: engine.Other, Pair: engine.ControlPair, Control: machine.OfAccounts(cmd, nil)}
 }
 
 // rate returns a fee rate: mostly an odd one, sometimes nothing or everything.

@@ -12,32 +12,32 @@ import (
 
 // OfAccounts returns the record of a command of the accounts, whose secrets, names and white lists a key seals; nil:
 // plain.
-func OfAccounts(cmd *accounts.Command, key *seal.Key) *engine.OtherRecord {
+func OfAccounts(cmd *accounts.Command, key *seal.Key) *engine.ControlRecord {
 	if key != nil {
 		sealed := *cmd
 		sealed.Seal(key)
 		cmd = &sealed
 	}
-	return &engine.OtherRecord{Part: uint8(Accounts), Record: accounts.AppendCommand(nil, cmd)}
+	return &engine.ControlRecord{Part: uint8(Accounts), Record: accounts.AppendCommand(nil, cmd)}
 }
 
 // OfLaunchpad returns the record of a command of the launchpad.
-func OfLaunchpad(cmd launchpad.Command) *engine.OtherRecord {
-	return &engine.OtherRecord{Part: uint8(Launchpad), Record: launchpad.AppendCommand(nil, cmd)}
+func OfLaunchpad(cmd launchpad.Command) *engine.ControlRecord {
+	return &engine.ControlRecord{Part: uint8(Launchpad), Record: launchpad.AppendCommand(nil, cmd)}
 }
 
 // OfHive returns the record of a command of the hive.
-func OfHive(cmd hive.Command) *engine.OtherRecord {
-	return &engine.OtherRecord{Part: uint8(Hive), Record: hive.AppendCommand(nil, cmd)}
+func OfHive(cmd hive.Command) *engine.ControlRecord {
+	return &engine.ControlRecord{Part: uint8(Hive), Record: hive.AppendCommand(nil, cmd)}
 }
 
 // DueRecord returns the record that carries out what is due in launchpad or hive by its time: one without a command.
-func (s *State) DueRecord() *engine.OtherRecord {
+func (s *State) DueRecord() *engine.ControlRecord {
 	part := Hive
 	if s.NextNs() == s.Ledger.NextNs() {
 		part = Launchpad
 	}
-	return &engine.OtherRecord{Part: uint8(part)}
+	return &engine.ControlRecord{Part: uint8(part)}
 }
 
 // NextNs returns when launchpad or hive next change by time alone, 0: never.
@@ -63,12 +63,12 @@ type Result struct {
 // ApplyOther applies a command of another part than the market. The loop calls it for a record that it has written;
 // Apply does for all others. The error is one of a record that cannot be decoded.
 func (s *State) ApplyOther(cmd *engine.Command) (*Result, error) {
-	body, out := cmd.Other.Record, &Result{}
+	body, out := cmd.Control.Record, &Result{}
 	var err error
-	if Part(cmd.Other.Part) != Accounts {
+	if Part(cmd.Control.Part) != Accounts {
 		s.agents++
 	}
-	switch Part(cmd.Other.Part) {
+	switch Part(cmd.Control.Part) {
 	case Accounts:
 		err = s.applyAccounts(cmd.TimeNs, body, out)
 	case Launchpad:
@@ -76,7 +76,7 @@ func (s *State) ApplyOther(cmd *engine.Command) (*Result, error) {
 	case Hive:
 		err = s.applyHive(cmd.TimeNs, body, out)
 	default:
-		err = fmt.Errorf("a record of part %d, which this program does not know", cmd.Other.Part)
+		err = fmt.Errorf("a record of part %d, which this program does not know", cmd.Control.Part)
 	}
 	return out, err
 }

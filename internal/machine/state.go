@@ -16,7 +16,7 @@ import (
 // Part is a part of the exchange.
 type Part uint8
 
-// The parts. A record of another part than the market has the number of its part (engine.OtherRecord).
+// The parts. A record of another part than the market has the number of its part (engine.ControlRecord).
 const (
 	Market Part = iota
 	Accounts
@@ -155,7 +155,7 @@ func (s *State) Apply(rec *Record) (err error) {
 		return rec.wrong(err)
 	}
 	if s.cmd.Kind == engine.SetSettings {
-		settings, err := DecodeSettings(s.cmd.Settings.Encoded)
+		settings, err := DecodeSettings(s.cmd.Control.Settings)
 		if err != nil {
 			return rec.wrong(err)
 		}
@@ -213,7 +213,7 @@ func (s *State) Configure(settings Settings, write func(cmd *engine.Command) err
 	}
 	cmd := engine.Command{
 		Kind: engine.SetSettings, Pair: engine.ControlPair, TimeNs: s.LastNs, First: true,
-		Settings: &engine.Settings{Encoded: settings.Append(nil)},
+		Control: &engine.ControlRecord{Settings: settings.Append(nil)},
 	}
 	if err := write(&cmd); err != nil {
 		return err

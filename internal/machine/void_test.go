@@ -86,7 +86,7 @@ func (s *stepped) await(b *sequencer.Batch) *machine.Result {
 	return res
 }
 
-func (s *stepped) do(rec *engine.OtherRecord) *machine.Result {
+func (s *stepped) do(rec *engine.ControlRecord) *machine.Result {
 	s.t.Helper()
 	return s.await(s.offer(sequencer.OtherCommand(rec)))
 }
@@ -106,7 +106,7 @@ func (s *stepped) replay() (state *machine.State, void [machine.Parts]int) {
 		var cmd engine.Command
 		err = engine.DecodeCommand(rec.Payload, &cmd)
 		if cmd.Kind == engine.Other && state.Core.Void(&cmd) {
-			void[cmd.Other.Part]++
+			void[cmd.Control.Part]++
 		}
 		next := keeper.Record(&rec)
 		err = errors.Join(err, state.Apply(&next), audits.After())
@@ -133,7 +133,7 @@ func TestAVoidRecordIsAppliedByNeitherLoopNorReplay(t *testing.T) {
 		TokenID: 10001, Topic: hive.SlippageCap, Payload: `{"slippageCapBps":70}`, Proposer: "p",
 	})).Hive.Proposal
 	user := s.do(machine.OfAccounts(&accounts.Command{Kind: accounts.CreateUser}, nil)).Accounts.User.Number
-	for part, rec := range map[machine.Part]*engine.OtherRecord{
+	for part, rec := range map[machine.Part]*engine.ControlRecord{
 		machine.Accounts: machine.OfAccounts(&accounts.Command{
 			Kind: accounts.Deposit, User: user, Currency: "BB", Amount: fixed.FromI64(5e10),
 		}, nil),

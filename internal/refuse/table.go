@@ -180,6 +180,10 @@ var Table = []Row{
 		Order: "Price times amount is above the largest that the pair takes.",
 	},
 	{
+		Code: "TRAIL_OUT_OF_RANGE", Status: 400, Binance: Binance{-1013, "Filter failure: TRAILING_DELTA"},
+		Order: "The trailingDelta must be 10 to 2000 basis points.",
+	},
+	{
 		Code: "PRICE_OUT_OF_BAND", Status: 400, Binance: Binance{-1013, "Filter failure: PERCENT_PRICE_BY_SIDE"},
 		Order: "The price is too far from the pair's last trade.",
 	},
@@ -204,6 +208,15 @@ var Table = []Row{
 	{
 		Code: "WOULD_CROSS", Status: 409, Binance: Binance{-2010, "Order would immediately match and take."},
 		Order: "A post-only order must not cross the book.",
+	},
+	{
+		Code: "WOULD_TRIGGER", Status: 409, Binance: Binance{-2010, "Order would trigger immediately."},
+		Order: "The market has already reached the stop price, and strictTrigger refuses such an order.",
+	},
+	{
+		Code: "LIST_PRICES", Status: 409,
+		Binance: Binance{-2010, "The relationship of the prices for the orders is not correct."},
+		Order:   "The last trade must be between the two prices of the orders of which one cancels the other.",
 	},
 	{
 		Code: "NO_LIQUIDITY", Status: 409, Binance: Binance{-2010, "The other side of the book is empty."},
@@ -231,12 +244,42 @@ var Table = []Row{
 		Order: "The order is closed.",
 	},
 	{
+		Code: "ORDER_PENDING", Status: 409, Binance: Binance{-2010, "Order amend is not supported for this order."},
+		Order: "The order's list has not released it yet, and sets its amount.",
+	},
+	{
+		Code: "AMEND_NOT_SMALLER", Status: 409,
+		Binance: Binance{-2038, "Order amend (quantity increase) is not supported."},
+		Order:   "An amendment must lower the amount.",
+	},
+	{
+		Code: "CANCEL_RESTRICTED", Status: 409,
+		Binance: Binance{-2011, "Order was not canceled due to cancel restrictions."},
+		Order:   "The order is not in the state to which the cancel is restricted.",
+	},
+	{
 		Code: "DUPLICATE_CLIENT_ORDER_ID", Status: 409, Binance: Binance{-2010, "Duplicate order sent."},
 		Order: "The clientOrderId was used for another order.",
 	},
 	{
 		Code: "TOO_MANY_ORDERS", Status: 409, Binance: Binance{-1013, "Filter failure: MAX_NUM_ORDERS"},
 		Order: "There are as many open orders as the exchange takes.",
+	},
+	{
+		Code: "TOO_MANY_STOPS", Status: 409, Binance: Binance{-1013, "Filter failure: MAX_NUM_ALGO_ORDERS"},
+		Order: "There are as many waiting orders as the exchange takes.",
+	},
+	{
+		Code: "TOO_MANY_LISTS", Status: 409, Binance: Binance{-1013, "Filter failure: MAX_NUM_ORDER_LISTS"},
+		Order: "There are as many open order lists as the exchange takes.",
+	},
+	{
+		Code: "TOO_MANY_SLICES", Status: 409, Binance: Binance{-1013, "Filter failure: ICEBERG_PARTS"},
+		Order: "The icebergs of the pair have as many slices as the exchange takes.",
+	},
+	{
+		Code: "TOO_MANY_AMENDS", Status: 409, Binance: Binance{-2038, "The order has been amended too often."},
+		Order: "The order has been amended 10 times, which is the most.",
 	},
 }
 

@@ -569,7 +569,7 @@ func sortBalances(rows []accounts.BalanceView) {
 
 // writeOrder writes the members of the order view of docs/contract/trading.md#order-view.
 func writeOrder(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrument, userID string) {
-	market := r.Type == engine.Market || r.Type == engine.StopMarket
+	market := r.Type.AtMarket()
 	left := fixed.Mul64(uint64(r.Price), uint64(r.Open))
 	w.Name("id").ID(uint64(r.ID))
 	w.Name("clientOrderId").TextOrNull(r.Client)

@@ -238,7 +238,7 @@ func writeOrder(w *json.Writer, a *entry.Answer) {
 		return
 	}
 	r, ins := &a.Record, a.Instrument
-	market := r.Type == engine.Market || r.Type == engine.StopMarket
+	market := r.Type.AtMarket()
 	w.Object()
 	w.Name("orderId").Uint(uint64(r.ID))
 	w.Name("clientOrderId").TextOrNull(r.Client)

@@ -89,7 +89,7 @@ func readTradingOrder(r *json.Reader, p *entry.Place) {
 // checkTradingOrder derives type and isMarket from each other, and checks the conditions between members.
 func checkTradingOrder(r *json.Reader, o *order) {
 	wrong, market := len(r.Wrong), o.market
-	byType := o.Type == engine.Market || o.Type == engine.StopMarket
+	byType := o.Type.AtMarket()
 	switch {
 	case !o.typeGiven:
 		o.Type, o.typeGiven = typeOf(market, o.Stop != nil), true
@@ -230,8 +230,8 @@ func readOrder(r *json.Reader, p *entry.Place) { fillOrder(r, p, orderForm, chec
 // checkOrder checks the conditions between members, in the order of the table, and sets the default of
 // timeInForce.
 func checkOrder(r *json.Reader, o *order) {
-	market := o.Type == engine.Market || o.Type == engine.StopMarket
-	stop := o.Type == engine.StopLimit || o.Type == engine.StopMarket
+	market := o.Type.AtMarket()
+	stop := o.Type.Waits()
 	if !o.tifGiven && market {
 		o.TIF = engine.IOC
 	}

@@ -138,7 +138,7 @@ func (m *Market) Asset(symbol string, fiat bool) {
 		a.TakerFee, _ = fixed.Parse("0.001")
 		a.HasMinWithdraw, a.HasTakerFee, a.UnifiedCryptoassetID, a.HasUnifiedID = true, true, 1, true
 	}
-	m.Apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
+	m.Apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a}})
 }
 
 // Pair adds a pair.

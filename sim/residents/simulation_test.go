@@ -60,8 +60,8 @@ func (p *place) do(ns int64, cmd residents.Action) (*machine.Result, error) {
 	return p.apply(ns, machine.OfHive(cmd.Hive))
 }
 
-func (p *place) apply(ns int64, rec *engine.OtherRecord) (*machine.Result, error) {
-	out, err := p.state.ApplyOther(&engine.Command{Kind: engine.Other, TimeNs: ns, Other: rec})
+func (p *place) apply(ns int64, rec *engine.ControlRecord) (*machine.Result, error) {
+	out, err := p.state.ApplyOther(&engine.Command{Kind: engine.Other, TimeNs: ns, Control: rec})
 	if err != nil {
 		p.t.Fatal(err)
 	}
