@@ -44,7 +44,8 @@ func (s *State) fold(e *engine.Event) {
 		s.addPair(e)
 	case engine.EventAsset:
 		s.balances.setDigits(s.balances.currency(e.Asset.Symbol), e.Asset.Digits)
-	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing:
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing, engine.EventList,
+		engine.EventListEnded, engine.EventReleased, engine.EventActivated, engine.EventPrevented:
 	default:
 		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
 	}

@@ -309,10 +309,11 @@ func (f *Feed) Withhold(pairs []engine.PairID) {
 // one command makes and undoes again does not count.
 func startsCommand(e *engine.Event) bool {
 	switch e.Kind {
-	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:
+	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair,
+		engine.EventList:
 		return true
 	case engine.EventCanceled:
-		return e.Cause == engine.CauseRequest || e.Cause == engine.CauseReplace
+		return e.Cause == engine.CauseRequest || e.Cause == engine.CauseReplace || e.Cause == engine.CauseOperator
 	default:
 		return false
 	}

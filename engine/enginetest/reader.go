@@ -67,7 +67,7 @@ func (r *Reader) one(e *engine.Event) error {
 			delete(r.levels[e.Side], e.Price)
 		}
 		return nil
-	case engine.EventRejected, engine.EventPair, engine.EventNothing:
+	case engine.EventRejected, engine.EventPair, engine.EventNothing, engine.EventList, engine.EventListEnded:
 		return nil
 	case engine.EventAccepted:
 		if r.Orders[e.Order] != nil {

@@ -53,7 +53,8 @@ func (w *Writer) fold(e *engine.Event) {
 		if e.Pair != engine.ControlPair {
 			w.add(e, "order", w.orderBody(e))
 		}
-	case engine.EventNothing, engine.EventAsset:
+	case engine.EventNothing, engine.EventAsset, engine.EventList, engine.EventListEnded, engine.EventReleased,
+		engine.EventActivated, engine.EventPrevented:
 	}
 }
 

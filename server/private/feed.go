@@ -102,7 +102,8 @@ func (f *Feed) Observe(e *engine.Event) {
 	case engine.EventAccepted, engine.EventReplaced, engine.EventReduced, engine.EventTriggered, engine.EventCanceled:
 		f.record(e, e.Account, e.Order, false)
 	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventPair, engine.EventNothing,
-		engine.EventAsset: // no order of an account has changed
+		engine.EventAsset, engine.EventList, engine.EventListEnded, engine.EventReleased, engine.EventActivated,
+		engine.EventPrevented: // no order of an account has changed
 	}
 }
 
