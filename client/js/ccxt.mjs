@@ -7,7 +7,7 @@
 //   const exchange = new TickHive({ hostname: '127.0.0.1:8080', apiKey, secret });
 //
 // For TLS set urls: { api: { rest: 'https://{hostname}', ws: 'wss://{hostname}/ws' } }.
-import { Book, TickHive, depthFor, orderOf, plain, signature, timeframes } from './tickhive.mjs';
+import { Book, TickHive, attached, depthFor, editOf, orderOf, signature, statusOf, timeframes } from './tickhive.mjs';
 
 const days = (ms) => new Date(ms).toISOString().slice(0, 23);
 
@@ -21,12 +21,12 @@ const errorClasses = {
   AMOUNT_OFF_LOT: 'InvalidOrder', AMOUNT_OUT_OF_RANGE: 'InvalidOrder', TOTAL_OUT_OF_RANGE: 'InvalidOrder', BELOW_MIN_QUOTE_AMOUNT: 'InvalidOrder',
   ABOVE_MAX_QUOTE_AMOUNT: 'InvalidOrder', PRICE_OUT_OF_BAND: 'InvalidOrder', WOULD_CROSS: 'OrderImmediatelyFillable', NO_LIQUIDITY: 'OrderNotFillable',
   FOK_UNFILLED: 'OrderNotFillable', PAIR_POST_ONLY: 'OperationRejected', PAIR_CANCEL_ONLY: 'MarketClosed', PAIR_HALTED: 'MarketClosed',
-  ORDER_CLOSED: 'OrderNotFound', DUPLICATE_CLIENT_ORDER_ID: 'DuplicateOrderId', TOO_MANY_ORDERS: 'InvalidOrder',
+  ORDER_CLOSED: 'OrderNotFound', DUPLICATE_CLIENT_ORDER_ID: 'DuplicateOrderId', WOULD_TRIGGER: 'OrderImmediatelyFillable', LIST_PRICES: 'InvalidOrder',
+  ORDER_PENDING: 'OperationRejected', AMEND_NOT_SMALLER: 'InvalidOrder', CANCEL_RESTRICTED: 'OperationRejected',
+  TRAIL_OUT_OF_RANGE: 'InvalidOrder', TOO_MANY_ORDERS: 'InvalidOrder', TOO_MANY_STOPS: 'InvalidOrder', TOO_MANY_LISTS: 'InvalidOrder',
+  TOO_MANY_SLICES: 'InvalidOrder', TOO_MANY_AMENDS: 'InvalidOrder',
 };
 
-const refusedStatus = 'Rejected';
-const statuses = { Created: 'open', PartiallyCompleted: 'open', Completed: 'closed', [refusedStatus]: 'rejected' };
-const orderKinds = { limit: 'limit', market: 'market', stop_limit: 'limit', stop_market: 'market' };
 const pageSize = 100;
 
 // makeTickHive returns the exchange class on top of a ccxt.
@@ -40,8 +40,9 @@ export function makeTickHive(ccxt) {
         has: {
           CORS: true, sandbox: true, spot: true, margin: false, swap: false, future: false, option: false, ws: true,
           cancelAllOrders: true, cancelOrder: true, cancelOrders: true, createOrders: true, createMarketBuyOrderWithCost: true, createMarketOrderWithCost: true,
-          createMarketSellOrderWithCost: false, createOrder: true, createPostOnlyOrder: true, createReduceOnlyOrder: false, createStopLimitOrder: true,
-          createStopLossOrder: true, createStopMarketOrder: true, createStopOrder: true, createTriggerOrder: true, editOrder: true, fetchBalance: true,
+          createMarketSellOrderWithCost: true, createOrder: true, createOrderWithTakeProfitAndStopLoss: true, createPostOnlyOrder: true, createReduceOnlyOrder: false,
+          createStopLimitOrder: true, createStopLossOrder: true, createStopMarketOrder: true, createStopOrder: true, createTakeProfitOrder: true,
+          createTrailingPercentOrder: true, createTriggerOrder: true, editOrder: true, fetchBalance: true,
           fetchCanceledOrders: true, fetchClosedOrders: true, fetchCurrencies: true, fetchMarkets: true, fetchMyTrades: true, fetchOHLCV: true,
           fetchOpenOrders: true, fetchOrder: true, fetchOrderBook: true, fetchOrderTrades: true, fetchOrders: true, fetchStatus: true, fetchTicker: true,
           fetchTickers: true, fetchTime: true, fetchTrades: true, fetchTradingFee: true, fetchTradingFees: true, watchBalance: true, watchMyTrades: true,
@@ -57,9 +58,10 @@ export function makeTickHive(ccxt) {
               'api/marketdata/getaggregator/orderbook', 'api/marketdata/getaggregator/asset', 'api/marketdata/getaggregator/historical_trades'],
           },
           private: {
-            get: ['api/orders/{orderId}', 'api/orders/by-client-id/{currencyPairCode}/{clientOrderId}', 'api/orders/{orderId}/deals', 'api/user/orders', 'api/user/deals', 'api/wallets/balances',
-              'api/currencies/user/commissions'],
-            post: ['api/orders', 'api/orders/batch'], patch: ['api/orders/{orderId}'], delete: ['api/orders/{orderId}', 'api/orders'],
+            get: ['api/orders/{orderId}', 'api/orders/by-client-id/{currencyPairCode}/{clientOrderId}', 'api/orders/{orderId}/deals', 'api/orders/lists/{listId}', 'api/user/orders', 'api/user/lists', 'api/user/deals',
+              'api/wallets/balances', 'api/currencies/user/commissions'],
+            post: ['api/orders', 'api/orders/lists', 'api/orders/batch'], patch: ['api/orders/{orderId}'],
+            delete: ['api/orders/{orderId}', 'api/orders/lists/{listId}', 'api/orders'],
           },
         },
         fees: { trading: { tierBased: false, percentage: true, feeSide: 'get', maker: this.parseNumber('0.001'), taker: this.parseNumber('0.001') } },
@@ -67,8 +69,8 @@ export function makeTickHive(ccxt) {
           spot: {
             sandbox: true,
             createOrder: {
-              marginMode: false, triggerPrice: true, triggerPriceType: undefined, triggerDirection: false, stopLossPrice: true, takeProfitPrice: false,
-              attachedStopLossTakeProfit: undefined, timeInForce: { IOC: true, FOK: true, PO: true, GTD: false }, hedged: false, leverage: false, trailing: false,
+              marginMode: false, triggerPrice: true, triggerPriceType: undefined, triggerDirection: true, stopLossPrice: true, takeProfitPrice: true,
+              attachedStopLossTakeProfit: { triggerPriceType: undefined, price: true }, timeInForce: { IOC: true, FOK: true, PO: true, GTD: false }, hedged: false, leverage: false, trailing: true,
               marketBuyByCost: true, marketBuyRequiresPrice: false, selfTradePrevention: false, iceberg: false,
             },
             createOrders: { max: 100 },
@@ -305,31 +307,31 @@ export function makeTickHive(ccxt) {
       const { stringSub } = ccxt.Precise, initial = this.safeString(o, 'initialAmount'), left = this.safeString(o, 'amount');
       const size = initial === undefined ? undefined : stringSub(initial, this.safeString(o, 'decrementedAmount', '0')); // self-trade prevention may lessen it
       const filled = this.safeString(o, 'filledAmount') ?? (size === undefined || left === undefined ? undefined : stringSub(size, left));
-      const kind = o.type ?? (o.isMarket ? 'market' : 'limit');
-      const status = statuses[o.status] ?? 'canceled';
+      const kind = o.type ?? (o.isMarket ? 'market' : 'limit'), at = o.stopPrice ?? undefined;
       return this.safeOrder({
         id: o.id, clientOrderId: o.clientOrderId ?? undefined, timestamp, datetime: this.iso8601(timestamp), lastUpdateTimestamp: changed,
         lastTradeTimestamp: trades?.length ? Math.max(...trades.map((t) => t.timestamp)) : undefined, symbol: this.safeSymbol(o.currencyPairCode, market),
-        type: orderKinds[kind] ?? kind, timeInForce: o.postOnly ? 'PO' : o.timeInForce?.toUpperCase(), postOnly: o.postOnly, reduceOnly: false,
-        side: o.isBid ? 'buy' : 'sell', price: o.price ?? undefined, triggerPrice: o.stopPrice ?? undefined, amount: size,
+        type: kind.endsWith('market') ? 'market' : 'limit', timeInForce: o.postOnly ? 'PO' : o.timeInForce?.toUpperCase(), postOnly: o.postOnly, reduceOnly: false,
+        side: o.isBid ? 'buy' : 'sell', price: o.price ?? undefined, triggerPrice: at, stopLossPrice: kind.startsWith('stop') ? at : undefined,
+        takeProfitPrice: kind.startsWith('take_profit') ? at : undefined, amount: size,
         filled, cost: o.filledQuoteAmount, average: o.averagePrice ?? undefined, remaining: size === undefined || filled === undefined ? undefined : stringSub(size, filled),
         fee: o.fee === undefined || o.fee === null ? undefined : { currency: this.safeCurrencyCode(o.feeCurrencyCode), cost: this.parseNumber(o.fee) },
-        trades, status, info: o,
+        trades, status: statusOf(o), info: o,
       }, market);
     }
 
-    // createOrder takes what TickHive.createOrder in tickhive.mjs takes.
+    // createOrder takes what TickHive.createOrder in tickhive.mjs takes. Of a list it answers the first order.
     async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
       await this.loadMarkets();
-      const market = this.market(symbol);
-      const order = this.orderBody(market, type, side, amount, price, params);
-      const answer = await this.request('api/orders', 'private', 'POST', order);
-      const id = String(answer).replaceAll('"', '');
+      const market = this.market(symbol), call = this.rounded(market, type, side, amount, price, params);
+      const list = this.local(() => attached(...call)), order = list ? list.orders[0] : this.local(() => orderOf(...call));
+      const body = { ...list ?? order, currencyPairCode: market.id };
+      const answer = await this.request(list ? 'api/orders/lists' : 'api/orders', 'private', 'POST', body);
+      const id = list ? answer.orders[0].id : String(answer).replaceAll('"', '');
       if (this.options.orderAfterCreate) return this.fetchOrder(id, symbol);
-      const kind = order.isMarket ? 'market' : 'limit';
       return this.safeOrder({
-        id, clientOrderId: order.clientOrderId, symbol: market.symbol, type: kind, side, amount: order.amount, price: order.price, triggerPrice: order.stopPrice,
-        timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info: answer,
+        id, clientOrderId: order.clientOrderId, symbol: market.symbol, type: order.type.endsWith('market') ? 'market' : 'limit', side, amount: order.amount, price: order.price,
+        triggerPrice: order.stopPrice, timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info: answer,
       }, market);
     }
 
@@ -337,49 +339,57 @@ export function makeTickHive(ccxt) {
     // and its reason in info.
     async createOrders(orders) {
       await this.loadMarkets();
-      const commands = orders.map((o) => ({ place: this.orderBody(this.market(o.symbol), o.type, o.side, o.amount, o.price, o.params) }));
+      const commands = orders.map((o) => {
+        const market = this.market(o.symbol), call = this.rounded(market, o.type, o.side, o.amount, o.price, o.params);
+        const list = this.local(() => attached(...call)), order = list ?? this.local(() => orderOf(...call));
+        return { [list ? 'placeList' : 'place']: { ...order, currencyPairCode: market.id } };
+      });
       const { results } = await this.request('api/orders/batch', 'private', 'POST', { commands });
       return results.map((r, i) => (r.rejectReason ? this.safeOrder({
         id: r.id ?? undefined, clientOrderId: r.clientOrderId ?? undefined, symbol: orders[i].symbol, side: orders[i].side, status: 'rejected', info: r,
-      }) : this.parseOrder(r)));
+      }) : this.parseOrder(r.orders?.[0] ?? r)));
     }
 
-    // orderBody rounds numbers to the market's digits and makes the body of an order.
-    orderBody(market, type, side, amount, price, params = {}) {
+    // rounded returns a call of createOrder with its numbers rounded to the market's digits.
+    rounded(market, type, side, amount, price, params = {}) {
       const text = (n, precise) => (typeof n === 'number' ? precise(market.symbol, n) : n);
       const asPrice = (n) => text(n, (s, v) => this.priceToPrecision(s, v)), asAmount = (n) => text(n, (s, v) => this.amountToPrecision(s, v));
       const places = market.info.digitsPrice + market.info.digitsAmount;
       const asCost = (n) => text(n, (_, v) => this.decimalToPrecision(v, 0, places, 2)); // TRUNCATE, DECIMAL_PLACES
-      const digits = { stopPrice: asPrice, triggerPrice: asPrice, stopLossPrice: asPrice, displayAmount: asAmount, cost: asCost, quoteAmount: asCost };
-      const given = Object.fromEntries(Object.entries(params).map(([name, v]) => [name, digits[name] ? digits[name](v) : v]));
-      const cost = ['cost', 'quoteAmount'].some((name) => given[name] !== undefined);
-      const order = this.localOrder(`${market.base}/${market.quote}`, type, side, cost ? undefined : asAmount(amount), asPrice(price), given);
-      return { ...order, currencyPairCode: market.id };
+      const members = (given) => Object.fromEntries(Object.entries(given).map(([name, v]) => [name, digits[name] ? digits[name](v) : v]));
+      const asLeg = (leg) => (Object(leg) === leg ? members(leg) : leg);
+      const digits = {
+        price: asPrice, stopPrice: asPrice, triggerPrice: asPrice, stopLossPrice: asPrice, takeProfitPrice: asPrice, trailingTriggerPrice: asPrice,
+        displayAmount: asAmount, cost: asCost, quoteAmount: asCost, takeProfit: asLeg, stopLoss: asLeg,
+      };
+      const given = members(params), byCost = ['cost', 'quoteAmount'].some((name) => given[name] !== undefined);
+      return [`${market.base}/${market.quote}`, type, side, byCost ? undefined : asAmount(amount), asPrice(price), given];
     }
 
-    // localOrder makes the body of an order; what it refuses is an InvalidOrder.
-    localOrder(...order) {
+    // local makes a body; what cannot be said in the exchange's words is an InvalidOrder.
+    local(make) {
       try {
-        return orderOf(...order);
+        return make();
       } catch (e) {
         throw new ccxt.InvalidOrder(`${this.id} ${e.message}`);
       }
     }
 
     async createMarketOrderWithCost(symbol, side, cost, params = {}) {
-      if (side !== 'buy') throw new ccxt.NotSupported(`${this.id} has market orders by cost for buys only`);
       return this.createOrder(symbol, 'market', side, undefined, undefined, { ...params, cost });
     }
 
     async createMarketBuyOrderWithCost(symbol, cost, params = {}) { return this.createMarketOrderWithCost(symbol, 'buy', cost, params); }
 
-    // editOrder changes price and total amount; an order keeps its type and side.
+    // createMarketSellOrderWithCost sells until the proceeds, before the fee, are close to the cost.
+    async createMarketSellOrderWithCost(symbol, cost, params = {}) { return this.createMarketOrderWithCost(symbol, 'sell', cost, params); }
+
+    // editOrder changes price and total amount, and with params the price and the trail of an order that waits; an order
+    // keeps its type and side.
     async editOrder(id, symbol, type, side, amount = undefined, price = undefined, params = {}) {
       await this.loadMarkets();
-      const market = this.market(symbol);
-      const body = { ...params };
-      if (amount !== undefined) body.amount = plain('amount', typeof amount === 'number' ? this.amountToPrecision(market.symbol, amount) : amount);
-      if (price !== undefined) body.price = plain('price', typeof price === 'number' ? this.priceToPrecision(market.symbol, price) : price);
+      const market = this.market(symbol), [, , , size, at, given] = this.rounded(market, type, side, amount, price, params);
+      const body = this.local(() => editOf(size, at, given));
       return this.parseOrder(await this.request('api/orders/{orderId}', 'private', 'PATCH', { ...body, orderId: id }), market);
     }
 
@@ -539,7 +549,7 @@ export function makeTickHive(ccxt) {
     // handleOrders delivers orders. The snapshot of a new line has open orders only, so those that were open on the
     // line before and have ended since are fetched.
     handleOrders(client, m) {
-      const line = this.streamsOf(client.url), rows = (m.orders ?? [m.order]).map((o) => this.parseOrder(o));
+      const line = this.streamsOf(client.url), rows = (m.orders ?? [m.order]).filter(Boolean).map((o) => this.parseOrder(o));
       const before = m.orders ? [...line.open] : [];
       for (const o of rows) {
         if (o.status === 'open') line.open.add(o.id); else line.open.delete(o.id);

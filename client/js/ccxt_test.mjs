@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeTickHive } from './ccxt.mjs';
-import { crc32 } from './tickhive.mjs';
+import { crc32, orderOf, statusOf } from './tickhive.mjs';
 
 // standIn has the few helpers of ccxt's Exchange that the tests reach, and an error class of
 // each name that is asked for.
@@ -44,6 +44,7 @@ test('requests are signed over their target and body', async () => {
 test('codes become errors of ccxt', () => {
   for (const [code, message, url, field, name] of [
     ['INSUFFICIENT_FUNDS', '', '', null, 'InsufficientFunds'], ['WOULD_CROSS', '', '', null, 'OrderImmediatelyFillable'],
+    ['WOULD_TRIGGER', '', '', null, 'OrderImmediatelyFillable'], ['LIST_PRICES', '', '', null, 'InvalidOrder'], ['TRAIL_OUT_OF_RANGE', '', '', null, 'InvalidOrder'],
     ['NOT_FOUND', 'There is no pair A_B.', '/api/tickers', null, 'BadSymbol'], ['NOT_FOUND', 'There is no such order.', '/api/orders/5', null, 'OrderNotFound'],
     ['NOT_FOUND', 'No such path.', '/api/x', null, 'BadRequest'], ['UNAUTHORIZED', '', '', 'API-Timestamp', 'InvalidNonce'],
     ['UNAUTHORIZED', '', '', 'API-Signature', 'AuthenticationError'], ['OUTCOME_UNKNOWN', '', '', null, 'RequestTimeout'],
@@ -55,8 +56,74 @@ test('codes become errors of ccxt', () => {
 });
 
 test('an order that cannot be placed as asked is an InvalidOrder', () => {
-  assert.throws(() => x.localOrder('A/B', 'stop_market', 'sell', '1', undefined, {}), (e) => e instanceof ccxt.InvalidOrder && /stopPrice/.test(e.message));
-  assert.equal(x.localOrder('A/B', 'limit', 'buy', 1e-7, '5', {}).amount, '0.0000001');
+  assert.throws(() => x.local(() => orderOf('A/B', 'stop_market', 'sell', '1')), (e) => e instanceof ccxt.InvalidOrder && /stopPrice/.test(e.message));
+  assert.equal(x.local(() => orderOf('A/B', 'limit', 'buy', 1e-7, '5')).amount, '0.0000001');
+});
+
+// placed returns what a call sends, by path and body.
+async function placed(run) {
+  const sent = [], y = new (makeTickHive(ccxt))({ hostname: 'h:1', options: { orderAfterCreate: false } });
+  const market = { id: 'A_B', symbol: 'A/B', base: 'A', quote: 'B', info: { digitsPrice: 2, digitsAmount: 3 } };
+  Object.assign(y, {
+    loadMarkets: async () => {}, market: () => market, safeOrder: (o) => o, parseOrder: (o) => o,
+    priceToPrecision: (_, v) => v.toFixed(2), amountToPrecision: (_, v) => v.toFixed(3), decimalToPrecision: (v, _, digits) => v.toFixed(digits),
+    request: async (path, api, method, body) => { sent.push([method, path, JSON.parse(JSON.stringify(body))]); return path.endsWith('lists') ? { id: '7', orders: [{ id: '7' }] } : '"7"'; },
+  });
+  const answer = await run(y);
+  return { sent, answer };
+}
+const order = (body) => ['POST', 'api/orders', { currencyPairCode: 'A_B', ...body }];
+
+test('the parameters of ccxt become the types of the exchange', async () => {
+  for (const [args, body] of [
+    [['market', 'sell', 1, undefined, { stopLossPrice: 9 }], { side: 'sell', type: 'stop_market', amount: '1.000', stopPrice: '9.00' }],
+    [['limit', 'sell', 1, 10.5, { takeProfitPrice: 11 }], { side: 'sell', type: 'take_profit_limit', amount: '1.000', price: '10.50', stopPrice: '11.00' }],
+    [['market', 'buy', 1, undefined, { takeProfitPrice: 9 }], { side: 'buy', type: 'take_profit_market', amount: '1.000', stopPrice: '9.00' }],
+    [['market', 'buy', 1, undefined, { triggerPrice: 9, triggerDirection: 'descending' }], { side: 'buy', type: 'take_profit_market', amount: '1.000', stopPrice: '9.00' }],
+    [['market', 'sell', 1, undefined, { triggerPrice: 9 }], { side: 'sell', type: 'stop_market', amount: '1.000', stopPrice: '9.00' }],
+    [['market', 'sell', 1, undefined, { trailingPercent: 1.15 }], { side: 'sell', type: 'stop_market', amount: '1.000', trailingDelta: 115 }],
+    [['limit', 'buy', 1, 12, { trailingPercent: '20', trailingTriggerPrice: 10 }], { side: 'buy', type: 'stop_limit', amount: '1.000', price: '12.00', stopPrice: '10.00', trailingDelta: 2000 }],
+    [['market', 'sell', 1, undefined, { takeProfitPrice: 11, trailingPercent: 0.1 }], { side: 'sell', type: 'take_profit_market', amount: '1.000', stopPrice: '11.00', trailingDelta: 10 }],
+  ]) {
+    const { sent, answer } = await placed((y) => y.createOrder('A/B', ...args));
+    assert.deepEqual(sent, [order(body)]);
+    assert.deepEqual([answer.id, answer.type, answer.triggerPrice], ['7', args[0], body.stopPrice]);
+  }
+  assert.deepEqual((await placed((y) => y.createMarketSellOrderWithCost('A/B', 25))).sent, [order({ side: 'sell', type: 'market', quoteAmount: '25.00000' })]);
+  await assert.rejects(placed((y) => y.createOrder('A/B', 'market', 'sell', 1, undefined, { trailingPercent: 1.001 })), (e) => e instanceof ccxt.InvalidOrder && /trailingPercent/.test(e.message));
+});
+
+test('takeProfit and stopLoss make a list: what was bought is sold without an amount, what was sold is bought again', async () => {
+  const legs = { takeProfit: { triggerPrice: 12 }, stopLoss: { triggerPrice: 8, price: 7.5 } };
+  const both = await placed((y) => y.createOrder('A/B', 'limit', 'buy', 1, 10, { ...legs, clientOrderId: 'c' }));
+  assert.deepEqual(both.sent, [['POST', 'api/orders/lists', { kind: 'opoco', currencyPairCode: 'A_B', orders: [
+    { side: 'buy', type: 'limit', amount: '1.000', price: '10.00', clientOrderId: 'c' },
+    { side: 'sell', type: 'take_profit_market', stopPrice: '12.00' }, { side: 'sell', type: 'stop_limit', price: '7.50', stopPrice: '8.00' }] }]]);
+  assert.deepEqual([both.answer.id, both.answer.amount], ['7', '1.000']);
+  const sold = await placed((y) => y.createOrder('A/B', 'limit', 'sell', 1, 10, { takeProfit: { triggerPrice: 8 }, stopLoss: { triggerPrice: 12 } }));
+  assert.deepEqual(sold.sent[0][2].orders.slice(1), [
+    { side: 'buy', type: 'take_profit_market', amount: '1.000', stopPrice: '8.00' }, { side: 'buy', type: 'stop_market', amount: '1.000', stopPrice: '12.00' }]);
+  assert.equal(sold.sent[0][2].kind, 'otoco');
+  for (const [side, kind] of [['buy', 'opo'], ['sell', 'oto']]) {
+    const one = await placed((y) => y.createOrders([{ symbol: 'A/B', type: 'limit', side, amount: 1, price: 10, params: { stopLoss: { triggerPrice: 9 } } }]).catch(() => {}));
+    assert.deepEqual([one.sent[0][1], one.sent[0][2].commands[0].placeList.kind], ['api/orders/batch', kind]);
+  }
+  for (const leg of [{ triggerPrice: 9, amount: 2 }, { triggerPrice: 9, priceType: 'mark' }, {}, 9]) {
+    await assert.rejects(placed((y) => y.createOrder('A/B', 'limit', 'sell', 1, 10, { stopLoss: leg })), (e) => e instanceof ccxt.InvalidOrder);
+  }
+});
+
+test('an edit changes what it names', async () => {
+  const { sent } = await placed((y) => y.editOrder('5', 'A/B', 'limit', 'sell', 2, 10, { triggerPrice: 9, trailingPercent: 2.5, keepPriority: true }));
+  assert.deepEqual(sent, [['PATCH', 'api/orders/{orderId}', { orderId: '5', amount: '2.000', price: '10.00', stopPrice: '9.00', trailingDelta: 250, keepPriority: true }]]);
+});
+
+test('an order that the exchange ended has expired', () => {
+  for (const [status, endReason, want] of [
+    ['Created', null, 'open'], ['Pending', null, 'open'], ['PartiallyCompleted', null, 'open'], ['Completed', null, 'closed'], ['Canceled', 'request', 'canceled'],
+    ['Canceled', undefined, 'canceled'], ['Canceled', 'replace', 'canceled'], ['Canceled', 'list', 'expired'], ['Canceled', 'working', 'expired'], ['Canceled', 'funds', 'expired'],
+    ['PartiallyExecutedAndCanceled', 'remainder', 'expired'], ['Canceled', 'fok', 'expired'], ['Canceled', 'operator', 'expired'], ['Rejected', undefined, 'rejected'],
+  ]) assert.equal(statusOf({ status, endReason }), want, `${status} ${endReason}`);
 });
 
 test('a book that fails its checks is not shown, and is asked for again', () => {

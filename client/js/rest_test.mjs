@@ -79,7 +79,7 @@ test('createOrder writes small numbers without an exponent, and no amount where 
   await x.createOrder('A/B', 'market', 'buy', undefined, undefined, { quoteAmount: '5' });
   assert.equal(bodies[0].amount, '1000000000000000000000');
   assert.equal(bodies[0].price, '0.00000012');
-  assert.deepEqual(bodies[1], { side: 'buy', currencyPairCode: 'A_B', quoteAmount: '5', isMarket: true });
+  assert.deepEqual(bodies[1], { side: 'buy', currencyPairCode: 'A_B', quoteAmount: '5', type: 'market' });
 });
 
 test('a timeframe that does not exist is refused', async () => {

@@ -172,3 +172,41 @@ test('an error event of a socket is listened to', () => {
   assert.equal(typeof sockets[0].onerror, 'function'); // without one, some libraries end the process
   x.close();
 });
+
+test('orders and lists that have changed are kept for the next call, on one line that signs in', async () => {
+  const { x, sockets } = exchange();
+  Object.assign(x, { apiKey: 'k', secret: 's' });
+  const o = (id, status) => ({ id, status, currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z', initialAmount: '1', amount: '1', filledAmount: '0' });
+  const l = (id, status) => ({ id, status, kind: 'oco', currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z' });
+  const ids = (rows) => rows.map((r) => `${r.id} ${r.status}`);
+  const orders = x.watchOrders(), lists = x.watchLists();
+  const signed = async (s) => { s.open(); while (!s.sent.length) await settled(); return s.last; };
+  const s = sockets[0];
+  assert.equal((await signed(s)).op, 'auth');
+  s.say({ type: 'error', id: 'auth', code: 'UNAUTHORIZED', channel: undefined }); // directly after a start
+  pass(1000);
+  while (s.sent.length < 2) await settled();
+  s.say({ type: 'authenticated', id: 'auth', channel: undefined });
+  assert.deepEqual([s.last.op, s.last.channel], ['subscribe', 'orders']);
+  const say = (m) => s.say({ channel: 'orders', currencyPairCode: undefined, ...m });
+  say({ type: 'snapshot', orders: [o('1', 'Created')], lists: [l('1', 'executing')] });
+  assert.deepEqual([ids(await orders), ids(await lists)], [['1 open'], ['1 open']]);
+  say({ type: 'update', order: o('1', 'Canceled') });
+  say({ type: 'update', list: l('1', 'done') });
+  say({ type: 'heartbeat' });
+  assert.deepEqual([ids(await x.watchOrders()), ids(await x.watchLists()), sockets.length], [['1 canceled'], ['1 closed'], 1]);
+  const waits = x.watchOrders();
+  s.onclose();
+  pass(1000);
+  assert.equal((await signed(sockets[1])).op, 'auth');
+  sockets[1].say({ channel: 'orders', currencyPairCode: undefined, type: 'snapshot', orders: [o('2', 'Pending')], lists: [] });
+  assert.deepEqual(ids(await waits), ['2 open']);
+  const never = x.watchLists();
+  sockets[1].say({ type: 'error', id: null, code: 'UNAUTHORIZED', message: 'The key has ended.', channel: undefined });
+  await assert.rejects(never, /The key has ended/);
+  assert.equal(await state(x.watchOrders()), 'waits'); // a call after it starts again
+  assert.equal(sockets.length, 3);
+  const ends = x.watchLists();
+  x.close();
+  await assert.rejects(ends, /closed/);
+});

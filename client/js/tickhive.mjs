@@ -45,38 +45,58 @@ export function plain(field, value) {
   return right ? `${left}.${right}` : left;
 }
 
-// The order types of createOrder, in ccxt's spelling and in others' that mean the same.
+// The order types of createOrder, in ccxt's spelling and in others' that mean the same. A stop waits for a price that is
+// worse for its side, a take profit for a better one.
+const atMarket = { market: true }, stop = { waits: 'stop' }, profit = { waits: 'take_profit' }, trail = { ...stop, trails: true };
 const orderTypes = new Map([
-  ['limit', {}], ['market', { market: true }], ['limit_maker', { postOnly: true }], ['stop_limit', { stop: true }], ['stop_loss_limit', { stop: true }],
-  ['stop_market', { stop: true, market: true }], ['stop_loss', { stop: true, market: true }],
+  ['limit', {}], ['market', atMarket], ['limit_maker', { postOnly: true }], ['stop_limit', stop], ['stop_loss_limit', stop],
+  ['stop_market', { ...stop, ...atMarket }], ['stop_loss', { ...stop, ...atMarket }], ['take_profit_limit', profit],
+  ['take_profit_market', { ...profit, ...atMarket }], ['take_profit', { ...profit, ...atMarket }], ['trailing_stop_limit', trail],
+  ['trailing_stop_market', { ...trail, ...atMarket }], ['trailing_stop', { ...trail, ...atMarket }],
 ]);
 const timesInForce = ['gtc', 'ioc', 'fok'];
-const stopPrices = ['stopPrice', 'triggerPrice', 'stopLossPrice'];
-const stopDirections = { buy: ['above', 'ascending', 'up'], sell: ['below', 'descending', 'down'] };
-const orderParams = [...stopPrices, 'triggerDirection', 'timeInForce', 'postOnly', 'reduceOnly', 'cost', 'quoteAmount', 'displayAmount', 'clientOrderId', 'selfTradePrevention'];
+const otherSide = { buy: 'sell', sell: 'buy' };
+
+// The spellings of the price at which an order triggers, with the type that some of them mean, and those of a direction.
+const triggerPrices = { stopPrice: undefined, triggerPrice: undefined, trailingTriggerPrice: undefined, stopLossPrice: 'stop', takeProfitPrice: 'take_profit' };
+const stopDirections = { buy: ['above', 'ascending', 'up'], sell: ['below', 'descending', 'down'] }, directions = Object.values(stopDirections).flat();
+const sentAsGiven = ['clientOrderId', 'clientIdScope', 'selfTradePrevention', 'strictTrigger', 'expireUnfilled', 'strategyId', 'strategyType'];
+const orderParams = [...Object.keys(triggerPrices), 'triggerDirection', 'trailingDelta', 'trailingPercent', 'timeInForce', 'postOnly', 'reduceOnly', 'cost', 'quoteAmount',
+  'displayAmount', ...sentAsGiven];
 
 // one returns the decimal that several spellings of one parameter give, undefined without any.
-function one(names, given) {
+function one(names, given, read = plain) {
   let value;
   for (const name of names.filter((n) => given[n] !== undefined)) {
-    const text = plain(name, given[name]);
+    const text = read(name, given[name]);
     if (value !== undefined && value !== text) throw invalid(name, `is ${text}, another spelling of it says ${value}.`);
     value = text;
   }
   return value;
 }
 
-// stopOf returns the price at which the order is triggered. The exchange triggers a buy at or
-// above it and a sell at or below it, so the other direction cannot be had.
-function stopOf(type, side, given) {
-  const stop = one(stopPrices, given);
-  if (stop === undefined && (orderTypes.get(type).stop || given.triggerDirection !== undefined)) {
-    throw invalid('stopPrice', `(or triggerPrice, stopLossPrice) is required in params for ${given.triggerDirection === undefined ? `the type ${type}` : 'a triggerDirection'}.`);
+// basisPoints reads trailingDelta, and trailingPercent, which is a hundred times as much.
+function basisPoints(name, value) {
+  const text = plain(name, value), points = Number(name === 'trailingPercent' ? plain(name, `${text}e2`) : text);
+  if (!Number.isSafeInteger(points)) throw invalid(name, `must be a whole number of basis points, which are hundredths of a percent, not ${text}.`);
+  return points;
+}
+
+// triggerOf returns what an order waits for: the price and the trail, and in waits whether it is a stop or a take profit,
+// undefined if it does not wait.
+function triggerOf(type, side, given) {
+  const stopPrice = one(Object.keys(triggerPrices), given), trailingDelta = one(['trailingDelta', 'trailingPercent'], given, basisPoints);
+  const { waits, trails } = orderTypes.get(type), direction = given.triggerDirection;
+  if (direction !== undefined && !directions.includes(direction)) throw invalid('triggerDirection', `must be one of ${directions.join(', ')}.`);
+  if (trails && trailingDelta === undefined) throw invalid('trailingPercent', `(or trailingDelta) is required in params for the type ${type}.`);
+  if (stopPrice === undefined && trailingDelta === undefined && (waits || direction !== undefined)) {
+    const what = direction === undefined ? `the type ${type}` : 'a triggerDirection';
+    throw invalid('stopPrice', `(or ${Object.keys(triggerPrices).slice(1).join(', ')}) is required in params for ${what}.`);
   }
-  if (given.triggerDirection !== undefined && !stopDirections[side].includes(given.triggerDirection)) {
-    throw invalid('triggerDirection', `must be ${stopDirections[side][0]} for a ${side} order: others are not offered.`);
-  }
-  return stop;
+  const says = [['type', trails ? undefined : waits], ...Object.entries(triggerPrices).filter(([name]) => given[name] !== undefined),
+    ['triggerDirection', direction && (stopDirections[side].includes(direction) ? 'stop' : 'take_profit')]].filter(([, kind]) => kind !== undefined);
+  for (const [name, kind] of says) if (kind !== says[0][1]) throw invalid(name, `means a ${kind} order, ${says[0][0]} means a ${says[0][1]} order.`);
+  return { stopPrice, trailingDelta, waits: says[0]?.[1] ?? (stopPrice === undefined && trailingDelta === undefined ? undefined : 'stop') };
 }
 
 // forceOf returns timeInForce and postOnly as the exchange writes them; PO is ccxt's post-only.
@@ -90,24 +110,69 @@ function forceOf(type, given) {
 
 // orderOf returns the body of POST /api/orders for a call of createOrder. What it cannot say
 // in the exchange's words it refuses, so that no other order is ever sent.
-export function orderOf(symbol, kind, side, amount, price, params) {
+export function orderOf(symbol, kind, side, amount, price, params = {}) {
   const type = String(kind).replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replaceAll('-', '_');
   if (!orderTypes.has(type)) throw invalid('type', `must be one of ${[...orderTypes.keys()].join(', ')}, not ${kind}.`);
-  if (!Object.hasOwn(stopDirections, side)) throw invalid('side', `must be buy or sell, not ${side}.`);
+  if (!Object.hasOwn(otherSide, side)) throw invalid('side', `must be buy or sell, not ${side}.`);
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
   if (given.reduceOnly === false) delete given.reduceOnly;
   for (const name of Object.keys(given)) {
     if (name === 'reduceOnly' || !orderParams.includes(name)) throw invalid(name, `is not offered; params may have ${orderParams.filter((n) => n !== 'reduceOnly').join(', ')}.`);
   }
-  const { market } = orderTypes.get(type);
-  const quoteAmount = one(['quoteAmount', 'cost'], given);
+  const { market } = orderTypes.get(type), { waits, ...trigger } = triggerOf(type, side, given);
+  const quoteAmount = one(['quoteAmount', 'cost'], given), kindOfPrice = market ? 'market' : 'limit';
   const order = {
-    side, currencyPairCode: code(symbol), quoteAmount, stopPrice: stopOf(type, side, given), ...forceOf(type, given),
-    displayAmount: one(['displayAmount'], given), clientOrderId: given.clientOrderId, selfTradePrevention: given.selfTradePrevention,
+    side, currencyPairCode: code(symbol), type: waits ? `${waits}_${kindOfPrice}` : kindOfPrice, quoteAmount, ...trigger, ...forceOf(type, given),
+    displayAmount: one(['displayAmount'], given), ...Object.fromEntries(sentAsGiven.map((name) => [name, given[name]])),
   };
   if (quoteAmount === undefined || amount !== undefined) order.amount = plain('amount', amount);
-  if (market) order.isMarket = true; else order.price = plain('price', price);
+  if (!market) order.price = plain('price', price);
   return order;
+}
+
+// The kinds of lists; the pending orders of the last two sell what the working order has bought, and have no amount.
+const listKinds = ['oco', 'oto', 'otoco', 'opo', 'opoco'], listParams = ['clientOrderId', 'clientIdScope'];
+
+// listOf returns the body of POST /api/orders/lists; the orders have the form of createOrders.
+export function listOf(kind, symbol, orders, params = {}) {
+  if (!listKinds.includes(kind)) throw invalid('kind', `must be one of ${listKinds.join(', ')}, not ${kind}.`);
+  for (const name of Object.keys(params)) if (!listParams.includes(name)) throw invalid(name, `is not offered; params may have ${listParams.join(', ')}.`);
+  const sum = (o, i) => (kind.startsWith('opo') && i > 0 && o.amount === undefined);
+  return { kind, currencyPairCode: code(symbol), ...params, orders: orders.map((o, i) => {
+    const { currencyPairCode, ...order } = orderOf(symbol, o.type, o.side, sum(o, i) ? '0' : o.amount, o.price, o.params);
+    if (sum(o, i)) delete order.amount;
+    return order;
+  }) };
+}
+
+// attached returns the list of an order with params.takeProfit and params.stopLoss, undefined without them. They are of
+// the other side, at the market's price or at their own price. A purchase pays its fee in what it buys: its two sell what
+// is left of it.
+export function attached(symbol, type, side, amount, price, { takeProfit, stopLoss, ...params }) {
+  const legs = Object.entries({ takeProfit, stopLoss }).filter(([, leg]) => leg !== undefined);
+  if (legs.length === 0) return undefined;
+  const opens = side === 'buy' ? 'opo' : 'oto', orders = legs.map(([name, leg]) => {
+    const { triggerPrice, stopPrice = triggerPrice, price: at, type: kind = at === undefined ? 'market' : 'limit', ...more } = Object(leg);
+    if (stopPrice === undefined) throw invalid(name, 'must be an object with a triggerPrice.');
+    return { type: kind, side: otherSide[side], amount: opens === 'opo' ? undefined : amount, price: at, params: { ...more, [`${name}Price`]: stopPrice } };
+  });
+  return listOf(legs.length === 2 ? `${opens}co` : opens, symbol, [{ type, side, amount, price, params }, ...orders]);
+}
+
+// editOf returns the body of PATCH /api/orders/{id}: what is given changes.
+export function editOf(amount, price, { stopPrice, triggerPrice, trailingDelta, trailingPercent, ...params } = {}) {
+  const body = { ...params, stopPrice: one(['stopPrice', 'triggerPrice'], { stopPrice, triggerPrice }) };
+  body.trailingDelta = one(['trailingDelta', 'trailingPercent'], { trailingDelta, trailingPercent }, basisPoints);
+  if (amount !== undefined) body.amount = plain('amount', amount);
+  if (price !== undefined) body.price = plain('price', price);
+  return body;
+}
+
+// statusOf returns ccxt's word for the status of an order. An order that the exchange ended has expired; a pending order
+// of a list is open.
+export function statusOf({ status, endReason }) {
+  const open = { Created: 'open', PartiallyCompleted: 'open', Pending: 'open', Completed: 'closed', Rejected: 'rejected' }[status];
+  return open ?? ([undefined, null, 'request', 'replace'].includes(endReason) ? 'canceled' : 'expired');
 }
 
 // signature returns the credential headers of a request.
@@ -249,30 +314,71 @@ export class TickHive {
   }
 
   parseOrder(o) {
-    const status = { Created: 'open', PartiallyCompleted: 'open', Completed: 'closed' }[o.status] ?? 'canceled';
-    const amount = number(o.initialAmount), filled = number(o.filledAmount);
+    const status = statusOf(o), amount = number(o.initialAmount), filled = number(o.filledAmount);
     const left = status === 'open' ? number(o.amount) : status === 'closed' ? 0 : amount === undefined ? undefined : Number((amount - filled).toPrecision(12));
     return {
       id: o.id, clientOrderId: o.clientOrderId ?? undefined, symbol: symbolOf(o.currencyPairCode), timestamp: Date.parse(o.date), datetime: o.date,
-      type: o.isMarket ? 'market' : 'limit', side: o.isBid ? 'buy' : 'sell', price: number(o.price), amount,
-      remaining: left, filled, status, info: o,
+      type: o.isMarket ? 'market' : 'limit', side: o.isBid ? 'buy' : 'sell', price: number(o.price), amount, stopPrice: number(o.stopPrice),
+      triggerPrice: number(o.stopPrice), remaining: left, filled, status, listId: o.listId ?? undefined, info: o,
     };
   }
 
-  // createOrder places a limit or a market order; params.stopPrice (triggerPrice,
-  // stopLossPrice) makes a stop of it. Amounts and prices may be text, which keeps digits that
-  // a number would lose. The price of a market order is ignored, as ccxt does. What cannot be
-  // placed as asked throws before anything is sent.
-  async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
-    const order = orderOf(symbol, type, side, amount, price, params);
-    const id = await this.request('POST', '/api/orders', {}, order, true);
+  // parseList: the status of a list is open until its last order has ended.
+  parseList(l) {
     return {
-      id, clientOrderId: order.clientOrderId, symbol, type: order.isMarket ? 'market' : 'limit', side, amount: number(order.amount), price: number(order.price),
-      stopPrice: number(order.stopPrice), triggerPrice: number(order.stopPrice), timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info: id,
+      id: l.id, clientOrderId: l.clientOrderId ?? undefined, symbol: symbolOf(l.currencyPairCode), timestamp: Date.parse(l.date), datetime: l.date,
+      kind: l.kind, status: l.status === 'executing' ? 'open' : 'closed', orders: l.orders?.map((o) => this.parseOrder(o)), info: l,
     };
+  }
+
+  // createOrder places an order. The type, or a price of params (stopPrice, triggerPrice, stopLossPrice, takeProfitPrice),
+  // makes a stop or a take profit of it, trailingPercent lets it trail, and the objects takeProfit and stopLoss make a
+  // list of it. Amounts and prices may be text, which keeps digits that a number would lose. The price of a market order
+  // is ignored, as ccxt does. What cannot be placed as asked throws before anything is sent.
+  async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
+    const list = attached(symbol, type, side, amount, price, params);
+    const order = list ? list.orders[0] : orderOf(symbol, type, side, amount, price, params);
+    const info = list ? await this.request('POST', '/api/orders/lists', {}, list, true) : await this.request('POST', '/api/orders', {}, order, true);
+    return {
+      id: list ? info.orders[0].id : info, listId: list ? info.id : undefined, clientOrderId: order.clientOrderId, symbol, side,
+      type: order.type.endsWith('market') ? 'market' : 'limit', amount: number(order.amount), price: number(order.price),
+      stopPrice: number(order.stopPrice), triggerPrice: number(order.stopPrice), timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info,
+    };
+  }
+
+  // batch carries out up to 100 commands in order and returns a result for each: { place }, { placeList }, { cancel },
+  // { replace }, in the exchange's words.
+  async batch(commands) { return (await this.request('POST', '/api/orders/batch', {}, { commands }, true)).results; }
+
+  // createOrders places up to 100 orders in one request. A refused one has the status rejected, and its reason in info.
+  async createOrders(orders) {
+    const commands = orders.map((o) => ({ place: orderOf(o.symbol, o.type, o.side, o.amount, o.price, o.params) }));
+    const refused = (r, o) => ({ id: r.id ?? undefined, symbol: o.symbol, status: 'rejected', info: r });
+    return (await this.batch(commands)).map((r, i) => (r.rejectReason ? refused(r, orders[i]) : this.parseOrder(r)));
+  }
+
+  // editOrder changes price and total amount; params may have stopPrice and trailingPercent of an order that waits. With
+  // params.keepPriority the amount must be smaller, and the order keeps its place in the queue.
+  async editOrder(id, symbol, type, side, amount = undefined, price = undefined, params = {}) {
+    return this.parseOrder(await this.request('PATCH', `/api/orders/${id}`, {}, editOf(amount, price, params), true));
   }
 
   async cancelOrder(id) { return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, {}, undefined, true)); }
+
+  // placeList places a list of a kind (oco, oto, otoco, opo, opoco), whole or not at all. Each order has type, side,
+  // amount, price and params as createOrder has them.
+  async placeList(kind, symbol, orders, params = {}) {
+    return this.parseList(await this.request('POST', '/api/orders/lists', {}, listOf(kind, symbol, orders, params), true));
+  }
+
+  async cancelList(id) { return this.parseList(await this.request('DELETE', `/api/orders/lists/${id}`, {}, undefined, true)); }
+
+  async fetchList(id) { return this.parseList(await this.request('GET', `/api/orders/lists/${id}`, {}, undefined, true)); }
+
+  // fetchLists returns the newest lists, of params.status executing, done or all.
+  async fetchLists(params = {}) {
+    return (await this.request('GET', '/api/user/lists', { pageSize: 100, ...params }, undefined, true)).map((l) => this.parseList(l));
+  }
 
   async fetchOpenOrders(symbol = undefined) {
     const params = { status: 'active', pageSize: 100 };
@@ -303,7 +409,17 @@ export class TickHive {
     return book.next(limit);
   }
 
-  close() { for (const b of [...this.books.values()]) b.end(new Error('the exchange was closed')); }
+  // watchOrders resolves with the orders that have changed since the last call, watchLists with the lists; the first call
+  // with those that are open, and so the first one after a line was lost.
+  async watchOrders() { return this.mine().next('orders'); }
+
+  async watchLists() { return this.mine().next('lists'); }
+
+  mine() { return this.own ??= new WatchedOrders(this); }
+
+  close() {
+    for (const b of [...this.books.values(), this.own]) b?.end(new Error('the exchange was closed'));
+  }
 }
 
 const crcTable = new Uint32Array(256).map((_, n) => {
@@ -365,17 +481,12 @@ export class Book {
 
 const askAgain = 1000; // ms between two resyncs, and before a lost connection is reopened
 const patience = 5000; // ms: a subscription speaks once a second at least
+const mostKept = 1000; // changed orders that wait for the next call; beyond it the oldest go
 export const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
 
-// WatchedBook follows one book on the stream and reconnects with fromSeq; limit is the most
-// that a call wanted.
-class WatchedBook extends Book {
-  constructor(exchange, symbol, limit) {
-    super();
-    Object.assign(this, { exchange, symbol, depth: depthFor(limit), limit, id: 0, waiting: [], timers: {}, fresh: false });
-    this.open();
-  }
-
+// onLine adds a connection to a class. The connection is opened again when it is lost or silent; subscribe then sends
+// what it is for, receive gets its messages.
+const onLine = (Base) => class extends Base {
   open() {
     if (!this.exchange.WebSocket) throw new Error('there is no WebSocket here: give one as options.WebSocket');
     const socket = new this.exchange.WebSocket(`${this.exchange.baseUrl.replace(/^http/, 'ws')}/ws`);
@@ -406,6 +517,69 @@ class WatchedBook extends Book {
     Object.assign(this, { socket: undefined, connected: false, subscribed: false, timers: {} });
     socket?.close();
     if (ms !== undefined) this.after('open', ms, () => this.open());
+  }
+};
+
+// WatchedOrders follows the orders and the lists of the account, on one line for both.
+class WatchedOrders extends /* @__PURE__ */ onLine(Object) {
+  constructor(exchange) {
+    super();
+    Object.assign(this, { exchange, timers: {}, kept: { orders: [], lists: [] }, waiting: { orders: [], lists: [] } });
+    this.open();
+  }
+
+  async subscribe() {
+    const { socket } = this, h = await this.exchange.sign('GET', '/ws');
+    const credentials = { publicKey: h['API-PublicKey'], timestamp: h['API-Timestamp'], nonce: h['API-Nonce'], signature: h['API-Signature'] };
+    if (this.socket === socket) socket.send(JSON.stringify({ op: 'auth', id: 'auth', ...credentials }));
+  }
+
+  receive(m) {
+    if (m.type === 'error' && m.id === 'auth' && !this.refused) { // directly after a start the exchange accepts nothing signed for a second
+      this.refused = true;
+      this.after('auth', askAgain, () => this.subscribe());
+    } else if (m.type === 'error' && (['auth', 'orders'].includes(m.id) || m.code === 'UNAUTHORIZED')) this.end(new ExchangeError(0, m));
+    if (m.type === 'authenticated') {
+      this.refused = false;
+      this.socket.send(JSON.stringify({ op: 'subscribe', id: 'orders', channel: 'orders', decimals: 'string' }));
+    }
+    if (m.channel !== 'orders') return;
+    this.tell('orders', (m.orders ?? [m.order]).filter(Boolean).map((o) => this.exchange.parseOrder(o)));
+    this.tell('lists', (m.lists ?? [m.list]).filter(Boolean).map((l) => this.exchange.parseList(l)));
+  }
+
+  // tell resolves the calls that wait, or keeps the rows for the next one.
+  tell(name, rows) {
+    this.kept[name] = [...this.kept[name], ...rows].slice(-mostKept);
+    if (!rows.length || !this.waiting[name].length) return;
+    const changed = this.kept[name];
+    this.kept[name] = [];
+    this.waiting[name].splice(0).forEach((w) => w.resolve(changed));
+  }
+
+  next(name) {
+    return new Promise((resolve, reject) => {
+      const changed = this.kept[name];
+      this.kept[name] = [];
+      if (changed.length) resolve(changed); else this.waiting[name].push({ resolve, reject });
+    });
+  }
+
+  // end is for good: the next call starts again.
+  end(error) {
+    this.leave();
+    this.exchange.own = undefined;
+    Object.values(this.waiting).flat().forEach((w) => w.reject(error));
+  }
+}
+
+// WatchedBook follows one book on the stream and reconnects with fromSeq; limit is the most
+// that a call wanted.
+class WatchedBook extends /* @__PURE__ */ onLine(Book) {
+  constructor(exchange, symbol, limit) {
+    super();
+    Object.assign(this, { exchange, symbol, depth: depthFor(limit), limit, id: 0, waiting: [], timers: {}, fresh: false });
+    this.open();
   }
 
   // subscribe's id tells its answers from those to an earlier one: what comes before the

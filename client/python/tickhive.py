@@ -64,6 +64,24 @@ def plain(value):
     return format(d, 'f')
 
 
+_DECIMALS = ('amount', 'price', 'quoteAmount', 'stopPrice', 'displayAmount')
+
+
+def _body(members):
+    """Returns the members that are given, decimals as text."""
+    return {name: plain(value) if name in _DECIMALS else value for name, value in members.items() if value is not None}
+
+
+def order(side, amount=None, price=None, **more):
+    """Returns an order of a list or of a batch; more has the other members of POST /api/orders."""
+    return _body(dict(more, side=side, amount=amount, price=price))
+
+
+def _part(value):
+    """Returns a value as a part of a path."""
+    return urllib.parse.quote(str(value), safe='')
+
+
 def _parse(text):
     return json.loads(text, parse_float=decimal.Decimal)
 
@@ -168,26 +186,46 @@ class Client:
     # Trading
 
     def place_order(self, pair, side, amount=None, price=None, **more):
-        """Places an order and returns its id. more has the other members of POST /api/orders."""
-        body = {'side': side, 'currencyPairCode': pair}
-        decimals = {'amount': amount, 'price': price}
-        for name, value in more.items():
-            if name in ('quoteAmount', 'stopPrice', 'displayAmount'):
-                decimals[name] = value
-            elif value is not None:
-                body[name] = value
-        body.update({name: plain(value) for name, value in decimals.items() if value is not None})
-        return self.request('POST', '/api/orders', body=body, signed=True)
+        """Places an order and returns its id. more has the other members of POST /api/orders: type, quoteAmount,
+        stopPrice, trailingDelta and so on."""
+        return self.request('POST', '/api/orders', body=dict(order(side, amount, price, **more), currencyPairCode=pair), signed=True)
+
+    def amend_order(self, order, amount=None, price=None, **more):
+        """Changes price or total amount of an order, stopPrice and trailingDelta of one that waits, and returns it.
+        With keepPriority=True the amount must be smaller, and the order keeps its place in the queue."""
+        return self.request('PATCH', '/api/orders/' + _part(order), body=_body(dict(more, amount=amount, price=price)), signed=True)
 
     def cancel_order(self, order):
-        return self.request('DELETE', '/api/orders/' + urllib.parse.quote(str(order), safe=''), signed=True)
+        return self.request('DELETE', '/api/orders/' + _part(order), signed=True)
+
+    def place_list(self, kind, pair, orders, **more):
+        """Places a list of a kind (oco, oto, otoco, opo, opoco), whole or not at all, and returns it. The orders are
+        made by order(); more may have clientOrderId."""
+        body = dict(_body(more), kind=kind, currencyPairCode=pair, orders=orders)
+        return self.request('POST', '/api/orders/lists', body=body, signed=True)
+
+    def cancel_list(self, order_list):
+        return self.request('DELETE', '/api/orders/lists/' + _part(order_list), signed=True)
+
+    def list(self, order_list):
+        """Returns a list with its orders."""
+        return self.request('GET', '/api/orders/lists/' + _part(order_list), signed=True)
+
+    def lists(self, status='executing'):
+        """Yields all lists of a status (executing, done, all), newest first."""
+        return self._pages('/api/user/lists', {'status': status})
+
+    def batch(self, commands):
+        """Carries out up to 100 commands in order and returns a result for each: {'place': order(...)} with a
+        currencyPairCode, {'placeList': ...}, {'cancel': {'orderId': id}}, {'replace': {'orderId': id, ...}}."""
+        return self.request('POST', '/api/orders/batch', body={'commands': commands}, signed=True)['results']
 
     def cancel_all(self, pair):
         return self.request('DELETE', '/api/orders', {'currencyPairCode': pair}, signed=True)['canceled']
 
     def order(self, order):
         """Returns an order with its deals."""
-        return self.request('GET', '/api/orders/%s/deals' % urllib.parse.quote(str(order), safe=''), signed=True)
+        return self.request('GET', '/api/orders/%s/deals' % _part(order), signed=True)
 
     def orders(self, pair=None, status='active'):
         """Yields all orders of a status, newest first."""

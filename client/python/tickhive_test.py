@@ -50,6 +50,54 @@ class Signing(unittest.TestCase):
             self.assertRaises((TypeError, ValueError, ArithmeticError), tickhive.plain, bad)
 
 
+class Orders(unittest.TestCase):
+    def sent(self, call, answer=b'{}'):
+        """Returns what a call sends: the method, the target and the body."""
+        seen = []
+        x = tickhive.Client('http://127.0.0.1:1', 'p', 's')
+
+        def send(method, target, raw, headers):
+            self.assertIn('API-Signature', headers)
+            seen.append((method, target, json.loads(raw or b'null')))
+            return 200, answer
+
+        x._send = send
+        call(x)
+        return seen
+
+    def test_members_of_orders_and_changes(self):
+        for call, want in [
+            (lambda x: x.place_order('A_B', 'sell', amount=1, type='stop_market', stopPrice=Decimal('9.50'), trailingDelta=150, strictTrigger=True),
+             ('POST', '/api/orders', {'currencyPairCode': 'A_B', 'side': 'sell', 'amount': '1', 'type': 'stop_market',
+                                      'stopPrice': '9.50', 'trailingDelta': 150, 'strictTrigger': True})),
+            (lambda x: x.place_order('A_B', 'sell', quoteAmount='25', type='market', clientIdScope='open', strategyId=3, postOnly=None),
+             ('POST', '/api/orders', {'currencyPairCode': 'A_B', 'side': 'sell', 'quoteAmount': '25', 'type': 'market',
+                                      'clientIdScope': 'open', 'strategyId': 3})),
+            (lambda x: x.amend_order('7', amount='0.5', keepPriority=True),
+             ('PATCH', '/api/orders/7', {'amount': '0.5', 'keepPriority': True})),
+            (lambda x: x.amend_order(7, price='9', stopPrice='8', trailingDelta=20),
+             ('PATCH', '/api/orders/7', {'price': '9', 'stopPrice': '8', 'trailingDelta': 20})),
+        ]:
+            self.assertEqual(self.sent(call), [want])
+
+    def test_lists_and_batches(self):
+        legs = [tickhive.order('sell', 1, '11', type='limit', postOnly=True), tickhive.order('sell', 1, type='stop_market', stopPrice='9')]
+        wire = [{'side': 'sell', 'amount': '1', 'price': '11', 'type': 'limit', 'postOnly': True},
+                {'side': 'sell', 'amount': '1', 'type': 'stop_market', 'stopPrice': '9'}]
+        placed = {'kind': 'oco', 'currencyPairCode': 'A_B', 'clientOrderId': 'c', 'orders': wire}
+        for call, want in [
+            (lambda x: x.place_list('oco', 'A_B', legs, clientOrderId='c'), ('POST', '/api/orders/lists', placed)),
+            (lambda x: x.cancel_list('7'), ('DELETE', '/api/orders/lists/7', None)),
+            (lambda x: x.list('7'), ('GET', '/api/orders/lists/7', None)),
+            (lambda x: list(x.lists()), ('GET', '/api/user/lists?status=executing&pageSize=100', None)),
+        ]:
+            self.assertEqual(self.sent(call), [want])
+        commands = [{'place': dict(legs[0], currencyPairCode='A_B')}, {'placeList': placed}, {'cancel': {'orderId': '7'}}]
+        self.assertEqual(self.sent(lambda x: self.assertEqual(x.batch(commands), [1]), b'{"results": [1]}'),
+                         [('POST', '/api/orders/batch', {'commands': commands})])
+        self.assertRaises(TypeError, tickhive.order, 'sell', 0.1)
+
+
 def message(kind, seq, bids, asks=(), checksum=None, **more):
     m = dict(more, type=kind, channel='book', currencyPairCode='A_B', seq=seq, time=1, epoch='e', bids=bids, asks=asks)
     m['checksum'] = checksum
