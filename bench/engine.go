@@ -116,7 +116,7 @@ func (r *coreRun) place(o *wl.Op, id uint64) {
 	cmd := &r.cmd
 	cmd.Kind, cmd.Side, cmd.Price, cmd.Amount, cmd.Order = engine.Place, engine.Side(o.Side), o.Price, int64(o.Qty), 0
 	if r.named {
-		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
+		r.client = engine.ClientID{Text: "x", Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
 		cmd.Client = &r.client
 	}
 	if r.ids != nil {
@@ -193,7 +193,7 @@ func (r *coreRun) own(cmd *engine.Command, id uint64) {
 	cmd.STP = engine.CancelTaker
 	if cmd.Client = nil; id%2 == 0 {
 		cmd.Client = &r.ids[id/2%uint64(len(r.ids))]
-		*cmd.Client = engine.ClientID{Hash: [2]uint64{h, ^h}}
+		*cmd.Client = engine.ClientID{Text: "x", Hash: [2]uint64{h, ^h}}
 	}
 }
 

@@ -55,6 +55,7 @@ const (
 	CodeOrderPending           = "ORDER_PENDING"
 	CodeAmendNotSmaller        = "AMEND_NOT_SMALLER"
 	CodeCancelRestricted       = "CANCEL_RESTRICTED"
+	CodeCancelFailed           = "CANCEL_FAILED"
 	CodeDuplicateClientOrderID = "DUPLICATE_CLIENT_ORDER_ID"
 	CodeTooManyOrders          = "TOO_MANY_ORDERS"
 	CodeTooManyStops           = "TOO_MANY_STOPS"

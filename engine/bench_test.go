@@ -64,7 +64,7 @@ func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32, now int6
 		TimeNs: now, Kind: engine.Place, Side: engine.Side(side), Price: price, Amount: int64(qty),
 	}
 	if r.named {
-		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
+		r.client = engine.ClientID{Text: "x", Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
 		cmd.Client = &r.client
 	}
 	cmd.First = true

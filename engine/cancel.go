@@ -31,7 +31,15 @@ func (b *book) cancel(cmd *Command) {
 		b.stream.refuse(cmd, r)
 		return
 	}
-	b.cancelOpen(s, o, CauseRequest, cmd.Client)
+	b.cancelOpen(s, o, cmd.cause(), cmd.Client)
+}
+
+// cause returns why the orders that a Cancel or a CancelAll names end.
+func (cmd *Command) cause() CancelCause {
+	if cmd.Flags&FlagOperator != 0 {
+		return CauseOperator
+	}
+	return CauseRequest
 }
 
 // cancelOpen ends a resting order or a waiting stop. own is the id of the request, nil: it has none.
@@ -91,7 +99,7 @@ func (b *book) cancelOn(m *continuation) {
 			b.stream.visit()
 			continue
 		}
-		b.cancelOpen(s, o, CauseRequest, nil)
+		b.cancelOpen(s, o, m.cmd.cause(), nil)
 		m.canceled = true
 	}
 	if !m.canceled {

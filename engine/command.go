@@ -39,6 +39,7 @@ const (
 	FlagQuote                      // at the market's price, by quote amount: Quote instead of Amount
 	FlagStrict                     // refuse a waiting order whose stop price the market has already reached
 	FlagExpire                     // accept and cancel what the book would refuse: fok, or market without liquidity
+	FlagFollows                    // refuse it if the pair has refused the command right before it: they are one slice
 )
 
 // Flags of a Cancel, a CancelAll and a Replace. FlagAllAccount and FlagOperator have room beside those of each.

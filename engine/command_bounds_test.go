@@ -122,7 +122,7 @@ func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
 // that its values do not have.
 func TestBytesOfNoCommandAreRefused(t *testing.T) {
 	order := placed(func(c *Command) { c.Account = 1 })
-	named := placed(func(c *Command) { c.Account, c.Client = 1, &ClientID{} })
+	named := placed(func(c *Command) { c.Account, c.Client = 1, &ClientID{Text: "x"} })
 	asset := Command{Kind: SetAsset, Pair: 1, Control: &ControlRecord{Asset: &Asset{Symbol: "A", Name: "B"}}}
 	pair := paired(func(*Instrument) {})
 	pair.Pair = 1
@@ -151,9 +151,10 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 			[]byte{byte(Other)},
 		},
 		{"pair", order, head - 1, 1, wide},
-		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasReusable<<1)},
+		{"presence bits", order, words, 0, binary.AppendUvarint(nil, allPresent+1)},
 		{"account", order, words + 1, 1, wide},
-		{"length of a text", named, words + 4, 0, []byte{33}}, // its hashes are the 32 bytes behind it
+		{"length of a text", named, words + 4, 1, []byte{34}}, // its hashes are the 32 bytes behind it
+		{"empty client id", named, words + 4, 1, []byte{0}},
 		{"account of a cancel", cancel, head + 1, 0, wide},
 		{"account of a replace", replace, head + 2, 0, wide},
 		{"boolean", asset, fiat, 0, []byte{2}},
@@ -200,6 +201,17 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 		func(c *Command) { c.Quote = one },
 		func(c *Command) { c.Client = &ClientID{Text: "x"} },
 		func(c *Command) { c.Client = &ClientID{Text: "x", Reusable: true} },
+		func(c *Command) { c.Client = &ClientID{Strategy: new(int64)} },
+		func(c *Command) { c.Client = &ClientID{StrategyType: new(int64(-1 << 63))} },
+		func(c *Command) {
+			c.Client = &ClientID{Text: "x", Strategy: new(int64(1)), StrategyType: new(int64(2))}
+		},
+		func(c *Command) { c.Trail = 1 },
+		func(c *Command) { c.Trail = 1<<16 - 1 },
+		func(c *Command) { *c = Command{Kind: Replace, Order: 7, Flags: FlagHasTrail, Trail: 1<<16 - 1} },
+		func(c *Command) { *c = Command{Kind: Replace, Order: 7, Flags: FlagHasStop, Stop: -1} },
+		func(c *Command) { *c = Command{Kind: Replace, Order: 7, Client: &ClientID{Text: "x"}} },
+		func(c *Command) { *c = Command{Kind: Replace, Order: 7, Client: &ClientID{Text: "x", Reusable: true}} },
 		func(c *Command) { *c = Command{Kind: Cancel, Order: 7, Client: &ClientID{Text: "x"}} },
 		func(c *Command) { *c = Command{Kind: Cancel, Order: 7} },
 		func(c *Command) { c.Refuse = 1 },

@@ -30,6 +30,9 @@ const (
 	hasRefuse
 	hasReusable // a client id that is Reusable
 	hasTrail
+	hasStrategy
+	hasStrategyType
+	allPresent = 1<<iota - 1
 )
 
 // partShift is the position of the part in the first byte of a record, above the kind. firstBit, above the part, is
@@ -90,7 +93,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 			dst = binary.AppendUvarint(dst, uint64(c.Trail))
 		}
 		if c.Client != nil { // at the end: without an id, a replace has no byte for it
-			dst = appendClient(dst, c.Client)
+			dst = append(appendClient(dst, c.Client), boolByte(c.Client.Reusable))
 		}
 		return dst
 	case AddPair, SetPair:
@@ -129,8 +132,9 @@ func appendPlace(dst []byte, c *Command) []byte {
 	dst = append(dst, byte(c.Side), byte(c.Type), byte(c.TIF), byte(c.STP), c.Flags)
 	has := uint64(0)
 	for bit, set := range [...]bool{
-		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), c.Client != nil, c.Refuse != NotRejected,
-		c.Client != nil && c.Client.Reusable, c.Trail != 0,
+		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), c.Client.Named(), c.Refuse != NotRejected,
+		c.Client.Named() && c.Client.Reusable, c.Trail != 0,
+		c.Client != nil && c.Client.Strategy != nil, c.Client != nil && c.Client.StrategyType != nil,
 	} {
 		if set {
 			has |= 1 << bit
@@ -164,6 +168,12 @@ func appendPlaceExtras(dst []byte, c *Command, has uint64) []byte {
 	}
 	if has&hasTrail != 0 {
 		dst = binary.AppendUvarint(dst, uint64(c.Trail))
+	}
+	if has&hasStrategy != 0 {
+		dst = binary.AppendVarint(dst, *c.Client.Strategy)
+	}
+	if has&hasStrategyType != 0 {
+		dst = binary.AppendVarint(dst, *c.Client.StrategyType)
 	}
 	return dst
 }
@@ -417,6 +427,7 @@ func DecodeCommand(record []byte, c *Command) error {
 		}
 		if len(r.b) > 0 {
 			c.Client = r.client()
+			c.Client.Reusable = r.u8(1) != 0
 		}
 	case AddPair, SetPair:
 		c.Instrument = &Instrument{}
@@ -464,7 +475,7 @@ func (r *recordReader) place(c *Command) {
 	c.Side, c.Type = Side(r.u8(byte(Sell))), OrderType(r.u8(byte(lastType)))
 	c.TIF, c.STP = TimeInForce(r.u8(byte(FOK))), SelfTrade(r.u8(byte(Decrement)))
 	c.Flags = r.u8(0xff)
-	has := r.uvarint(hasTrail<<1 - 1)
+	has := r.uvarint(allPresent)
 	c.Account = AccountID(r.uvarint(1<<32 - 1))
 	c.Price, c.Amount = r.varint(), r.varint()
 	if has&hasStop != 0 {
@@ -492,10 +503,29 @@ func (r *recordReader) place(c *Command) {
 		}
 		c.Client.Reusable = true
 	}
+	if has&(hasStrategy|hasStrategyType) != 0 {
+		r.labels(c, has)
+	}
+}
+
+// labels decodes the labels of an order, which may have no client id.
+func (r *recordReader) labels(c *Command, has uint64) {
+	if c.Client == nil {
+		c.Client = &ClientID{}
+	}
+	if has&hasStrategy != 0 {
+		c.Client.Strategy = new(r.varint())
+	}
+	if has&hasStrategyType != 0 {
+		c.Client.StrategyType = new(r.varint())
+	}
 }
 
 func (r *recordReader) client() *ClientID {
 	id := &ClientID{Text: r.text()}
+	if id.Text == "" {
+		r.fault()
+	}
 	id.Hash = [2]uint64{r.u64le(), r.u64le()}
 	id.Content = [2]uint64{r.u64le(), r.u64le()}
 	return id

@@ -7,7 +7,7 @@ import "tickhive/internal/fixed"
 // state, and then enters the order.
 func (b *book) place(cmd *Command) {
 	var known int32
-	if cmd.Client != nil {
+	if cmd.Client.Named() {
 		if known = b.clients.Find(cmd.Client.Hash); known != 0 {
 			switch e := b.clients.At(known); {
 			case cmd.Client.Reusable && e.Open():
@@ -20,6 +20,10 @@ func (b *book) place(cmd *Command) {
 				return
 			}
 		}
+	}
+	if cmd.Flags&FlagFollows != 0 && b.stream.refused == b.stream.seq {
+		b.stream.refuse(cmd, CancelFailed)
+		return
 	}
 	r := b.checkMembers(cmd)
 	if r == NotRejected {
@@ -181,7 +185,7 @@ func (b *book) checkState(cmd *Command) Reason {
 	if r := b.inst.CheckState(cmd); r != NotRejected {
 		return r
 	}
-	if cmd.Client != nil && !b.clients.HasRoom() || b.lastN == 1<<orderIDBits-1 {
+	if cmd.Client.Named() && !b.clients.HasRoom() || b.lastN == 1<<orderIDBits-1 {
 		return TooManyOrders
 	}
 	if cmd.Type >= StopLimit || cmd.Type == Limit && cmd.TIF == GTC {
@@ -274,12 +278,11 @@ func (b *book) accept(cmd *Command, t *taker) {
 	t.n = b.lastN
 	t.id = MakeOrderID(b.id, t.n)
 	e := b.stream.emit(EventAccepted)
-	if cmd.Client != nil {
+	if e.Client = cmd.Client; cmd.Client.Named() {
 		if cmd.Client.Reusable {
 			b.clients.Forget(&b.orders.owners, cmd.Client.Hash)
 		}
 		t.client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, t.n, t.owner)
-		e.Client = cmd.Client
 	}
 	e.Order = t.id
 	e.Account = cmd.Account

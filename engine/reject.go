@@ -47,10 +47,11 @@ const (
 	AmendNotSmaller  // FlagSmallerOnly: the new total is not below the total
 	CancelRestricted // FlagOnlyNew, FlagOnlyPartial
 	OrderPending     // the amount of an order that a list has not released yet cannot change
+	CancelFailed     // FlagFollows: the cancel right before the order was refused
 )
 
 // lastReason is the highest number of a reason.
-const lastReason = OrderPending
+const lastReason = CancelFailed
 
 var reasonNames = [...]string{
 	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
@@ -61,6 +62,7 @@ var reasonNames = [...]string{
 	"above_max_quote_amount", "account_halted", "asset_in_use",
 	"would_trigger", "list_prices", "trail_out_of_range", "too_many_stops", "too_many_lists", "too_many_slices",
 	"too_many_amends", "amend_not_smaller", "cancel_restricted", "order_pending",
+	"cancel_failed",
 }
 
 // String returns the wire word.

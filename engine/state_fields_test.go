@@ -23,7 +23,7 @@ func fieldsCore(t *testing.T) (*Core, *book) {
 		}
 	}
 	name := func(x uint64) *ClientID {
-		return &ClientID{Hash: [2]uint64{x, x + 1}, Content: [2]uint64{x + 2, x + 3}}
+		return &ClientID{Text: "x", Hash: [2]uint64{x, x + 1}, Content: [2]uint64{x + 2, x + 3}}
 	}
 	do(Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Symbol: "BTC", Digits: 8}}})
 	do(Command{Kind: AddPair, Pair: ControlPair, Instrument: &Instrument{

@@ -13,6 +13,8 @@ type stream struct {
 	n     int     // number of events in it
 	nowNs int64
 	seq   Seq
+	// refused is the seq of the newest refusal. Only a command of the same slice asks for it: a state does not have it.
+	refused Seq
 
 	stop   int // number of events from which on the command pauses
 	visits int // in the part under way, see visit and weigh
@@ -90,6 +92,7 @@ func (t *stream) level(lv *level) {
 // refuse emits the refusal of a command, which changes nothing.
 func (t *stream) refuse(cmd *Command, r Reason) *Event {
 	e := t.emit(EventRejected)
+	t.refused = e.Seq
 	e.Reason = r
 	e.Side = cmd.Side
 	e.Account = cmd.Account

@@ -55,7 +55,7 @@ func (w *warmer) index(c *Core, cmds []*Command, n int) {
 		if b == nil {
 			continue
 		}
-		if cmd.Client != nil && cmd.Kind == Place {
+		if cmd.Kind == Place && cmd.Client.Named() {
 			lines = append(lines, b.clients.CacheLine(cmd.Client.Hash))
 		}
 		if b.orders.count < warmOrders {

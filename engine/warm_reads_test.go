@@ -55,7 +55,7 @@ func TestWarmFetches(t *testing.T) {
 		return lines
 	}
 
-	id := &ClientID{Hash: [2]uint64{7, 8}}
+	id := &ClientID{Text: "x", Hash: [2]uint64{7, 8}}
 	place := Command{Side: Buy, Price: 100, Amount: 1, Client: id} // as add(0)
 	c.Apply(&place, nil)
 	entry := []slot.CacheLine{b.clients.CacheLine(id.Hash)}

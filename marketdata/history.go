@@ -326,7 +326,7 @@ func (h *History) pushClosed(o *orderRec) {
 // retain its first answer for a repeat of the client id.
 func (h *History) evict(o *orderRec) {
 	h.accounts[o.account].closedCount--
-	if o.extra == 0 || h.extras.At(o.extra).client == nil {
+	if o.extra == 0 || !h.extras.At(o.extra).client.Named() {
 		h.forget(o)
 		return
 	}

@@ -166,7 +166,7 @@ func (h *History) Current(id engine.OrderID) (OrderRecord, bool) {
 // without a client id and for orders evicted long ago.
 func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	o, _ := h.lookup(id)
-	if o == nil || o.extra == 0 || h.extras.At(o.extra).client == nil {
+	if o == nil || o.extra == 0 || !h.extras.At(o.extra).client.Named() {
 		return OrderRecord{}, false
 	}
 	x := h.extras.At(o.extra)

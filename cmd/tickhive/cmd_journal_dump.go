@@ -78,8 +78,14 @@ func dumpOrder(m map[string]any, c *engine.Command) {
 	if c.Trail != 0 {
 		m["trail"] = c.Trail
 	}
-	if c.Client != nil {
+	if c.Client.Named() {
 		m["clientOrderId"], m["clientIdReusable"] = c.Client.Text, c.Client.Reusable
+	}
+	if c.Client != nil && c.Client.Strategy != nil {
+		m["strategyId"] = *c.Client.Strategy
+	}
+	if c.Client != nil && c.Client.StrategyType != nil {
+		m["strategyType"] = *c.Client.StrategyType
 	}
 }
 

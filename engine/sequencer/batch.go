@@ -31,13 +31,16 @@ var (
 )
 
 // Batch holds the commands of one request. The loop applies them in order, at most SliceCommands at
-// once: commands of other batches may come in between, unless the batch is Stamped. A batch
+// once: commands of other batches may come in between, unless the batch is Stamped or Together. A batch
 // belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {
 	Commands []engine.Command
 	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
 	// stamps the commands.
 	Stamped bool
+	// Together: the commands are a slice of their own, in one write of the journal and with no command of another batch
+	// between them. All but the last must end in one part, as a Cancel does.
+	Together bool
 	// Wait is the mark that the records must have reached before the batch is answered. The batch is never answered
 	// before readers see what it has done (LoopOptions.Show).
 	Wait Mark

@@ -25,6 +25,7 @@ type slicing struct {
 	flows    [sliceTestPairs]*enginetest.Flow
 	shown    [sliceTestPairs][]engine.Seq
 	commands int
+	together int // batches that are together
 	between  int // slices in which one pair was busy and another one moved
 	reading  atomic.Bool
 	around   atomic.Int64 // parts of a read before which another pair moved
@@ -57,7 +58,19 @@ func newSlicingWith(
 
 func (s *slicing) offer(cmds []engine.Command) {
 	s.t.Helper()
-	b := &sequencer.Batch{Commands: cmds}
+	s.offerBatch(&sequencer.Batch{Commands: cmds})
+}
+
+func (s *slicing) offerTogether() {
+	s.t.Helper()
+	p := engine.PairID(s.r.IntN(sliceTestPairs))
+	s.flows[p].Last++
+	s.offerBatch(&sequencer.Batch{Commands: pairOff(p, name(0, s.together)), Together: true})
+	s.together++
+}
+
+func (s *slicing) offerBatch(b *sequencer.Batch) {
+	s.t.Helper()
 	next, begun := 0, false
 	b.Collect = func(i int, _ *engine.Command, events []engine.Event) {
 		if i != next && i != next-1 || i == next-1 && !begun {
@@ -66,7 +79,7 @@ func (s *slicing) offer(cmds []engine.Command) {
 		begun = true
 		next = i + 1
 	}
-	s.commands += len(cmds)
+	s.commands += len(b.Commands)
 	if err := s.loop.Offer(b); err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,6 +122,9 @@ func (s *slicing) run(batches int) {
 			}
 		case asked < batches:
 			s.offer(s.next(1 + s.r.IntN(12)*s.r.IntN(40)))
+			for range s.r.IntN(4) {
+				s.offerTogether()
+			}
 			asked++
 		}
 		s.watch(before)
@@ -207,7 +223,7 @@ func (w *whole) apply(t *testing.T, record []byte) {
 // readers see only whole commands; a pair moves while another one is busy. A journal that is cut
 // after any record, between parts too, is finished to the same state.
 func TestPartsThroughTheLoop(t *testing.T) {
-	around := int64(0)
+	around, beside := int64(0), 0
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff} {
 		for seed := range uint64(2) {
 			s := newSlicing(t, policy, seed)
@@ -230,6 +246,9 @@ func TestPartsThroughTheLoop(t *testing.T) {
 				t.Errorf("policy %s, seed %d: %d commands took effect, %d were submitted", policy, seed, want.n,
 					s.commands)
 			}
+			if beside += checkTogether(t, s.opts, records, s.together); s.together < 5 {
+				t.Errorf("only %d batches are together", s.together)
+			}
 			if pairHashes(want.core) != pairHashes(s.core) {
 				t.Errorf("policy %s, seed %d: the parts leave another state", policy, seed)
 			}
@@ -249,6 +268,9 @@ func TestPartsThroughTheLoop(t *testing.T) {
 				t.Error("the run shows nothing")
 			}
 		}
+	}
+	if beside == 0 {
+		t.Error("no batch that is together came while another pair was busy")
 	}
 	if around == 0 {
 		t.Error("no other pair moved while a pair was read")

@@ -78,7 +78,11 @@ func commands(batches []*Batch) (n int) {
 // makes a snapshot. Nor does it yield beyond groupEnough: the loop can serve that group
 // while another processor runs the submitters of the group before. Under sync always it yields
 // until all known submitters are back: a late one would wait for one more sync.
+// A batch that is Together is a group of its own.
 func (l *Loop) fillGroup(limit, known int) {
+	if len(l.group) == 1 && l.group[0].Together {
+		return
+	}
 	yields, enough := groupYields, groupEnough
 	switch {
 	case l.contention.groupsLeft == 0:
@@ -99,14 +103,19 @@ func (l *Loop) fillGroup(limit, known int) {
 			continue
 		}
 		idle = 0
-		if !l.work.slice(b) {
+		if !l.work.slice(b) || b.Together && !l.work.mayBeAlone(l.group) {
 			if err := l.work.deferBatch(b); err != nil {
 				l.stats.Busy.Add(1)
 				b.answer(err)
 			}
+			if b.Together {
+				return // what comes behind it runs behind it
+			}
 			continue
 		}
 		l.group = append(l.group, b)
-		n += b.to
+		if n += b.to; b.Together {
+			return
+		}
 	}
 }

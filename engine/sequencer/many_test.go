@@ -110,11 +110,26 @@ func serveMany(t *testing.T, policy sequencer.SyncPolicy) {
 	}
 	readers.Go(func() { p.query(stop, policy == sequencer.SyncAlways) })
 	readers.Go(func() { p.read(stop) })
+	const together = 50
+	for i := range uint64(2) {
+		submitters.Go(func() {
+			for n := range together {
+				b := &sequencer.Batch{Commands: pairOff(engine.PairID(n%busyPairs), name(i, n)), Together: true}
+				if err := p.loop.Submit(b); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
 	submitters.Wait()
 	close(stop)
 	readers.Wait()
 	p.loop.Stop()
-	replayed := stateOf(t, busyOptions(), p.rawRecords())
+	records := p.rawRecords()
+	if checkTogether(t, busyOptions(), records, 2*together) == 0 {
+		t.Error("no batch that is together came while another pair was busy")
+	}
+	replayed := stateOf(t, busyOptions(), records)
 	want := machine.HashMarket(replayed.Core, replayed.Feed).Hash
 	if got := machine.HashMarket(p.core, p.feed).Hash; got != want {
 		t.Errorf("the journal replays to %s, the loop has %s", want, got)

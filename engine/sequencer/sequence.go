@@ -53,6 +53,7 @@ func (l *Loop) sequence(batches []*Batch) {
 	if len(batches) == 0 && len(l.work.unfinished) == 0 {
 		return
 	}
+	l.work.alone = len(batches) == 1 && batches[0].Together
 	n, err := l.writeJournal(batches)
 	if err != nil {
 		l.refuseSlice(batches, err)
@@ -71,7 +72,7 @@ func (l *Loop) sequence(batches []*Batch) {
 // slice ends early, the batches that it did not reach run in the next slices.
 func (l *Loop) applySlice(batches []*Batch) {
 	ended, next := l.backlog.open.ended, l.refs
-	if len(l.work.unfinished) > 0 {
+	if l.work.goesOn() {
 		next = next[1:]
 		p := *l.work.next()
 		l.apply(&l.cont, p.batch, p.index)
@@ -203,7 +204,7 @@ func (l *Loop) publish() {
 // writeJournal journals the slice in one write and returns the number of its records.
 func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 	l.refs = l.refs[:0]
-	if len(l.work.unfinished) > 0 {
+	if l.work.goesOn() {
 		l.cont = engine.Command{Kind: engine.Continue, Pair: l.work.next().pair, TimeNs: l.times.lastNs}
 		if l.times.manual == nil {
 			l.cont.TimeNs = max(l.times.lastNs, l.times.clk.NowNs())

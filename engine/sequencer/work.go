@@ -12,6 +12,7 @@ import (
 // and batches whose next command waits. A slice holds the commands that the loop writes to the journal at once:
 //
 //	slice := one part of an unfinished command, then commands of pairs without one
+//	       | a batch that is Together
 //
 // Slices are short, so requests of other pairs and queries run in between. The commands that wait
 // for a pair keep their order, and so do the commands of one batch.
@@ -34,6 +35,7 @@ type work struct {
 	reading    []engine.PairID     // pairs that a paused query reads
 	waiting    []*Batch            // the next to run comes first
 	refused    bool                // the journal has refused the newest part
+	alone      bool                // the newest slice was a batch that is Together, so no unfinished command went on in it
 	// limit is the number of commands that the next slice may have. It follows the number that the
 	// slices before could apply, so that few commands are written again.
 	limit int
@@ -99,7 +101,8 @@ func (w *work) putBack(batches []*Batch) { w.waiting = slices.Insert(w.waiting, 
 
 // take moves waiting batches whose next command can run to group: at most limit commands and one
 // batch more.
-// With begun it leaves the stamped batches that have not begun, which move the clock.
+// With begun it leaves the stamped batches that have not begun, which move the clock. A batch that is Together is a
+// group of its own: the batches behind it wait.
 func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 	kept := w.waiting[:0]
 	for _, b := range w.waiting {
@@ -107,7 +110,12 @@ func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 			kept = append(kept, b)
 			continue
 		}
-		limit -= b.to - b.applied
+		if limit -= b.to - b.applied; b.Together {
+			if limit = 0; !w.mayBeAlone(group) {
+				kept = append(kept, b)
+				continue
+			}
+		}
 		group = append(group, b)
 	}
 	clear(w.waiting[len(kept):])
@@ -115,19 +123,34 @@ func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 	return group
 }
 
-// slice chooses the next commands of a batch: at most limit, and none of a pair that is busy.
-// It reports whether there are any.
+// mayBeAlone reports whether the next slice may be a batch that is Together: the group is empty, and an unfinished
+// command has gone on since the last such slice.
+func (w *work) mayBeAlone(group []*Batch) bool {
+	return len(group) == 0 && !(w.alone && len(w.unfinished) > 0)
+}
+
+// slice chooses the next commands of a batch: at most limit, and none of a pair that is busy; of a batch that is
+// Together all or none. It reports whether there are any.
 func (w *work) slice(b *Batch) bool {
 	b.to = min(len(b.Commands), b.applied+w.limit)
+	if b.Together {
+		b.to = len(b.Commands)
+	}
 	if w.anyBusy() {
 		for i := b.applied; i < b.to; i++ {
 			if w.busy(b.Commands[i].Pair) {
 				b.to = i
 			}
 		}
+		if b.Together && b.to < len(b.Commands) {
+			b.to = b.applied
+		}
 	}
 	return b.to > b.applied || len(b.Commands) == 0
 }
+
+// goesOn reports whether an unfinished command goes on in the slice under way.
+func (w *work) goesOn() bool { return len(w.unfinished) > 0 && !w.alone }
 
 // next returns the unfinished command that goes on in the next slice. There must be one.
 func (w *work) next() *unfinishedCommand { return &w.unfinished[0] }

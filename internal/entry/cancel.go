@@ -12,6 +12,8 @@ type MassCancel struct {
 	Account  engine.AccountID // operator: the account whose orders are canceled
 	Everyone bool             // operator: cancel the orders of every account
 	Pair     engine.PairID    // the pair; ControlPair: every pair
+
+	forced bool // the exchange cancels the caller's orders, not the caller
 }
 
 // CancelAll cancels the selected orders that are open when it is sequenced, and returns their
@@ -67,6 +69,9 @@ func (m *MassCancel) command(bound engine.OrderID) engine.Command {
 	} else if m.Everyone {
 		cmd.Flags = engine.FlagAllAccount
 	}
+	if m.Caller == 0 || m.forced {
+		cmd.Flags |= engine.FlagOperator
+	}
 	return cmd
 }
 
@@ -98,10 +103,11 @@ func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (
 	return canceled, reason, nil
 }
 
-// cancelUpTo cancels the orders of an account up to the bounds. It returns the bounds of the pairs that take no
-// cancels at the moment.
+// cancelUpTo cancels the orders of an account, which did not ask for it, up to the bounds. It returns the bounds of the
+// pairs that take no cancels at the moment.
 func (e *Entry) cancelUpTo(account engine.AccountID, bounds []engine.OrderID) (canceled int, rest []engine.OrderID) {
-	m, root := MassCancel{Caller: account, Pair: engine.ControlPair}, e.opt.Board.Load()
+	m := MassCancel{Caller: account, Pair: engine.ControlPair, forced: true}
+	root := e.opt.Board.Load()
 	for i, bound := range bounds {
 		if v := root.View(bound.Pair()); v != nil && v.Instrument.State == engine.Halted {
 			rest = append(rest, bound)

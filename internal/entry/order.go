@@ -3,6 +3,7 @@ package entry
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -34,6 +35,8 @@ type Place struct {
 	Expire bool  // accept and cancel what the book would refuse
 	// Strategy and StrategyType are labels that the order keeps; nil: none.
 	Strategy, StrategyType *int64
+	// Follows: the order is placed only if the command before it was not refused, in a request that is Together.
+	Follows bool
 }
 
 // PlaceList is a new order list as the client sent it.
@@ -61,6 +64,7 @@ type Replace struct {
 	Trail               int64  // basis points; 0: not given
 	SmallerOnly         bool   // an amendment: the amount alone, below what it is; it keeps its place
 	Client              []byte // amendment: the order's new client id; nil: it keeps its id
+	ClientReusable      bool   // of Client, as in Place
 }
 
 // Kind selects what a Command does.
@@ -106,8 +110,16 @@ func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account e
 		Kind: engine.Place, Pair: ins.ID, Account: account,
 		Side: p.Side, Type: p.Type, TIF: p.TIF, STP: p.SelfTrade(account != 0),
 	}
-	if p.PostOnly {
-		cmd.Flags |= engine.FlagPostOnly
+	for _, f := range [...]struct {
+		set bool
+		bit uint8
+	}{
+		{p.PostOnly, engine.FlagPostOnly}, {p.Strict, engine.FlagStrict}, {p.Expire, engine.FlagExpire},
+		{p.Follows, engine.FlagFollows},
+	} {
+		if f.set {
+			cmd.Flags |= f.bit
+		}
 	}
 	if p.Price != nil {
 		cmd.Price = readPrice(cmd, p.Price, ins.DigitsPrice)
@@ -125,9 +137,9 @@ func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account e
 	if p.Display != nil {
 		cmd.Display = readAmount(cmd, p.Display, ins.DigitsAmount)
 	}
-	if p.Client != nil {
-		cmd.Client = newClientID(cmd, string(p.Client))
-		cmd.Client.Reusable = p.ClientReusable
+	cmd.Trail = readTrail(cmd, p.Trail)
+	if p.Client != nil || p.Strategy != nil || p.StrategyType != nil {
+		cmd.Client = newClientID(cmd, p)
 	}
 }
 
@@ -142,6 +154,32 @@ func buildReplace(cmd *engine.Command, p *Replace, ins *engine.Instrument) {
 		cmd.Flags |= engine.FlagHasAmount
 		cmd.Amount = readAmount(cmd, p.Amount, ins.DigitsAmount)
 	}
+	if p.Stop != nil {
+		cmd.Flags |= engine.FlagHasStop
+		cmd.Stop = readPrice(cmd, p.Stop, ins.DigitsPrice)
+	}
+	if p.Trail != 0 {
+		cmd.Flags |= engine.FlagHasTrail
+		cmd.Trail = readTrail(cmd, p.Trail)
+	}
+	if p.SmallerOnly {
+		cmd.Flags |= engine.FlagSmallerOnly
+	}
+	if p.Client != nil {
+		text := string(p.Client)
+		cmd.Client = &engine.ClientID{
+			Text: text, Hash: clientHash(cmd.Account, cmd.Pair, text), Reusable: p.ClientReusable,
+		}
+	}
+}
+
+// readTrail returns how far an order trails, in basis points.
+func readTrail(cmd *engine.Command, trail int64) uint16 {
+	if trail < 0 || trail > math.MaxUint16 {
+		setReason(cmd, engine.TrailOutOfRange)
+		return 0
+	}
+	return uint16(trail)
 }
 
 func readPrice(cmd *engine.Command, text []byte, digits int) int64 {
@@ -192,20 +230,33 @@ func setReason(cmd *engine.Command, r engine.Reason) {
 	}
 }
 
-// newClientID returns the client order id of a complete Place command: the text, the hash that
-// makes it unique and the hash of the content (docs/contract/matching.md#client-order-ids).
-// Stamped values (rates, limits) are no content: a repeat stays equal when they change.
-func newClientID(cmd *engine.Command, text string) *engine.ClientID {
-	id := &engine.ClientID{Text: text, Hash: clientHash(cmd.Account, cmd.Pair, text)}
-
+// newClientID returns the client order id and the labels of a complete Place command: the text, the hash that makes it
+// unique and the hash of the content (docs/contract/matching.md#client-order-ids). An order that has labels alone has no
+// hashes. Stamped values (rates, limits) are no content: a repeat stays equal when they change.
+func newClientID(cmd *engine.Command, p *Place) *engine.ClientID {
+	id := &engine.ClientID{
+		Text: string(p.Client), Reusable: p.ClientReusable, Strategy: p.Strategy, StrategyType: p.StrategyType,
+	}
+	if !id.Named() {
+		return id
+	}
+	id.Hash = clientHash(cmd.Account, cmd.Pair, id.Text)
 	var buf [128]byte
-	const content = engine.FlagPostOnly | engine.FlagQuote
+	const content = engine.FlagPostOnly | engine.FlagQuote | engine.FlagStrict | engine.FlagExpire
 	b := append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP))
 	b = append(b, cmd.Flags&content, byte(cmd.Refuse))
 	for _, v := range [...]uint64{
 		uint64(cmd.Price), uint64(cmd.Amount), uint64(cmd.Stop), uint64(cmd.Display), cmd.Quote.Hi, cmd.Quote.Lo,
+		uint64(p.Trail),
 	} {
 		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	for _, label := range [...]*int64{p.Strategy, p.StrategyType} {
+		if label == nil {
+			b = append(b, 0)
+		} else {
+			b = binary.BigEndian.AppendUint64(append(b, 1), uint64(*label))
+		}
 	}
 	id.Content = hash128(b)
 	return id

@@ -102,6 +102,7 @@ var reasonFields = map[engine.Reason]string{
 	engine.PriceNotPositive: "price", engine.PriceOffTick: "price", engine.PriceOutOfRange: "price",
 	engine.AmountNotPositive: "amount", engine.AmountOffLot: "amount", engine.AmountOutOfRange: "amount",
 	engine.BelowMinQuoteAmount: "amount", engine.AboveMaxQuoteAmount: "amount", engine.PriceOutOfBand: "price",
+	engine.TrailOutOfRange: "trailingDelta", engine.WouldTrigger: "stopPrice", engine.AmendNotSmaller: "amount",
 	engine.DuplicateClientOrderID: "clientOrderId",
 }
 

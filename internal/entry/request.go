@@ -24,6 +24,10 @@ type Request struct {
 	// operator's answers always do. Acquire sets it to false.
 	Records bool
 
+	// Together makes Submit carry out the commands with no command of another request between them. They are of one pair,
+	// and all but the last are cancels. Acquire sets it to false.
+	Together bool
+
 	e      *Entry
 	caller engine.AccountID // 0: an operator
 	batch  sequencer.Batch  // its commands are those of the engine, one for each of Commands
@@ -42,7 +46,7 @@ func newRequest(e *Entry) *Request {
 // every order.
 func (e *Entry) Acquire(caller engine.AccountID) *Request {
 	r := e.requests.Get().(*Request)
-	r.caller, r.Records = caller, false
+	r.caller, r.Records, r.Together = caller, false, false
 	return r
 }
 
@@ -52,7 +56,7 @@ func (e *Entry) Release(r *Request) {
 	clear(r.Answers)
 	clear(r.batch.Commands)
 	r.Commands, r.Answers, r.batch.Commands = r.Commands[:0], r.Answers[:0], r.batch.Commands[:0]
-	r.batch.Stamped = false
+	r.batch.Stamped, r.batch.Together = false, false
 	e.requests.Put(r)
 }
 
@@ -92,6 +96,13 @@ func (r *Request) Submit() *refuse.Refusal {
 	if refusal := r.stamp(); refusal != nil {
 		return refusal
 	}
+	if r.batch.Together = r.Together; r.Together {
+		for i := range r.batch.Commands {
+			if r.batch.Commands[i].Pair != r.batch.Commands[0].Pair {
+				return refuse.Param("currencyPairCode", "The new order must be of the pair of the order that it follows.")
+			}
+		}
+	}
 	refusal := r.run()
 	if refusal != nil && refusal.Field == "at" {
 		refusal.Field = r.firstAt()
@@ -124,7 +135,7 @@ func (r *Request) unknown() (what, then string) {
 			"which is never placed twice; look at the others before you repeat them."
 	case cmd.Kind != engine.Place:
 		return "The change", "look at the order before you repeat the request."
-	case cmd.Client != nil:
+	case cmd.Client.Named():
 		return "The order", same + ": an order that was recorded is answered and not placed again."
 	}
 	return "The order", "look for it among the orders and deals before you place it again; " +
@@ -176,9 +187,18 @@ func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instr
 	}
 	if c.Kind == ReplaceOrder {
 		buildReplace(cmd, &c.Replace, ins)
-	} else if c.Client != "" {
+		return
+	}
+	if c.Client != "" {
 		cmd.Client = &engine.ClientID{Text: c.Client}
 	}
+	if r.caller == 0 {
+		cmd.Flags |= engine.FlagOperator
+	}
+	if c.ByList {
+		cmd.Flags |= engine.FlagList
+	}
+	cmd.Flags |= [...]uint8{AnyState: 0, OnlyNew: engine.FlagOnlyNew, OnlyPartial: engine.FlagOnlyPartial}[c.Only]
 }
 
 // stamp sets the times of the commands if any of them has one. A command without a time gets the time of the

@@ -32,6 +32,7 @@ type rig struct {
 	before  func() // runs once, ahead of the next batch
 	fail    error  // returned instead of submitting
 	batches []int  // the sizes of the submitted batches
+	sent    []engine.Command
 }
 
 func (r *rig) Submit(b *sequencer.Batch) error {
@@ -44,6 +45,7 @@ func (r *rig) Submit(b *sequencer.Batch) error {
 	}
 	r.mu.Lock()
 	r.batches = append(r.batches, len(b.Commands))
+	r.sent = append(r.sent, b.Commands...)
 	r.mu.Unlock()
 	return r.loop.Submit(b)
 }

@@ -100,7 +100,7 @@ func (w *Writer) orderBody(e *engine.Event) *orderBody {
 	if e.Order != 0 {
 		b.Order = &e.Order
 	}
-	if e.Client != nil && e.Kind != engine.EventCanceled { // there it is the cancel's own, not the order's
+	if e.Client.Named() && e.Kind != engine.EventCanceled { // there it is the cancel's own, not the order's
 		b.Client = &e.Client.Text
 	}
 	if e.Price != 0 {

@@ -258,6 +258,10 @@ var Table = []Row{
 		Order:   "The order is not in the state to which the cancel is restricted.",
 	},
 	{
+		Code: "CANCEL_FAILED", Status: 409, Binance: Binance{-2022, "Order cancel-replace failed."},
+		Order: "The order before it was not canceled, so this one was not placed.",
+	},
+	{
 		Code: "DUPLICATE_CLIENT_ORDER_ID", Status: 409, Binance: Binance{-2010, "Duplicate order sent."},
 		Order: "The clientOrderId was used for another order.",
 	},

@@ -1,0 +1,62 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+)
+
+// pairOff returns a cancel and a new order that are together. They are found in the journal by name.
+func pairOff(p engine.PairID, name string) []engine.Command {
+	order := limitOrder(engine.Sell, 100, 1)
+	order.Account, order.Client = 1, &engine.ClientID{Text: "together " + name, Hash: [2]uint64{uint64(len(name)), 1}}
+	cancel := engine.Command{
+		Kind: engine.Cancel, Order: engine.MakeOrderID(p, 1), Client: &engine.ClientID{Text: "together " + name},
+	}
+	cancel.Pair, order.Pair = p, p
+	return []engine.Command{cancel, order}
+}
+
+// checkTogether checks that the journal has n cancels that are together with an order: each begins a slice, in which
+// its order is the next and the last command, and both take effect.
+func checkTogether(t *testing.T, opts engine.Options, records [][]byte, n int) (unfinished int) {
+	t.Helper()
+	core := engine.NewCore(opts)
+	cmds := make([]engine.Command, len(records)+1)
+	for i, r := range records {
+		if err := engine.DecodeCommand(r, &cmds[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmds[len(records)].First = true
+	found := 0
+	for i := range records {
+		c := &cmds[i]
+		void := core.Void(c)
+		busy := len(core.AppendUnfinished(nil)) > 0
+		core.Apply(c, nil)
+		if c.Kind != engine.Cancel || c.Client == nil || !strings.HasPrefix(c.Client.Text, "together ") {
+			continue
+		}
+		found++
+		if busy {
+			unfinished++
+		}
+		next := &cmds[i+1]
+		if next.Kind != engine.Place || next.Client == nil || next.Client.Text != c.Client.Text {
+			t.Fatalf("record %d: behind the cancel %q comes another command", i+2, c.Client.Text)
+		}
+		if void || core.Void(next) || !c.First || next.First || !cmds[i+2].First {
+			t.Fatalf("record %d: %q is no slice of its own", i+1, c.Client.Text)
+		}
+	}
+	if found != n {
+		t.Errorf("%d batches are together in the journal, %d were submitted", found, n)
+	}
+	return unfinished
+}
+
+// name returns the name of the i-th batch of a submitter.
+func name(submitter uint64, i int) string { return fmt.Sprintf("%d of %d", i, submitter) }
