@@ -147,6 +147,8 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 		{Retention: Retention{ClientIDs: 500_000_000}},
 		{Retention: Retention{Fills: 2}},
 		{Retention: Retention{Fills: 500_000_000}},
+		{Retention: Retention{Lists: 1}},
+		{Retention: Retention{Lists: 10_000_000}},
 		{ChunkText: 64 << 30},
 		{ChunkText: 1},
 	} {
@@ -164,6 +166,8 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 		"closed orders kept: 500000001 is not in 1..500000000":                {ClosedOrders: 500_000_001},
 		"client ids kept: -1 is not in 1..500000000":                          {ClientIDs: -1},
 		"client ids kept: 500000001 is not in 1..500000000":                   {ClientIDs: 500_000_001},
+		"order lists kept: -1 is not in 1..10000000":                          {Lists: -1},
+		"order lists kept: 10000001 is not in 1..10000000":                    {Lists: 10_000_001},
 		"fills kept: 1 is not in 2..500000000":                                {Fills: 1},
 		"fills kept: 500000001 is not in 2..500000000":                        {Fills: 500_000_001},
 	} {
@@ -182,10 +186,11 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 	}
 	same(t, Options{ChunkText: 64 << 20, Retention: Retention{
 		TradesMin: 10_000, TradesMax: 2_000_000, ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
+		Lists:   10_000,
 		Candles: [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
 	}}, Options{}.WithDefaults())
 	set := Options{ChunkText: 1, Retention: Retention{
-		TradesMin: 2, TradesMax: 3, ClosedOrders: 4, Fills: 5, ClientIDs: 6, Candles: candles(8),
+		TradesMin: 2, TradesMax: 3, ClosedOrders: 4, Fills: 5, ClientIDs: 6, Lists: 7, Candles: candles(8),
 	}}
 	same(t, set, set.WithDefaults())
 }

@@ -19,6 +19,10 @@ const (
 	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/commands.md#orders)
 	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/commands.md#orders)
 	DefaultClientIDs          = 1_000_000   // retained first answers (docs/contract/matching.md#client-order-ids)
+	DefaultLists              = 10_000      // ended order lists (docs/contract/commands.md#orders)
+	amendmentsKept            = 100_000     // amendments of all orders together
+	preventedKept             = 100_000     // prevented matches of all pairs together
+	maxLists                  = 10_000_000  // 140 bytes each
 	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
 	maxTradesMax              = 100_000_000 // 40 bytes each, 4 GB a pair; a larger setting is a mistake
 	maxFills                  = 500_000_000 // links between fills are 32-bit distances
@@ -47,6 +51,7 @@ type Retention struct {
 	ClosedOrders int            // closed orders of all pairs together; the most recently ended ones are retained
 	Fills        int            // fills of all orders together; a trade is two
 	ClientIDs    int            // closed orders beyond ClosedOrders whose first answer is retained
+	Lists        int            // ended order lists of all pairs together; the most recently ended ones are retained
 }
 
 // TradesConfig and OrdersConfig are what an operator may set of a Retention: trades and candles in the section market
@@ -61,6 +66,7 @@ type TradesConfig struct {
 type OrdersConfig struct {
 	ClosedKept int `toml:"closed_kept" default:"100000" range:"1 100000000" help:"closed orders retained for lookup"`
 	FillsKept  int `toml:"fills_kept" default:"1000000" range:"2 100000000" help:"fills of all orders retained for lookup"`
+	ListsKept  int `toml:"lists_kept" default:"10000" range:"1 10000000" help:"ended order lists retained for lookup"`
 }
 
 // Check reports every member that is out of range.
@@ -82,7 +88,9 @@ func (c *TradesConfig) Check() error {
 
 // Retention returns the limits as a feed has them.
 func (c *TradesConfig) Retention(o OrdersConfig) Retention {
-	r := Retention{TradesMin: c.TradesMin, TradesMax: c.TradesMax, ClosedOrders: o.ClosedKept, Fills: o.FillsKept}
+	r := Retention{
+		TradesMin: c.TradesMin, TradesMax: c.TradesMax, ClosedOrders: o.ClosedKept, Fills: o.FillsKept, Lists: o.ListsKept,
+	}
 	copy(r.Candles[:], c.CandlesKept)
 	return r
 }
@@ -114,6 +122,7 @@ func (r Retention) WithDefaults() Retention {
 	def(&r.ClosedOrders, DefaultClosedOrders)
 	def(&r.Fills, DefaultFills)
 	def(&r.ClientIDs, DefaultClientIDs)
+	def(&r.Lists, DefaultLists)
 	return r
 }
 
@@ -134,6 +143,9 @@ func (r Retention) Validate() error {
 	}
 	if r.ClientIDs < 1 || r.ClientIDs > maxOrdersKept {
 		return fmt.Errorf("client ids kept: %d is not in 1..%d", r.ClientIDs, maxOrdersKept)
+	}
+	if r.Lists < 1 || r.Lists > maxLists {
+		return fmt.Errorf("order lists kept: %d is not in 1..%d", r.Lists, maxLists)
 	}
 	if r.Fills < 2 || r.Fills > maxFills {
 		return fmt.Errorf("fills kept: %d is not in 2..%d", r.Fills, maxFills)
@@ -309,8 +321,9 @@ func (f *Feed) Withhold(pairs []engine.PairID) {
 // one command makes and undoes again does not count.
 func startsCommand(e *engine.Event) bool {
 	switch e.Kind {
-	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair,
-		engine.EventList:
+	case engine.EventAccepted:
+		return e.Maker == 0 // an order of a list is accepted behind the list
+	case engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair, engine.EventList:
 		return true
 	case engine.EventCanceled:
 		return e.Cause == engine.CauseRequest || e.Cause == engine.CauseReplace || e.Cause == engine.CauseOperator
@@ -424,6 +437,8 @@ type pairState struct {
 	dueAt  int   // 1 + index in Feed.due's heap, 0: not in the heap
 
 	orders orderIndex // finds the retained orders of the pair in the history, by order number
+	// numbers, in History.prevented, of the retained prevented matches of the pair
+	prevented queue[uint64]
 }
 
 // touch tracks the best prices after each event.
@@ -603,6 +618,8 @@ type Stats struct {
 	TextBytes    int64 // bytes of the cached texts of trade chunks
 
 	OpenOrders, ClosedOrders, Remembered, Fills int
+	Lists                                       int // those that execute too
+	Amendments, Prevented                       int
 	OrderBytes                                  int64 // bytes of the order history, without the texts of client ids
 }
 
@@ -638,8 +655,10 @@ func (f *Feed) Stats() Stats {
 	s.ClosedOrders = int(h.closed.end - h.closed.first())
 	s.Remembered = int(h.remembered.end - h.remembered.first())
 	s.Fills = 2 * int(h.fills.end-h.fills.first())
-	records := len(h.closed.chunks) + len(h.remembered.chunks)
-	s.OrderBytes += h.open.Bytes() + h.extras.Bytes() + ringChunk*(int64(records)*int64(unsafe.Sizeof(orderRec{}))+
-		int64(len(h.fills.chunks))*int64(unsafe.Sizeof(fillRec{})))
+	s.Lists = h.lists.slab.InUse()
+	s.Amendments = int(h.amendments.end - h.amendments.first())
+	s.Prevented = int(h.prevented.end - h.prevented.first())
+	s.OrderBytes += h.open.Bytes() + h.extras.Bytes() + h.closed.bytes() + h.remembered.bytes() + h.fills.bytes() +
+		h.lists.slab.Bytes() + h.amendments.bytes() + h.prevented.bytes()
 	return s
 }

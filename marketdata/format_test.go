@@ -3,6 +3,7 @@ package marketdata
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -65,15 +66,20 @@ func wholeFeed() *Feed {
 func wholeOrder() (orderRec, orderExtra) {
 	o := orderRec{
 		filledQuote: fixed.U128{Hi: 1, Lo: 2}, fee: fixed.U128{Hi: 3, Lo: 4}, filled: 5, open: 6, seq: 7,
-		id: engine.MakeOrderID(2, 8), side: engine.Sell, typ: engine.StopMarket, tif: engine.FOK,
-		stp: engine.Decrement, flags: 255, status: engine.PartiallyExecutedAndCanceled, cause: engine.CauseFunds,
+		id: engine.MakeOrderID(2, 8), side: engine.Sell, typ: engine.TakeMarket, tif: engine.FOK,
+		stp: engine.Decrement, flags: 255, status: engine.Pending, cause: engine.CauseOperator,
 		bits: bitPlaced | bitTriggered, price: 9, amount: 10, createdNs: 11, changedNs: 12, account: 13,
 	}
 	extra := orderExtra{
 		stop: 14, display: 15, quote: fixed.U128{Hi: 16, Lo: 17}, firstFilledQuote: fixed.U128{Hi: 18, Lo: 19},
-		client:     &engine.ClientID{Text: "cl", Hash: [2]uint64{20, 21}, Content: [2]uint64{22, 23}},
+		client: &engine.ClientID{
+			Text: "cl", Hash: [2]uint64{20, 21}, Content: [2]uint64{22, 23}, Strategy: new(int64(30)),
+			StrategyType: new(int64(-31)),
+		},
 		firstPrice: 24, firstAmount: 25, firstFilled: 26, firstOpen: 27, firstSeq: 28, firstFill: 29,
-		firstStatus: engine.PartiallyExecutedAndCanceled, firstTriggered: true,
+		firstStatus: engine.Pending, firstTriggered: true,
+		trackNs: 32, prevented: 33, firstStop: 34, firstPrevented: 35, firstTracks: true, list: 3, trail: 36,
+		firstTrail: math.MaxUint16,
 	}
 	return o, extra
 }

@@ -3,6 +3,7 @@ package marketdata
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"tickhive/engine"
 	"tickhive/engine/slots"
@@ -13,14 +14,16 @@ import (
 // fills. The engine forgets an order when it ends; the history retains it.
 //
 // Owner: the feed's goroutine, for queries too; there is no lock. Queries run between commands.
-// Other goroutines may call only Orders and Fills, which run their reads on the owner's
-// goroutine, a bounded part at a time.
+// Other goroutines may call only Orders, Fills, Lists and PreventedMatches, which run their reads on the
+// owner's goroutine, a bounded part at a time.
 //
 // Memory of an open or closed order: 128 bytes, and 4 for its number in a page of 512 numbers (2 KB;
 // the page is retained while one of its orders is). An order with a client id, a stop price, a display
-// amount or a quote amount takes 136 more, plus the text of the client id. A trade takes 96 bytes for
-// its two fills. At the default limits: 100,000 closed orders 13 MB; 1,000,000 fills 48 MB; 1,000,000
-// client ids that outlive their orders 264 MB plus their texts.
+// amount or a quote amount, one of a list, an amended one and one of a prevented match take 152 more, plus the text of
+// the client id. A trade takes 96 bytes for its two fills, an order list 72 and about 70 in two maps, an amendment and
+// a prevented match 88 each. At the default limits: 100,000 closed orders 13 MB; 1,000,000 fills 48 MB; 1,000,000 client
+// ids that outlive their orders 280 MB plus their texts; 10,000 ended lists 1.4 MB; 100,000 amendments and as many
+// prevented matches 18 MB.
 type History struct {
 	open   slots.Slab[orderRec]
 	extras slots.Slab[orderExtra]
@@ -28,6 +31,9 @@ type History struct {
 	// closed orders beyond the limit of closed, retained because their client id may be repeated
 	remembered ring[orderRec]
 	fills      ring[fillRec]
+	lists      orderLists
+	amendments ring[amendRec]
+	prevented  ring[PreventedMatch]
 	accounts   []accountState
 	pairs      []*pairState // by pair id; finds the index of an order's pair
 
@@ -46,6 +52,7 @@ type accountState struct {
 	closed   uint64 // 1 + number of the account's newest closed order, 0: none
 	fill     uint64 // 1 + number of the account's newest fill, 0: none
 	openHead int32  // slot of the account's newest open order, 0: none
+	list     int32  // slot of the account's newest order list, 0: none
 
 	// The lengths count retained entries. openCount stays 0 for the built-in account.
 	openCount, closedCount, fillCount uint32 // a trade of the account with itself is two fills
@@ -92,6 +99,9 @@ type orderExtra struct {
 	stop, display int64
 	quote         fixed.U128
 	client        *engine.ClientID
+	trackNs       int64  // time at which a trailing order began to track the market, 0: it does not yet
+	prevented     uint64 // number of the newest prevented match, 0: none
+	amended       uint64 // 1 + number of the order's newest amendment in History.amendments, 0: none
 
 	// The first* members hold the order as the engine first answered it; a repeated client id receives this
 	// answer.
@@ -100,10 +110,16 @@ type orderExtra struct {
 	firstAmount      int64
 	firstFilled      int64
 	firstOpen        int64
-	firstSeq         engine.Seq
+	firstStop        int64
+	firstPrevented   uint64
+	firstSeq         engine.Seq // 0: the members were not there yet when the order was first answered
 	firstFill        uint64
 	firstStatus      engine.Status
 	firstTriggered   bool
+	firstTracks      bool
+	list             uint8 // 1 + index of the order in its list, 0: it is in none
+	trail            uint16
+	firstTrail       uint16
 }
 
 func newHistory(o Options) *History {
@@ -112,6 +128,8 @@ func newHistory(o Options) *History {
 	h.closed.limit = uint64(o.ClosedOrders)
 	h.remembered.limit = uint64(o.ClientIDs)
 	h.fills.limit = uint64(o.Fills / 2)
+	h.lists = newOrderLists(o.Lists)
+	h.amendments.limit, h.prevented.limit = amendmentsKept, preventedKept
 	return h
 }
 
@@ -124,6 +142,8 @@ func (h *History) retain(r *Retention) {
 	h.remembered.setLimit(uint64(r.ClientIDs), h.forget, moveTo(inRemembered))
 	h.closed.setLimit(uint64(r.ClosedOrders), h.evict, moveTo(inClosed))
 	h.fills.setLimit(uint64(r.Fills/2), h.dropFill, func(*fillRec, uint32) {})
+	h.lists.limit = r.Lists
+	h.evictLists()
 }
 
 // account returns the state of an account and makes it if necessary. Account numbers are dense: the list is as
@@ -143,15 +163,46 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 	case engine.EventCanceled:
 		o := h.change(p, e.Order, e.TimeNs)
 		o.status, o.cause, o.open = e.Status, e.Cause, e.Amount
+		if e.Cause == engine.CauseReplace && e.OpenAmount != 0 { // the total that was sent
+			o.amount = e.OpenAmount
+		}
 	case engine.EventReplaced:
-		o := h.change(p, e.Order, e.TimeNs)
-		o.price, o.amount, o.open = e.Price, e.Amount, e.OpenAmount
+		h.replace(p, e)
 	case engine.EventReduced:
 		h.change(p, e.Order, e.TimeNs).open = e.OpenAmount
 	case engine.EventTriggered:
 		h.change(p, e.Order, e.TimeNs).bits |= bitTriggered
+	case engine.EventReleased:
+		o := h.change(p, e.Order, e.TimeNs)
+		o.status, o.amount, o.open = engine.Created, e.Amount, e.Amount
+	case engine.EventActivated:
+		h.extra(h.change(p, e.Order, e.TimeNs)).trackNs = e.TimeNs
+	case engine.EventList:
+		h.beginList(p, e)
+	case engine.EventListEnded:
+		h.endList(p, e)
+	case engine.EventPrevented:
+		h.prevent(p, e)
 	default: // a refusal, or an event that changes no order
 	}
+}
+
+// replace changes the members that a client has given new values, and notes an amendment.
+func (h *History) replace(p *pairState, e *engine.Event) {
+	o := h.change(p, e.Order, e.TimeNs)
+	if e.Flags&engine.FlagSmallerOnly != 0 {
+		h.amend(o, e)
+	}
+	o.price, o.amount, o.open = e.Price, e.Amount, e.OpenAmount
+}
+
+// extra returns the further members of an order and makes them if necessary.
+func (h *History) extra(o *orderRec) *orderExtra {
+	if o.extra == 0 {
+		o.extra = h.extras.Alloc()
+		*h.extras.At(o.extra) = orderExtra{}
+	}
+	return h.extras.At(o.extra)
 }
 
 func (h *History) accept(p *pairState, e *engine.Event) {
@@ -163,17 +214,19 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 	o.filledQuote, o.fee, o.filled, o.open = fixed.U128{}, fixed.U128{}, 0, e.Amount
 	o.seq, o.lastFill, o.id = 0, 0, e.Order
 	o.side, o.typ, o.tif, o.stp = e.Side, e.Type, e.TIF, e.STP
-	o.flags, o.status, o.cause, o.bits = e.Flags, engine.Created, 0, bitChanged
+	o.flags, o.status, o.cause, o.bits = e.Flags, e.Status, 0, bitChanged
 	o.price, o.amount, o.createdNs, o.changedNs = e.Price, e.Amount, e.TimeNs, e.TimeNs
 	o.account, o.extra, o.next, o.prev = e.Account, 0, 0, 0
 	stop, quote := e.MakerOpen, fixed.U128{}
 	if e.Flags&engine.FlagQuote != 0 { // of another purchase it is the money that the order holds
 		quote = e.Quote
 	}
-	if e.Client != nil || stop != 0 || e.Display != 0 || !quote.IsZero() {
-		k := h.extras.Alloc()
-		*h.extras.At(k) = orderExtra{stop: stop, display: e.Display, quote: quote, client: e.Client}
-		o.extra = k
+	if e.Client != nil || stop != 0 || e.Display != 0 || !quote.IsZero() || e.Trail != 0 || e.Maker != 0 {
+		x := h.extra(o)
+		x.stop, x.display, x.quote, x.client, x.trail = stop, e.Display, quote, e.Client, e.Trail
+		if e.Maker != 0 {
+			x.list = 1 + uint8(e.Order-e.Maker)
+		}
 	}
 	h.linkOpen(i, o)
 	p.orders.add(e.Order, inOpen|location(i))
@@ -184,15 +237,8 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 // change returns the record of an open order that changes at timeNs, and adds it to the orders that the current
 // command has changed.
 func (h *History) change(p *pairState, id engine.OrderID, timeNs int64) *orderRec {
-	w := p.orders.get(id)
-	if w&^placeMask != inOpen {
-		panic("BUG: marketdata: an event of an order that is not open")
-	}
-	i := int32(w & placeMask)
+	i := h.openSlot(p, id)
 	o := h.open.At(i)
-	if o.id != id {
-		panic("BUG: marketdata: an event of an order that is not open")
-	}
 	o.changedNs = timeNs
 	if o.bits&bitChanged == 0 {
 		o.bits |= bitChanged
@@ -200,6 +246,15 @@ func (h *History) change(p *pairState, id engine.OrderID, timeNs int64) *orderRe
 		h.changed = append(h.changed, i)
 	}
 	return o
+}
+
+// openSlot returns the slot of an open order, which its event names.
+func (h *History) openSlot(p *pairState, id engine.OrderID) int32 {
+	w := p.orders.get(id)
+	if i := int32(w & placeMask); w&^placeMask == inOpen && h.open.At(i).id == id {
+		return i
+	}
+	panic("BUG: marketdata: an event of an order that is not open")
 }
 
 func (h *History) foldTrade(p *pairState, e *engine.Event) {
@@ -269,6 +324,7 @@ func distance(n, prev uint64) uint32 {
 // endCommand ends the current command. It gives the command's last seq to the orders that the command changed,
 // moves ended orders to the closed ones, and retains the first answer of a new order with a client id.
 func (h *History) endCommand() {
+	h.lists.endCommand()
 	if len(h.changed) == 0 {
 		return
 	}
@@ -297,6 +353,7 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 	x.firstPrice, x.firstAmount = o.price, o.amount
 	x.firstSeq, x.firstFill, x.firstStatus = o.seq, o.lastFill, o.status
 	x.firstTriggered = o.bits&bitTriggered != 0
+	x.firstStop, x.firstTrail, x.firstTracks, x.firstPrevented = x.stop, x.trail, x.trackNs != 0, x.prevented
 }
 
 // close moves an ended order from the open orders to the end of the closed ones.
@@ -447,6 +504,9 @@ func (r *ring[T]) find(i uint32) *T {
 	}
 	return r.atPlace(i)
 }
+
+// bytes returns the size of the retained values.
+func (r *ring[T]) bytes() int64 { return int64(len(r.chunks)) * int64(unsafe.Sizeof([ringChunk]T{})) }
 
 // full reports whether the next push overwrites the oldest value, which is then at next.
 func (r *ring[T]) full() bool { return r.end-r.base >= r.limit }

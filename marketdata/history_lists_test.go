@@ -229,7 +229,7 @@ func TestARestoredHistoryHasItsLists(t *testing.T) {
 	if NewFeed(Options{}).History().restored != 0 || g.History().restored != 1 {
 		t.Errorf("restored %d times", g.History().restored)
 	}
-	same(t, []byte{historyFormat, 1, 0, 0, 0, 0, 0}, NewFeed(Options{}).AppendHistoryState(nil))
+	same(t, []byte{historyFormat, 1, 0, 0, 0, 0, 0, 0, 0, 0}, NewFeed(Options{}).AppendHistoryState(nil))
 }
 
 // reload2 decodes the state of a feed with pairs 0 and 2 into a new one.

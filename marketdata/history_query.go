@@ -19,6 +19,8 @@ type OrderRecord struct {
 
 	PostOnly bool
 	ByQuote  bool // Quote is set instead of Amount
+	Strict   bool // the order was to be refused if the market had reached its stop price
+	Expire   bool // what the book would have refused was to be accepted and canceled
 
 	Price   int64      // ticks, 0: market
 	Amount  int64      // lots in total; 0 when ByQuote
@@ -26,6 +28,14 @@ type OrderRecord struct {
 	Stop    int64      // ticks, 0: none
 	Display int64      // lots shown at a time; 0: all
 	Trigger Trigger    // of a stop order
+	Trail   uint16     // basis points, 0: Stop does not trail
+	TrackNs int64      // Unix ns at which a trailing order began to track the market, 0: it does not yet
+
+	List engine.OrderID // the order's list, 0: none
+	// Prevented is the number of the newest match with the order that self-trade prevention has prevented, 0: none.
+	Prevented uint64
+	// Strategy and StrategyType are the labels that the order was given; nil: none.
+	Strategy, StrategyType *int64
 
 	Status      engine.Status
 	Cause       engine.CancelCause // why the order was canceled
@@ -67,7 +77,7 @@ type StatusFilter uint8
 // The filters of GET /api/user/orders (docs/contract/trading.md#routes).
 const (
 	AnyStatus    StatusFilter = iota
-	OnlyOpen                  // Created, PartiallyCompleted
+	OnlyOpen                  // Created, PartiallyCompleted, Pending; of lists: that are executing
 	OnlyCanceled              // Canceled, PartiallyExecutedAndCanceled
 )
 
@@ -82,13 +92,13 @@ func (f StatusFilter) matches(s engine.Status) bool {
 	}
 }
 
-// Query chooses orders or fills of an account.
+// Query chooses orders, fills or order lists of an account.
 type Query struct {
 	Account engine.AccountID
 	Pair    engine.PairID  // engine.ControlPair: every pair
-	Status  StatusFilter   // orders only
+	Status  StatusFilter   // orders and lists only
 	Order   engine.OrderID // fills only: of this order; 0: of every order
-	SinceNs int64          // inclusive; compared with CreatedNs of orders, TimeNs of fills
+	SinceNs int64          // inclusive; compared with CreatedNs of orders and lists, TimeNs of fills
 	UntilNs int64          // inclusive; compared with the same times
 	Offset  int            // skip this many of the newest
 	Limit   int            // return at most this many
@@ -97,9 +107,9 @@ type Query struct {
 
 // Cursor names a row of a list, so that the next page continues after it whatever happened since.
 type Cursor struct {
-	TimeNs int64 // CreatedNs of an order, TimeNs of a fill
+	TimeNs int64 // CreatedNs of an order or a list, TimeNs of a fill
 	Order  engine.OrderID
-	Trade  engine.TradeID // 0: the row is an order
+	Trade  engine.TradeID // 0: the row is an order or a list
 }
 
 // Cursor returns the place of the order in a list of orders.
@@ -166,10 +176,13 @@ func (h *History) Current(id engine.OrderID) (OrderRecord, bool) {
 // without a client id and for orders evicted long ago.
 func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	o, _ := h.lookup(id)
-	if o == nil || o.extra == 0 || !h.extras.At(o.extra).client.Named() {
+	if o == nil || o.extra == 0 {
 		return OrderRecord{}, false
 	}
 	x := h.extras.At(o.extra)
+	if !x.client.Named() || x.firstSeq == 0 {
+		return OrderRecord{}, false
+	}
 	first := *o
 	first.filled, first.filledQuote, first.open = x.firstFilled, x.firstFilledQuote, x.firstOpen
 	first.status, first.seq = x.firstStatus, x.firstSeq
@@ -181,6 +194,10 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 		first.cause = 0
 	}
 	r := h.record(&first)
+	r.Stop, r.Trail, r.Prevented = x.firstStop, x.firstTrail, x.firstPrevented
+	if r.TrackNs = 0; x.firstTracks {
+		r.TrackNs = o.createdNs
+	}
 	r.Fills = h.fillsOf(o.id, x.firstFill)
 	r.Fee, r.FeeKnown = sumFees(r.Fills, r.Filled)
 	return r, true
@@ -211,6 +228,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 	r := OrderRecord{
 		ID: o.id, Account: o.account, Side: o.side, Type: o.typ, TIF: o.tif, STP: o.stp,
 		PostOnly: o.flags&engine.FlagPostOnly != 0, ByQuote: o.flags&engine.FlagQuote != 0,
+		Strict: o.flags&engine.FlagStrict != 0, Expire: o.flags&engine.FlagExpire != 0,
 		Price: o.price, Amount: o.amount,
 		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote,
 		CreatedNs: o.createdNs, ChangedNs: o.changedNs, Seq: o.seq, Fee: o.fee, FeeKnown: true,
@@ -220,7 +238,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 	} else {
 		r.Canceled, r.EndedNs = o.open, o.changedNs
 	}
-	if !r.ByQuote {
+	if !r.ByQuote && o.cause != engine.CauseReplace {
 		r.Reduced = o.amount - o.filled - o.open
 	}
 	if o.typ.Waits() {
@@ -231,8 +249,12 @@ func (h *History) record(o *orderRec) OrderRecord {
 	if o.extra != 0 {
 		x := h.extras.At(o.extra)
 		r.Quote, r.Stop, r.Display = x.quote, x.stop, x.display
+		r.Trail, r.TrackNs, r.Prevented = x.trail, x.trackNs, x.prevented
+		if x.list != 0 {
+			r.List = o.id - engine.OrderID(x.list-1)
+		}
 		if x.client != nil {
-			r.Client = x.client.Text
+			r.Client, r.Strategy, r.StrategyType = x.client.Text, x.client.Strategy, x.client.StrategyType
 		}
 	}
 	return r

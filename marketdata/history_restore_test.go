@@ -102,8 +102,8 @@ func TestAHistoryOfImpossibleNumbersIsRefused(t *testing.T) {
 	r.trade(0, engine.Buy, 100, 5)
 	r.fold()
 	for what, head := range map[string][3]uint64{
-		"format 3": {3, 3, 1}, "format 5": {5, 3, 1}, "200,000,001 accounts": {4, maxAccounts + 1, 1},
-		"two pairs": {4, 3, 2}, "no pair": {4, 3, 0},
+		"format 4": {4, 3, 1}, "format 6": {6, 3, 1}, "200,000,001 accounts": {5, maxAccounts + 1, 1},
+		"two pairs": {5, 3, 2}, "no pair": {5, 3, 0},
 	} {
 		g := NewFeed(r.feed.opts)
 		if err := g.DecodePairState(r.feed.AppendPairState(nil, 0)); err != nil {

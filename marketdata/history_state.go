@@ -2,6 +2,7 @@ package marketdata
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tickhive/engine"
@@ -9,11 +10,12 @@ import (
 )
 
 // The history is encoded as: format, number of accounts, pairs with 1 + the number of their first page, open
-// orders by pair and number, remembered and closed orders by their end, fills from the oldest on. The decoder
-// rebuilds lists and links. The encoding is a function of the events. The state hash does not include it.
+// orders by pair and number, remembered and closed orders by their end, fills from the oldest on, order lists,
+// amendments and prevented matches. The decoder rebuilds lists and links. The encoding is a function of the events. The
+// state hash does not include it.
 
 // historyFormat is the version of the encoding. The decoder refuses any other one.
-const historyFormat = 4
+const historyFormat = 5
 
 // maxAccounts limits the list of accounts that a snapshot can create.
 const maxAccounts = 200_000_000
@@ -50,6 +52,8 @@ func (h *History) append(dst []byte) []byte {
 	for n := h.fills.first(); n < h.fills.end; n++ {
 		w.fill(h.fills.at(n))
 	}
+	h.walkLists(w)
+	h.walkNotes(w)
 	return w.Bytes()
 }
 
@@ -140,6 +144,8 @@ func (h *History) read(w walker) {
 		}
 		h.pushFill(&f)
 	}
+	h.walkLists(w)
+	h.walkNotes(w)
 }
 
 func (h *History) readOpen(w walker) {
@@ -228,12 +234,12 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 	w.U64((*uint64)(&o.id))
 	w.U32((*uint32)(&o.account))
 	w.U8((*uint8)(&o.side), 1)
-	w.U8((*uint8)(&o.typ), uint8(engine.StopMarket))
+	w.U8((*uint8)(&o.typ), uint8(engine.TakeMarket))
 	w.U8((*uint8)(&o.tif), uint8(engine.FOK))
 	w.U8((*uint8)(&o.stp), uint8(engine.Decrement))
 	w.U8(&o.flags, 255)
-	w.U8((*uint8)(&o.status), uint8(engine.PartiallyExecutedAndCanceled))
-	w.U8((*uint8)(&o.cause), uint8(engine.CauseFunds))
+	w.status(&o.status)
+	w.cause(&o.cause)
 	triggered := o.bits&bitTriggered != 0
 	w.Bool(&triggered)
 	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.changedNs} {
@@ -252,22 +258,26 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 	if !has {
 		return
 	}
-	if w.Reading() {
-		o.extra = h.extras.Alloc()
-		*h.extras.At(o.extra) = orderExtra{}
-	}
-	h.walkExtra(w, h.extras.At(o.extra))
+	h.walkExtra(w, h.extra(o))
 }
 
 func (h *History) walkExtra(w walker, x *orderExtra) {
 	w.Bool(&x.firstTriggered)
-	for _, v := range [...]*int64{&x.stop, &x.display, &x.firstPrice, &x.firstAmount, &x.firstFilled, &x.firstOpen} {
+	w.Bool(&x.firstTracks)
+	for _, v := range [...]*int64{
+		&x.stop, &x.display, &x.trackNs, &x.firstPrice, &x.firstAmount, &x.firstFilled, &x.firstOpen, &x.firstStop,
+	} {
 		w.I64(v)
 	}
+	w.U8(&x.list, engine.MaxListOrders)
+	w.trail(&x.trail)
+	w.trail(&x.firstTrail)
+	w.U64(&x.prevented)
+	w.U64(&x.firstPrevented)
 	w.u128(&x.quote)
 	w.u128(&x.firstFilledQuote)
 	w.seq(&x.firstSeq)
-	w.U8((*uint8)(&x.firstStatus), uint8(engine.PartiallyExecutedAndCanceled))
+	w.status(&x.firstStatus)
 	// Number the fills from the oldest retained one on; the encoded value is that number + 1.
 	first := uint64(0)
 	if begin := h.fills.first(); x.firstFill > begin {
@@ -276,17 +286,46 @@ func (h *History) walkExtra(w walker, x *orderExtra) {
 	if w.U64(&first); w.Reading() {
 		x.firstFill = first
 	}
-	client := x.client != nil
-	if w.Bool(&client); !client {
+	w.client(&x.client)
+}
+
+// maxClientText is the largest length of a client id.
+const maxClientText = 64
+
+// client encodes or decodes a client id with the labels of its order, or that there is none.
+func (w walker) client(p **engine.ClientID) {
+	has := *p != nil
+	if w.Bool(&has); !has {
 		return
 	}
 	if w.Reading() {
-		x.client = &engine.ClientID{}
+		*p = &engine.ClientID{}
 	}
-	w.Text(&x.client.Text, 64)
-	for _, v := range [...]*uint64{&x.client.Hash[0], &x.client.Hash[1], &x.client.Content[0], &x.client.Content[1]} {
+	c := *p
+	w.Text(&c.Text, maxClientText)
+	for _, v := range [...]*uint64{&c.Hash[0], &c.Hash[1], &c.Content[0], &c.Content[1]} {
 		w.U64(v)
 	}
+	for _, label := range [...]**int64{&c.Strategy, &c.StrategyType} {
+		given := *label != nil
+		if w.Bool(&given); !given {
+			continue
+		}
+		if w.Reading() {
+			*label = new(int64)
+		}
+		w.I64(*label)
+	}
+}
+
+func (w walker) status(v *engine.Status) { w.U8((*uint8)(v), uint8(engine.Pending)) }
+
+func (w walker) cause(v *engine.CancelCause) { w.U8((*uint8)(v), uint8(engine.CauseOperator)) }
+
+func (w walker) trail(v *uint16) {
+	n := uint64(*v)
+	w.UpTo(&n, math.MaxUint16)
+	*v = uint16(n)
 }
 
 func (w walker) fill(f *fillRec) {

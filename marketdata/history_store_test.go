@@ -137,6 +137,8 @@ type history struct {
 	bases                    []uint64 // of the pairs
 	open, remembered, closed []orderRec
 	fills                    []fillRec
+	lists                    []listRec
+	prevented                []PreventedMatch
 }
 
 func (d *history) bytes() []byte {
@@ -157,6 +159,15 @@ func (d *history) bytes() []byte {
 	w.Len(len(d.fills))
 	for i := range d.fills {
 		w.fill(&d.fills[i])
+	}
+	w.Len(len(d.lists))
+	for i := range d.lists {
+		w.list(&d.lists[i])
+	}
+	w.Len(0) // amendments
+	w.Len(len(d.prevented))
+	for i := range d.prevented {
+		w.prevented(&d.prevented[i])
 	}
 	return w.Bytes()
 }
@@ -192,13 +203,43 @@ func TestAHistoryNamesWhatIsThere(t *testing.T) {
 		want   string
 	}{
 		"valid": {func(*history) {}, ""},
-		"format 3": {
-			func(d *history) { d.format = 3 },
-			"of format 3 cannot be read by this program, which has 4",
+		"format 4": {
+			func(d *history) { d.format = 4 },
+			"of format 4 cannot be read by this program, which has 5",
 		},
-		"format 5": {
-			func(d *history) { d.format = 5 },
-			"of format 5 cannot be read by this program, which has 4",
+		"format 6": {
+			func(d *history) { d.format = 6 },
+			"of format 6 cannot be read by this program, which has 5",
+		},
+		"list of a missing pair": {
+			func(d *history) { d.lists = []listRec{{id: engine.MakeOrderID(1, 5), account: 3}} },
+			"list 68719476741 belongs to no pair or account",
+		},
+		"list of pair 3": {
+			func(d *history) { d.lists = []listRec{{id: engine.MakeOrderID(3, 5), account: 3}} },
+			"belongs to no pair or account",
+		},
+		"list of account 4": {
+			func(d *history) { d.lists = []listRec{{id: 5, account: 4}} }, "list 5 belongs to no pair or account",
+		},
+		"two lists of a number": {
+			func(d *history) { d.lists = []listRec{{id: 5, account: 3}, {id: 5, account: 2}} }, "list 5 is there twice",
+		},
+		"a list": {func(d *history) { d.lists = []listRec{{id: 5, account: 3}} }, ""},
+		"prevented match of a missing pair": {
+			func(d *history) { d.prevented = []PreventedMatch{{Number: 7, Pair: 1}} },
+			"prevented match 7 belongs to no pair",
+		},
+		"prevented match of pair 3": {
+			func(d *history) { d.prevented = []PreventedMatch{{Number: 7, Pair: 3}} },
+			"prevented match 7 belongs to no pair",
+		},
+		"a gap of prevented matches": {
+			func(d *history) { d.prevented = []PreventedMatch{{Number: 7}, {Number: 3, Pair: 2}, {Number: 9}} },
+			"prevented match 9 does not follow",
+		},
+		"prevented matches": {
+			func(d *history) { d.prevented = []PreventedMatch{{Number: 7}, {Number: 3, Pair: 2}, {Number: 8}} }, "",
 		},
 		"accounts":     {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
 		"two pairs":    {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},

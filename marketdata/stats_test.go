@@ -35,7 +35,10 @@ func TestRecordsAreAsSmallAsStated(t *testing.T) {
 		"candle": {unsafe.Sizeof(Candle{}), 120},
 		"bucket": {unsafe.Sizeof(bucket{}), 64},
 		"order":  {unsafe.Sizeof(orderRec{}), 128},
-		"extra":  {unsafe.Sizeof(orderExtra{}), 136},
+		"extra":  {unsafe.Sizeof(orderExtra{}), 152},
+		"list":   {unsafe.Sizeof(listRec{}), 72},
+		"amend":  {unsafe.Sizeof(amendRec{}), 88},
+		"match":  {unsafe.Sizeof(PreventedMatch{}), 80},
 		"fill":   {unsafe.Sizeof(fillRec{}), 96},
 		"page":   {unsafe.Sizeof(Page{}), 296},
 	} {

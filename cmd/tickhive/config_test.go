@@ -209,6 +209,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"engine.open_orders=-1", "engine.account_orders=-1", "engine.account_stops=-1", "market.trades_min=-1",
 		"market.trades_max=-1",
 		"market.candles_kept=-1,1,1,1,1,1,1,1,1,1", "orders.closed_kept=-1", "orders.fills_kept=-1",
+		"orders.lists_kept=-1",
 		"launchpad.cooldown=1000d", "launchpad.fee=", "launchpad.native_usd=10000000000",
 		"hive.quorum=0.001", "hive.quorum=10000000000", "referral.levels=1,1,1,1,1", "referral.levels=2,0,0,0,0",
 		"referral.staking=2,0,0,0,0,0,0,0,0", "referral.staking=0.2,0.1,0,0,0,0,0,0,0",

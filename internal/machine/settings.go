@@ -24,7 +24,7 @@ type Settings struct {
 }
 
 // settingsFormat is the version of an encoding of Settings. Another one is refused.
-const settingsFormat = 2
+const settingsFormat = 3
 
 // FirstSettings returns the settings of a log without a record of them. They never change, whatever the defaults of the
 // configuration become.
@@ -36,7 +36,7 @@ func FirstSettings() Settings {
 			Candles: [marketdata.Intervals]int{
 				20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000,
 			},
-			ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
+			ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000, Lists: 10_000,
 		},
 		Accounts: accounts.Settings{Referral: accounts.DefaultConfig()},
 		Launchpad: launchpad.Options{
@@ -86,7 +86,7 @@ func (s *Settings) code(c *wire.Coder) {
 	m := &s.Market
 	for _, n := range []*int{
 		&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops,
-		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs,
+		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs, &m.Lists,
 	} {
 		codeInt(c, n)
 	}

@@ -43,7 +43,7 @@ func TestSettingsAreDecodedStrictly(t *testing.T) {
 	}
 	b[0]++
 	if _, err := DecodeSettings(b); err == nil ||
-		!strings.Contains(err.Error(), "format 3; this program reads format 2") {
+		!strings.Contains(err.Error(), "format 4; this program reads format 3") {
 		t.Errorf("another format: %v", err)
 	}
 	b[0]--
@@ -72,6 +72,7 @@ func TestEverySettingIsInTheRecord(t *testing.T) {
 		"closed":      func(s *Settings) { s.Market.ClosedOrders++ },
 		"fills":       func(s *Settings) { s.Market.Fills++ },
 		"client ids":  func(s *Settings) { s.Market.ClientIDs++ },
+		"lists":       func(s *Settings) { s.Market.Lists++ },
 		"withdrawal":  func(s *Settings) { s.Accounts.Withdrawal.Percent++ },
 		"minimum":     func(s *Settings) { s.Accounts.Withdrawal.Minimum.Hi++ },
 		"currency": func(s *Settings) {
