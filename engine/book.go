@@ -36,7 +36,7 @@ func newBook(inst *Instrument, opts *Options, l *ledger) *book {
 		inst: inst, id: inst.ID, opts: opts, ledger: l, stream: stream{pair: inst.ID},
 		sides:   ladders{newLadder(Buy), newLadder(Sell)},
 		orders:  openOrders{owners: owners.NewSet()},
-		stops:   stops{sides: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
+		stops:   stops{ways: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
 		clients: owners.NewClients(opts.ClientIDs, int32(opts.AccountClientIDs)),
 	}
 }

@@ -55,7 +55,7 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause, own *ClientID) {
 }
 
 func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
-	b.stops.remove(&b.orders, o)
+	b.stops.remove(&b.orders, s, o)
 	st := b.unpark(s, o)
 	e := b.stream.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	e.Client = own
@@ -65,7 +65,7 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 
 // holdOfStop returns the money that a waiting buy at the market's price holds, in product units; 0 for any other stop.
 func (b *book) holdOfStop(o *order, st *stopOrder) fixed.U128 {
-	if st.typ == StopMarket && o.side == Buy && st.flags&FlagQuote == 0 && o.owner != owners.Builtin {
+	if st.typ.AtMarket() && o.side == Buy && st.flags&FlagQuote == 0 && o.owner != owners.Builtin {
 		return total(st.stop, o.shown)
 	}
 	return st.quote

@@ -84,6 +84,10 @@ func TestCase34FeesStandInTheTrade(t *testing.T) { runScript(t, "case34_fees_sta
 
 func TestCase35RefusedMembers(t *testing.T) { runScript(t, "case35_refused_members.txt") }
 
+func TestCase39TakeProfit(t *testing.T) { runScript(t, "case39_take_profit.txt") }
+
+func TestCase39StrictTrigger(t *testing.T) { runScript(t, "case39_strict_trigger.txt") }
+
 func TestScriptMoneyOfMarketBuys(t *testing.T) { runScript(t, "money_market_buys.txt") }
 
 func TestScriptMoneyOfStops(t *testing.T) { runScript(t, "money_stops.txt") }

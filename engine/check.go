@@ -27,9 +27,14 @@ func (b *book) check() error {
 		if err := w.ladder(&b.sides[side]); err != nil {
 			return fmt.Errorf("%s side: %w", Side(side), err)
 		}
-		if err := w.stops(Side(side)); err != nil {
-			return fmt.Errorf("%s stops: %w", Side(side), err)
+	}
+	for way := range b.stops.ways {
+		if err := w.stops(direction(way)); err != nil {
+			return fmt.Errorf("%s stops: %w", direction(way), err)
 		}
+	}
+	if err := w.queued(); err != nil {
+		return fmt.Errorf("reached stops: %w", err)
 	}
 	if b.sides.crossed() {
 		return fmt.Errorf("crossed: bid %d, ask %d", b.sides[Buy].touch, -b.sides[Sell].touch)
@@ -58,6 +63,7 @@ type walk struct {
 	orders, levels, parked int
 	named                  int             // orders with a client id
 	slices                 int64           // of the reserves of icebergs
+	lots                   [2]int64        // of waiting orders with a limit
 	owned, waits           map[int32]int32 // orders and waiting stops by owner
 }
 
@@ -95,46 +101,54 @@ func (w *walk) ladder(l *ladder) (err error) {
 	return err
 }
 
-func (w *walk) stops(side Side) (err error) {
+func (w *walk) stops(way direction) (err error) {
 	b := w.b
-	lots := int64(0)
-	b.stops.sides[side].Down(func(ls int32) bool {
+	b.stops.ways[way].Down(func(ls int32) bool {
 		lv := b.orders.levels.At(ls)
 		w.levels++
-		if b.stops.sides[side].Get(stopKey(side, lv.price)) != ls || lv.count == 0 ||
-			through(b.last, side, lv.price) && b.unfinished == nil {
+		if b.stops.ways[way].Get(stopKey(way, lv.price)) != ls || lv.count == 0 ||
+			through(b.last, way, lv.price) && b.unfinished == nil {
 			err = fmt.Errorf("level %d waits with last trade %d", lv.price, b.last)
 			return false
 		}
 		err = w.queue(ls, lv, true)
 		for s := lv.head; s != 0 && err == nil; s = b.orders.at(s).next {
-			lots += w.stop(s, b.orders.at(s))
+			o := b.orders.at(s)
+			if st := w.stop(s, o); st.stop != lv.price || st.way(o.side) != way {
+				err = fmt.Errorf("order %d waits for %d at level %d", o.n, st.stop, lv.price)
+			}
 		}
 		return err == nil
 	})
-	for i := range b.stops.queue {
-		s := b.stops.queue[i].Slot
-		if o := b.orders.at(s); o.side == side && err == nil {
-			lots += w.stop(s, o)
-			err = w.order(s, o)
-		}
-	}
-	if err == nil && lots != b.stops.lots[side] {
-		err = fmt.Errorf("%d lots wait, counted %d", lots, b.stops.lots[side])
-	}
 	return err
 }
 
-// stop counts a waiting stop and returns its lots.
-func (w *walk) stop(s int32, o *order) int64 {
+// queued checks the orders that the command under way has reached, and counts the lots of all waiting orders.
+func (w *walk) queued() error {
+	b := w.b
+	for i := range b.stops.queue {
+		s := b.stops.queue[i].Slot
+		w.stop(s, b.orders.at(s))
+		if err := w.order(s, b.orders.at(s)); err != nil {
+			return err
+		}
+	}
+	if w.lots != b.stops.lots {
+		return fmt.Errorf("%d lots wait, counted %d", w.lots, b.stops.lots)
+	}
+	return nil
+}
+
+// stop counts a waiting order.
+func (w *walk) stop(s int32, o *order) *stopOrder {
 	st := w.b.stops.parked.At(w.b.orders.cold.At(s).stop)
 	w.parked++
 	w.waits[o.owner]++
-	if st.typ != StopLimit {
-		return 0
+	if !st.typ.AtMarket() {
+		w.slices += st.slices(o.shown)
+		w.lots[o.side] += o.shown
 	}
-	w.slices += st.slices(o.shown)
-	return o.shown
+	return st
 }
 
 // unfinished checks what is left of an unfinished command; its stops are checked with the others.
@@ -167,7 +181,7 @@ func (w *walk) queue(ls int32, lv *level, stops bool) error {
 	prev, count := int32(0), int32(0)
 	for s := lv.head; s != 0; {
 		o := b.orders.at(s)
-		if o.prev != prev || o.level != ls || o.side != lv.side || (o.marks&markStop != 0) != stops {
+		if o.prev != prev || o.level != ls || !stops && o.side != lv.side || (o.marks&markStop != 0) != stops {
 			return fmt.Errorf("order %d is linked wrongly", o.n)
 		}
 		if err := w.order(s, o); err != nil {

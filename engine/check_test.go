@@ -15,7 +15,7 @@ func TestCheckNotices(t *testing.T) {
 	head := func(b *book, s Side) *order { return b.orders.at(b.orders.levels.At(b.sides[s].best).head) }
 	best := func(b *book, s Side) *level { return b.orders.levels.At(b.sides[s].best) }
 	iceberg := func(b *book) *coldOrder { return b.orders.cold.At(best(b, Sell).head) }
-	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.sides[s].Max(); return b.orders.levels.At(ls) }
+	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.ways[s].Max(); return b.orders.levels.At(ls) }
 	stop := func(b *book, s Side) *order { return b.orders.at(stopLevel(b, s).head) }
 	for name, x := range map[string]struct {
 		breaks func(b *book)

@@ -78,6 +78,21 @@ func (t OrderType) AtMarket() bool { return t&1 != 0 }
 // Waits reports whether an order of the type waits until the market reaches a price.
 func (t OrderType) Waits() bool { return t >= StopLimit }
 
+// direction is the way that the price goes to reach a waiting order.
+type direction uint8
+
+const (
+	rise direction = iota // reached at the stop price or above
+	fall                  // reached at the stop price or below
+)
+
+// String returns the word that Check reports.
+func (d direction) String() string { return [...]string{"rising", "falling"}[d] }
+
+// direction returns the way to a waiting order: a stop buys in a rise and sells in a fall, a take profit the other way
+// around.
+func (t OrderType) direction(s Side) direction { return direction(uint8(s) ^ uint8(t)>>2) }
+
 // ListKind selects how the orders of an order list depend on each other.
 type ListKind uint8
 

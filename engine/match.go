@@ -268,7 +268,8 @@ type taker struct {
 	capped bool
 	money  fixed.U128
 
-	stop int64 // stop price of a reached stop, until EventTriggered reports it
+	typ  OrderType // of a reached waiting order
+	stop int64     // its stop price, until EventTriggered reports it
 
 	makerFee, takerFee, discount uint32
 

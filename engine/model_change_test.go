@@ -184,7 +184,7 @@ func (m *model) change(o *modelOrder, price, amount, filled int64) {
 		o.cmd.Price = price
 		// A triggered stop that rests is a limit order by now, and a fresh arrival matches.
 		o.cmd.Type = engine.Limit
-		o.cmd.TIF = engine.GTC
+		o.cmd.TIF, o.cmd.Flags = engine.GTC, o.cmd.Flags&engine.FlagPostOnly
 		o.cause = engine.CauseRemainder
 		m.enter(o)
 	} else {

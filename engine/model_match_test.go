@@ -28,9 +28,7 @@ func (m *model) side(s engine.Side) []*modelOrder {
 	return q
 }
 
-func (o *modelOrder) market() bool {
-	return o.cmd.Type == engine.Market || o.cmd.Type == engine.StopMarket
-}
+func (o *modelOrder) market() bool { return o.cmd.Type.AtMarket() }
 
 // limit returns the order's own price, 0 for a market order.
 func (o *modelOrder) limit() int64 {
@@ -299,9 +297,20 @@ func (m *model) remainder(o *modelOrder, stopped bool) {
 	}
 }
 
+// rises reports whether a waiting order is reached from below.
+func (o *modelOrder) rises() bool {
+	stop := o.cmd.Type == engine.StopLimit || o.cmd.Type == engine.StopMarket
+	return stop == (o.cmd.Side == engine.Buy)
+}
+
 func (m *model) hit(o *modelOrder) bool {
-	return m.last != 0 && ((o.cmd.Side == engine.Buy && m.last >= o.cmd.Stop) ||
-		(o.cmd.Side == engine.Sell && m.last <= o.cmd.Stop))
+	switch {
+	case m.last == 0:
+		return false
+	case o.rises():
+		return m.last >= o.cmd.Stop
+	}
+	return m.last <= o.cmd.Stop
 }
 
 func (m *model) trigger(o *modelOrder) {

@@ -157,8 +157,7 @@ func (m *model) outOfBand(price int64) bool {
 }
 
 func (m *model) members(c engine.Command) engine.Reason {
-	stop := c.Type == engine.StopLimit || c.Type == engine.StopMarket
-	market := c.Type == engine.Market || c.Type == engine.StopMarket
+	stop, market := c.Type.Waits(), c.Type.AtMarket()
 	byQuote := c.Flags&engine.FlagQuote != 0
 	switch {
 	case c.Refuse != 0:
@@ -214,7 +213,7 @@ func (m *model) members(c engine.Command) engine.Reason {
 func (m *model) fits(side engine.Side, lots int64) bool {
 	sum := big.NewInt(lots)
 	for _, o := range m.open {
-		if o.cmd.Side == side && (o.resting || o.waiting && o.cmd.Type == engine.StopLimit) {
+		if o.cmd.Side == side && (o.resting || o.waiting && !o.market()) {
 			sum.Add(sum, big.NewInt(o.rest))
 		}
 	}
@@ -256,8 +255,11 @@ func (m *model) place(c engine.Command) {
 		},
 		func() engine.Reason { return m.state(c) },
 		func() engine.Reason {
-			if c.Type == engine.Limit || c.Type == engine.Market {
+			switch {
+			case !c.Type.Waits():
 				return m.entry(o)
+			case c.Flags&engine.FlagStrict != 0 && m.hit(o):
+				return engine.WouldTrigger
 			}
 			return 0
 		},
@@ -281,7 +283,7 @@ func (m *model) place(c engine.Command) {
 	m.n++
 	o.n, o.id = m.n, engine.OrderID(m.n)
 	m.accepted(o, c)
-	if c.Type == engine.StopLimit || c.Type == engine.StopMarket {
+	if c.Type.Waits() {
 		if o.waiting = true; !m.hit(o) {
 			m.open = append(m.open, o)
 			return
@@ -296,7 +298,7 @@ func (m *model) place(c engine.Command) {
 
 func (m *model) newOrder(c engine.Command) *modelOrder {
 	o := &modelOrder{cmd: c, total: c.Amount, rest: c.Amount, cause: engine.CauseRemainder}
-	if c.Type == engine.Market || c.Type == engine.StopMarket {
+	if o.market() {
 		o.byQuote = c.Flags&engine.FlagQuote != 0
 		o.cmd.TIF, o.cmd.Price, o.cmd.Display = engine.IOC, 0, 0
 		if o.byQuote {
@@ -318,7 +320,7 @@ func (m *model) needs(o *modelOrder) *big.Int {
 		return big.NewInt(o.rest)
 	case o.byQuote:
 		return new(big.Int).Set(o.money)
-	case o.cmd.Type == engine.StopMarket:
+	case o.cmd.Type.Waits() && o.market():
 		return product(o.cmd.Stop, o.rest)
 	}
 	return product(o.cmd.Price, o.rest) // a market order has no price
@@ -348,12 +350,12 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 	switch {
 	case o.byQuote:
 		e.Quote = c.Quote
-	case o.byAmount() && c.Type == engine.StopMarket:
+	case o.byAmount() && c.Type.Waits():
 		e.Quote = fromBig(m.needs(o))
 	case o.byAmount():
 		e.Quote = fromBig(o.cost)
 	}
-	if c.Type == engine.StopLimit || c.Type == engine.StopMarket {
+	if c.Type.Waits() {
 		e.MakerOpen = c.Stop
 	}
 	if c.Client != nil {
@@ -451,8 +453,7 @@ func (m *model) state(c engine.Command) engine.Reason {
 				return engine.TooManyOrders
 			}
 		}
-		market := c.Type == engine.Market || c.Type == engine.StopMarket
-		if d := c.Display; d > 0 && !market && m.reserves()+inSlices(c.Amount-d, d) > m.opts.PairSlices {
+		if d := c.Display; d > 0 && !c.Type.AtMarket() && m.reserves()+inSlices(c.Amount-d, d) > m.opts.PairSlices {
 			return engine.TooManyOrders
 		}
 	}
@@ -469,7 +470,7 @@ func (m *model) reserves() (n int64) {
 
 func (o *modelOrder) reserve() int64 {
 	switch d := o.cmd.Display; {
-	case d == 0 || o.cmd.Type == engine.StopMarket || o.cmd.Type == engine.Market:
+	case d == 0 || o.market():
 		return 0
 	case o.resting:
 		return inSlices(o.rest-o.shown, d)

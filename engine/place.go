@@ -61,10 +61,13 @@ func (b *book) placeTaker(cmd *Command) {
 	var t taker
 	t.set(cmd, b.orders.owners.AddOrder(uint32(cmd.Account)))
 	r, known := NotRejected, true
-	if cmd.Type < StopLimit { // the check of a stop runs when it is triggered
+	switch {
+	case !cmd.Type.Waits(): // the check of a waiting order runs when it is triggered
 		if r, known = b.mayEnter(&t); r == NotRejected && t.byAmount() {
 			r, known = b.payAhead(&t)
 		}
+	case cmd.Flags&FlagStrict != 0 && through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop):
+		r = WouldTrigger
 	}
 	if r != NotRejected {
 		b.orders.owners.DropOrder(t.owner)
@@ -77,12 +80,12 @@ func (b *book) placeTaker(cmd *Command) {
 	}
 	b.accept(cmd, &t)
 	entered := false
-	if cmd.Type >= StopLimit {
-		if !through(b.last, cmd.Side, cmd.Stop) {
+	if cmd.Type.Waits() {
+		if !through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop) {
 			b.park(&t, cmd)
 			return
 		}
-		t.stop = cmd.Stop
+		t.typ, t.stop = cmd.Type, cmd.Stop
 		entered = b.enterStop(&t)
 	} else {
 		entered = b.enter(&t)
@@ -111,7 +114,7 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	if r := b.inst.CheckMembers(cmd, b.last, b.opts.IcebergSlices); r != NotRejected {
 		return r
 	}
-	if !cmd.Type.AtMarket() && (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
+	if !cmd.Type.AtMarket() && (cmd.TIF == GTC || cmd.Type.Waits()) && !b.roomFor(cmd.Side, cmd.Amount) {
 		return AmountOutOfRange
 	}
 	return NotRejected
@@ -123,7 +126,7 @@ func (i *Instrument) CheckMembers(cmd *Command, last, slices int64) Reason {
 	if cmd.Refuse != NotRejected {
 		return cmd.Refuse
 	}
-	if cmd.Type >= StopLimit {
+	if cmd.Type.Waits() {
 		if r := i.checkPrice(cmd.Stop); r != NotRejected {
 			return r
 		}
@@ -188,14 +191,14 @@ func (b *book) checkState(cmd *Command) Reason {
 	if cmd.Client.Named() && !b.clients.HasRoom() || b.lastN == 1<<orderIDBits-1 {
 		return TooManyOrders
 	}
-	if cmd.Type >= StopLimit || cmd.Type == Limit && cmd.TIF == GTC {
+	if cmd.Type.Waits() || cmd.Type == Limit && cmd.TIF == GTC {
 		if b.orders.count >= b.opts.OpenOrders {
 			return TooManyOrders
 		}
 		if cmd.Account != 0 && b.orders.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
-		if cmd.Type >= StopLimit && !b.stopFits(cmd.Account) {
+		if cmd.Type.Waits() && !b.stopFits(cmd.Account) {
 			return TooManyOrders
 		}
 		if d := cmd.Display; d > 0 && !cmd.Type.AtMarket() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
@@ -292,14 +295,14 @@ func (b *book) accept(cmd *Command, t *taker) {
 	e.STP = cmd.STP
 	e.Flags = cmd.Flags
 	e.TakerFee, e.MakerFee, e.TakerDiscount = t.takerFee, t.makerFee, t.discount
-	if cmd.Type >= StopLimit {
+	if cmd.Type.Waits() {
 		e.MakerOpen = cmd.Stop
 	}
 	if !cmd.Type.AtMarket() {
 		e.Price = cmd.Price
 		e.Display = cmd.Display
 	} else {
-		if cmd.Type == StopMarket && t.byAmount() {
+		if cmd.Type.Waits() && t.byAmount() {
 			t.money = total(cmd.Stop, cmd.Amount)
 		}
 		if e.Quote = t.money; t.byQuote() {
@@ -325,7 +328,7 @@ func (b *book) coverPlace(cmd *Command) Reason {
 		need = i.QuoteUnits(total(cmd.Price, cmd.Amount))
 	case cmd.Flags&FlagQuote != 0:
 		need = i.QuoteUnits(cmd.Quote)
-	case cmd.Type == StopMarket:
+	case cmd.Type.Waits():
 		need = i.QuoteUnits(total(cmd.Stop, cmd.Amount))
 	}
 	l.fold(b.stream.out[:b.stream.n])

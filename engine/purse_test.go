@@ -126,7 +126,7 @@ func (p *purse) book(e *engine.Event) {
 		p.release(e.Account, e.Side, heldBy(e.Side, e.MakerOpen, e.Display, fixed.U128{}))
 		p.hold(e.Account, e.Side, heldBy(e.Side, e.Price, e.OpenAmount, fixed.U128{}))
 	case engine.EventTriggered:
-		if e.Type == engine.StopMarket && e.Side == engine.Buy && e.OpenAmount != 0 {
+		if e.Type.AtMarket() && e.Side == engine.Buy && e.OpenAmount != 0 {
 			p.release(e.Account, e.Side, product(e.MakerOpen, e.OpenAmount))
 			p.hold(e.Account, e.Side, toBig(e.Quote))
 		}
@@ -211,7 +211,7 @@ func (p *purse) agree(c *engine.Core, given [2]*big.Int) error {
 	for stop := range c.Stops(0) {
 		o, _ := c.Order(stop.ID)
 		quote := o.Quote
-		if o.Type == engine.StopMarket && o.Quote.IsZero() {
+		if o.Type.AtMarket() && o.Quote.IsZero() {
 			quote = fixed.Mul64(uint64(o.Stop), uint64(o.Open))
 		}
 		add(o.Account, o.Side, heldBy(o.Side, o.Price, o.Open, quote))

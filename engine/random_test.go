@@ -96,7 +96,7 @@ func (m *mix) String() string {
 	for _, c := range combos() {
 		fmt.Fprintf(&s, "%s %s %s: %d filled\n", c.t, c.f, c.s, m.filled[c])
 	}
-	for r := engine.Reason(0); r <= engine.AccountHalted; r++ {
+	for r := engine.Reason(0); r <= engine.WouldTrigger; r++ {
 		fmt.Fprintf(&s, "refused %q: %d\n", r, m.reasons[r])
 	}
 	return s.String()
@@ -105,9 +105,10 @@ func (m *mix) String() string {
 func combos() (all []combo) {
 	for s := engine.SelfTradeNone; s <= engine.Decrement; s++ {
 		for _, f := range []engine.TimeInForce{engine.GTC, engine.IOC, engine.FOK} {
-			all = append(all, combo{engine.Limit, f, s}, combo{engine.StopLimit, f, s})
+			all = append(all, combo{engine.Limit, f, s}, combo{engine.StopLimit, f, s}, combo{engine.TakeLimit, f, s})
 		}
-		all = append(all, combo{engine.Market, engine.IOC, s}, combo{engine.StopMarket, engine.IOC, s})
+		all = append(all, combo{engine.Market, engine.IOC, s}, combo{engine.StopMarket, engine.IOC, s},
+			combo{engine.TakeMarket, engine.IOC, s})
 	}
 	return all
 }
@@ -156,7 +157,7 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	}
 	for _, r := range []engine.Reason{
 		engine.AboveMaxQuoteAmount, engine.InsufficientFunds, engine.AccountHalted, engine.PriceOutOfBand,
-		engine.PriceOutOfRange, engine.AmountOutOfRange,
+		engine.PriceOutOfRange, engine.AmountOutOfRange, engine.WouldTrigger,
 	} {
 		if counts.reasons[r] < 2*least {
 			t.Errorf("%d orders were refused with %s", counts.reasons[r], r)

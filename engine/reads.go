@@ -118,9 +118,9 @@ type OrderState struct {
 	Account AccountID
 	Side    Side
 	Type    OrderType // becomes Limit once the order rests, whatever type it was placed with
-	Waiting bool      // a stop that has not been triggered yet
-	Price   int64     // 0 for a stop_market
-	Stop    int64     // stop price of a waiting stop, otherwise 0
+	Waiting bool      // it has not been triggered yet
+	Price   int64     // 0 for an order at the market's price
+	Stop    int64     // stop price of a waiting order, otherwise 0
 	Total   int64     // filled and open lots
 	Open    int64     // shown and hidden lots
 	Hidden  int64
@@ -146,10 +146,11 @@ type DepthLevel struct {
 	Orders int
 }
 
-// StopState is one waiting stop.
+// StopState is one waiting order.
 type StopState struct {
 	ID    OrderID
 	Side  Side
+	Type  OrderType
 	Price int64 // stop price
 }
 
@@ -218,18 +219,19 @@ func (c *Core) AppendDepth(dst []DepthLevel, p PairID, side Side, depth int) []D
 	return dst
 }
 
-// Stops yields the waiting stops of a pair: buys before sells; within a side, by the stop price that the
-// market reaches first, then by acceptance. The book must not change meanwhile.
+// Stops yields the waiting orders of a pair: those of a rise before those of a fall; within a direction, by the stop
+// price that the market reaches first, then in queue order. The book must not change meanwhile.
 func (c *Core) Stops(p PairID) iter.Seq[StopState] {
 	return func(yield func(StopState) bool) {
 		b := c.book(p)
-		for side := 0; b != nil && side < len(b.stops.sides); side++ {
+		for way := 0; b != nil && way < len(b.stops.ways); way++ {
 			more := true
-			b.stops.sides[side].Down(func(ls int32) bool {
+			b.stops.ways[way].Down(func(ls int32) bool {
 				lv := b.orders.levels.At(ls)
 				for s := lv.head; s != 0 && more; {
 					o := b.orders.at(s)
-					s, more = o.next, yield(StopState{MakeOrderID(p, o.n), Side(side), lv.price})
+					typ := b.stops.parked.At(b.orders.cold.At(s).stop).typ
+					s, more = o.next, yield(StopState{MakeOrderID(p, o.n), o.side, typ, lv.price})
 				}
 				return more
 			})

@@ -19,9 +19,9 @@ import (
 // A script holds commands in the words of a trader, one a line, in a `market` block. The expected
 // text below the block lists every event. A line:
 //
-//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N]
+//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P|take=P] [strict] [stp=MODE] [acct=N]
 //		[client=ID [reusable]] [id=N]
-//	buy|sell AMOUNT market [stop=P] ...
+//	buy|sell AMOUNT market [stop=P|take=P] ...
 //	buy quote=QUOTE market ...
 //	cancel ID [acct=N] [client=ID] · cancel all [acct=N]
 //	replace ID|last [amount=N] [price=P] [acct=N]
@@ -70,7 +70,11 @@ func (m *market) line(out *strings.Builder, line string) {
 		m.printBalances(out)
 	case "stops":
 		for s := range m.core.Stops(0) {
-			fmt.Fprintf(out, "  %d %s stop %s\n", s.ID, s.Side, px(s.Price))
+			word := "stop"
+			if s.Type >= engine.TakeLimit {
+				word = "take"
+			}
+			fmt.Fprintf(out, "  %d %s %s %s\n", s.ID, s.Side, word, px(s.Price))
 		}
 	default:
 		cmd, id := m.parse(f)
@@ -142,6 +146,11 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		case "stop":
 			cmd.Stop = m.price(value)
 			cmd.Type = engine.StopLimit
+		case "take":
+			cmd.Stop = m.price(value)
+			cmd.Type = engine.TakeLimit
+		case "strict":
+			cmd.Flags |= engine.FlagStrict
 		case "quote":
 			cmd.Flags |= engine.FlagQuote
 			cmd.Quote = fixed.FromU64(uint64(m.price(value)))
@@ -171,11 +180,7 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		}
 	}
 	if market {
-		if cmd.Type == engine.StopLimit {
-			cmd.Type = engine.StopMarket
-		} else {
-			cmd.Type = engine.Market
-		}
+		cmd.Type |= engine.Market
 	}
 	if client != "" {
 		cmd.Client = enginetest.ClientID(cmd.Account, client, content(f))

@@ -15,7 +15,7 @@ import (
 
 // StateFormat is the version of the encoding that EncodePair and EncodeControl write. A snapshot of another format is
 // refused.
-const StateFormat = 4
+const StateFormat = 5
 
 // maxStateText bounds the texts of a state.
 const maxStateText = 1 << 16
@@ -24,10 +24,10 @@ const maxStateText = 1 << 16
 // and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
-//	         0 or 1 and the unfinished command (state.go), bids, asks, buy stops, sell stops, client ids
+//	         0 or 1 and the unfinished command (state.go), bids, asks, stops of a rise, of a fall, client ids
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
-//	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
+//	stops    number; each from the one reached first, then in queue order: n, account, side, bits, stop, price,
 //	         amount, display, quote, type, tif, flags, rates
 //	clients  number in the window, number outside; each by n: n, account, open, hash, content
 //
@@ -140,13 +140,14 @@ func (w walker) order(o *order, c *coldOrder, account *AccountID) {
 // stop encodes or decodes a waiting stop, without its number.
 func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	w.U32((*uint32)(account))
+	w.U8((*uint8)(&o.side), uint8(Sell))
 	w.bits(o)
 	w.I63(&st.stop)
 	w.I63(&st.price)
 	w.I63(&o.shown)
 	w.I63(&st.display)
 	w.u128(&st.quote)
-	w.U8((*uint8)(&st.typ), uint8(StopMarket))
+	w.U8((*uint8)(&st.typ), uint8(lastType))
 	w.U8((*uint8)(&st.tif), uint8(FOK))
 	flags := uint64(st.flags)
 	if w.UpTo(&flags, math.MaxUint8); w.Reading() {
@@ -315,11 +316,11 @@ func (s *pairState) walk() {
 	if b.sides.crossed() { // never while it writes
 		s.Fail("the book is crossed")
 	}
-	for side := range b.stops.sides {
+	for way := range b.stops.ways {
 		if s.Reading() {
-			s.readStops(Side(side))
+			s.readStops(direction(way))
 		} else {
-			s.writeStops(Side(side))
+			s.writeStops(direction(way))
 		}
 	}
 	if !s.Reading() {
@@ -414,8 +415,8 @@ func (s *pairState) relink(oldest uint64) {
 	}
 }
 
-func (s *pairState) writeStops(side Side) {
-	q, keys := &s.b.orders, s.b.stops.sides[side]
+func (s *pairState) writeStops(way direction) {
+	q, keys := &s.b.orders, s.b.stops.ways[way]
 	n := 0
 	keys.Down(func(ls int32) bool {
 		n += int(q.levels.At(ls).count)
@@ -434,20 +435,19 @@ func (s *pairState) writeStops(side Side) {
 	})
 }
 
-func (s *pairState) readStops(side Side) {
+func (s *pairState) readStops(way direction) {
 	b := s.b
 	first := int64(math.MaxInt64)
-	var before uint64
 	for range s.Len(0) {
-		o, st, account := order{side: side, n: s.readN()}, stopOrder{}, AccountID(0)
+		o, st, account := order{n: s.readN()}, stopOrder{}, AccountID(0)
 		s.stop(&o, &st, &account)
-		key := stopKey(side, st.stop)
-		if key > first || key == first && o.n < before || through(b.last, side, st.stop) && s.part == nil {
+		key := stopKey(way, st.stop)
+		if key > first || st.way(o.side) != way || through(b.last, way, st.stop) && s.part == nil {
 			s.Fail("stop %d is out of order or already through", o.n)
 		}
-		first, before = key, o.n
+		first = key
 		if i := s.restoreStop(&o, &st, account); i != 0 {
-			b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
+			b.stops.add(&b.orders, i, b.orders.at(i))
 		}
 	}
 }
@@ -455,9 +455,9 @@ func (s *pairState) readStops(side Side) {
 // restoreStop restores a stop that was read, and returns its slot, 0 after an error. The caller
 // queues it.
 func (s *pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
-	b, side, limit := s.b, o.side, st.typ == StopLimit
+	b, side, limit := s.b, o.side, !st.typ.AtMarket()
 	o.total = o.shown
-	if o.stp > Decrement || o.marks&^markClient != markStop || st.typ < StopLimit || st.stop < 1 ||
+	if o.stp > Decrement || o.marks&^markClient != markStop || !st.typ.Waits() || st.stop < 1 ||
 		limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
 		s.Fail("stop %d does not add up", o.n)
 	}
@@ -547,10 +547,10 @@ func (s *pairState) readClients() {
 // partState is the unfinished command of a pair as the state has it:
 //
 //	part     0 or 1 and the record of its command, first number to cancel, canceled;
-//	         0 or 1 and the taker: n, account, client, side, type, limits, amounts, rates;
+//	         0 or 1 and the taker: n, account, client, side, market, type, limits, amounts, rates;
 //	         walk over the other side: need, cost, price, n, hidden;
 //	         wave; number of reached stops; each in the order in which they are triggered:
-//	         wave, n, side, then as a waiting stop
+//	         wave, n, then as a waiting stop
 type partState struct {
 	continuation
 	record  []byte
@@ -620,7 +620,6 @@ func (s *pairState) codePart() {
 		r := &p.stops[i]
 		s.U32(&r.wave)
 		s.U64(&r.order.n)
-		s.U8((*uint8)(&r.order.side), uint8(Sell))
 		s.stop(&r.order, &r.stop, &r.account)
 	}
 	if !p.sound(at) {
@@ -639,7 +638,7 @@ func (p *partState) sound(at *scan) bool {
 	case t == nil:
 		return !walks
 	case t.stop != 0:
-		return walks && t.byAmount()
+		return walks && t.byAmount() && t.typ.Waits() && t.typ.AtMarket()
 	}
 	return !walks || t.tif == FOK && !t.market
 }
@@ -667,6 +666,7 @@ func (s *pairState) codeTaker(p *partState, t *taker) {
 	s.Bool(&p.named)
 	s.U8((*uint8)(&t.side), uint8(Sell))
 	s.Bool(&t.market)
+	s.U8((*uint8)(&t.typ), uint8(lastType))
 	s.U8((*uint8)(&t.tif), uint8(FOK))
 	s.U8((*uint8)(&t.stp), uint8(Decrement))
 	s.U8(&t.flags, math.MaxUint8)

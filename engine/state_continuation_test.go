@@ -127,16 +127,21 @@ func TestUnfinishedStateHasBounds(t *testing.T) {
 		{"order of the walk beyond", changes{"walk n": 43}, "43 is above 42"},
 		{"cost", changes{"walk cost hi": 1<<62 - 1}, ""},
 		{"cost beyond", changes{"walk cost hi": 1 << 62}, unsound},
-		{"stop of a limit order", changes{"walk need": 1, "taker stop": 5}, unsound},
-		{"stop of a market buy", changes{"walk need": 1, "taker stop": 5, "taker market": 1}, ""},
+		{"stop of a limit order", changes{"walk need": 1, "taker stop": 5, "taker type": 3}, unsound},
+		{"stop of a market buy", changes{"walk need": 1, "taker stop": 5, "taker type": 3, "taker market": 1}, ""},
+		{"take profit of a market buy", changes{
+			"walk need": 1, "taker stop": 5, "taker type": 5, "taker market": 1,
+		}, ""},
+		{"type with a limit", changes{"walk need": 1, "taker stop": 5, "taker type": 4, "taker market": 1}, unsound},
+		{"type that does not wait", changes{"walk need": 1, "taker stop": 5, "taker type": 1, "taker market": 1}, unsound},
 		{"stop of a market sell", changes{
-			"walk need": 1, "taker stop": 5, "taker market": 1, "taker side": 1,
+			"walk need": 1, "taker stop": 5, "taker type": 3, "taker market": 1, "taker side": 1,
 		}, unsound},
 		{"stop of a buy by quote", changes{
-			"walk need": 1, "taker stop": 5, "taker market": 1, "taker flags": 2,
+			"walk need": 1, "taker stop": 5, "taker type": 3, "taker market": 1, "taker flags": 2,
 		}, unsound},
 		{"stop of the built-in account", changes{
-			"walk need": 1, "taker stop": 5, "taker market": 1, "taker account": 0, "taker named": 0,
+			"walk need": 1, "taker stop": 5, "taker type": 3, "taker market": 1, "taker account": 0, "taker named": 0,
 		}, unsound},
 		{"stop without a walk", changes{"taker stop": 5, "taker market": 1}, unsound},
 	})

@@ -81,20 +81,20 @@ func TestRegistersHaveBounds(t *testing.T) {
 		state []byte
 		says  string
 	}{
-		{"empty", registers(4, 0, nil), ""},
-		{"full", registers(4, 5, []engine.Asset{fullAsset()}), ""},
-		{"format 3", registers(3, 0, nil), "registers of state format 3"},
-		{"format 5", registers(5, 0, nil), "registers of state format 5"},
-		{"seq", registers(4, math.MaxInt64, nil), ""},
-		{"seq beyond", registers(4, math.MaxInt64+1, nil), "is above"},
-		{"symbol", registers(4, 0, []engine.Asset{{Symbol: text(1 << 16)}}), ""},
-		{"long symbol", registers(4, 0, []engine.Asset{{Symbol: text(1<<16 + 1)}}), "at most 65536"},
-		{"name", registers(4, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
-		{"long name", registers(4, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
-		{"digits beyond", registers(4, 0, []engine.Asset{{Digits: 19}}), "19 is above 18"},
-		{"asset twice", registers(4, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
-		{"too many bytes", append(registers(4, 0, nil), 9), "1 bytes left over"},
-		{"half an asset", registers(4, 0, []engine.Asset{{Symbol: "A"}})[:12], wire.ErrShort.Error()},
+		{"empty", registers(5, 0, nil), ""},
+		{"full", registers(5, 5, []engine.Asset{fullAsset()}), ""},
+		{"format 4", registers(4, 0, nil), "registers of state format 4"},
+		{"format 6", registers(6, 0, nil), "registers of state format 6"},
+		{"seq", registers(5, math.MaxInt64, nil), ""},
+		{"seq beyond", registers(5, math.MaxInt64+1, nil), "is above"},
+		{"symbol", registers(5, 0, []engine.Asset{{Symbol: text(1 << 16)}}), ""},
+		{"long symbol", registers(5, 0, []engine.Asset{{Symbol: text(1<<16 + 1)}}), "at most 65536"},
+		{"name", registers(5, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
+		{"long name", registers(5, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
+		{"digits beyond", registers(5, 0, []engine.Asset{{Digits: 19}}), "19 is above 18"},
+		{"asset twice", registers(5, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
+		{"too many bytes", append(registers(5, 0, nil), 9), "1 bytes left over"},
+		{"half an asset", registers(5, 0, []engine.Asset{{Symbol: "A"}})[:12], wire.ErrShort.Error()},
 		{"no bytes", nil, wire.ErrShort.Error()},
 	} {
 		back := engine.NewCore(engine.Options{})
@@ -106,7 +106,7 @@ func TestRegistersHaveBounds(t *testing.T) {
 			}
 		case err == nil || !strings.Contains(err.Error(), c.says):
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		case !bytes.Equal(back.EncodeControl(nil), registers(4, 0, nil)):
+		case !bytes.Equal(back.EncodeControl(nil), registers(5, 0, nil)):
 			t.Errorf("%s: the refused registers are there", c.name)
 		}
 	}

@@ -52,8 +52,8 @@ const (
 func TestPairStateHasBounds(t *testing.T) {
 	checkDamage(t, readState(t, richCore(t).EncodePair(nil, 0)), []damaged{
 		{"unchanged", nil, ""},
-		{"format 3", changes{"format": 3}, "state format 3 cannot be read by this program, which has 4"},
-		{"format 5", changes{"format": 5}, "state format 5 cannot be read by this program, which has 4"},
+		{"format 4", changes{"format": 4}, "state format 4 cannot be read by this program, which has 5"},
+		{"format 6", changes{"format": 6}, "state format 6 cannot be read by this program, which has 5"},
 		{"number", changes{"id": engine.MaxPairs - 1}, ""},
 		{"number beyond", changes{"id": engine.MaxPairs}, "is above"},
 		{"digits", changes{
@@ -124,7 +124,9 @@ func TestPairStateHasBounds(t *testing.T) {
 // Waiting stops are restored member for member, and refused beyond their bounds.
 func TestStopStateHasBounds(t *testing.T) {
 	checkDamage(t, readState(t, richCore(t).EncodePair(nil, 0)), []damaged{
-		{"later one first", changes{"buy stop 1 n": 10, "buy stop 2 n": 9}, "stop 9 is out of order"},
+		{"later one first", changes{"buy stop 1 n": 10, "buy stop 2 n": 9}, ""},
+		{"the other direction", changes{"buy stop 1 side": 1}, "stop 9 is out of order"},
+		{"a take profit of the other side", changes{"buy stop 1 side": 1, "buy stop 1 type": 5}, ""},
 		{"farther one first", changes{"buy stop 1 stop": 11001}, "stop 10 is out of order"},
 		{"nearer one first", changes{"buy stop 1 stop": 10999}, ""},
 		{"through", changes{"buy stop 1 stop": 10100}, "stop 9 is out of order or already through"},
@@ -134,7 +136,7 @@ func TestStopStateHasBounds(t *testing.T) {
 		{"resting", changes{"sell stop 1 bits": 16}, "stop 8 does not add up"},
 		{"iceberg", changes{"sell stop 1 bits": 48 | 8}, "stop 8 does not add up"},
 		{"limit", changes{"sell stop 1 type": 0}, "stop 8 does not add up"},
-		{"type beyond", changes{"sell stop 1 type": 4}, "4 is above 3"},
+		{"type beyond", changes{"sell stop 1 type": 6}, "6 is above 5"},
 		{"time in force", changes{"sell stop 1 tif": 2}, ""},
 		{"time in force beyond", changes{"sell stop 1 tif": 3}, "3 is above 2"},
 		{"flags", changes{"sell stop 1 flags": 255}, ""},

@@ -110,6 +110,7 @@ func (r *stateReader) pair() {
 
 func (r *stateReader) stop(stop string) {
 	r.number(stop + " account")
+	r.byte(stop + " side")
 	r.number(stop + " bits")
 	r.under(stop, "stop", "price", "amount", "display", "quote hi", "quote lo")
 	r.byte(stop + " type")
@@ -125,7 +126,7 @@ func (r *stateReader) part() {
 	}
 	if r.byte("has taker") != 0 {
 		r.under("taker", "n", "account")
-		for _, name := range []string{"named", "side", "market", "tif", "stp", "flags"} {
+		for _, name := range []string{"named", "side", "market", "type", "tif", "stp", "flags"} {
 			r.byte("taker " + name)
 		}
 		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop")
@@ -136,7 +137,6 @@ func (r *stateReader) part() {
 	r.number("wave")
 	r.list("reached", func(stop string) {
 		r.under(stop, "wave", "n")
-		r.byte(stop + " side")
 		r.stop(stop)
 	})
 }

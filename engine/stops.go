@@ -5,37 +5,40 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
+// stops holds the waiting orders of a pair. They queue in levels of openOrders by direction and stop price.
 type stops struct {
-	sides  [2]slots.Keys // maps stopKey to a stop level, by side of the order
+	ways   [2]slots.Keys // maps stopKey to a stop level, by direction
 	parked slots.Slab[stopOrder]
-	lots   [2]int64 // of the waiting stop_limit orders of a side
+	lots   [2]int64 // of the waiting orders with a limit, by side of the order
 	// queue holds the stops that the command under way has reached, by wave and number of the order.
 	// wave counts the stops that the command has triggered: what it reaches later queues behind.
 	queue slots.Queue
 	wave  uint32
 }
 
-// through reports whether the last trade has reached a stop price: a buy stop at or
-// above it, a sell stop at or below it. Before the first trade it reports false.
-func through(last int64, side Side, stop int64) bool {
+// through reports whether the last trade has reached a stop price: at or above it in a rise, at or below it in a fall.
+// Before the first trade it reports false.
+func through(last int64, way direction, stop int64) bool {
 	if last == 0 {
 		return false
 	}
-	if side == Buy {
+	if way == rise {
 		return last >= stop
 	}
 	return last <= stop
 }
 
-// stopKey returns the key of a stop price. The market reaches the stop with the highest key first: the lowest
-// buy stop, the highest sell stop.
-func stopKey(side Side, stop int64) int64 {
-	if side == Buy {
+// stopKey returns the key of a stop price. The market reaches the one with the highest key first: the lowest of a rise,
+// the highest of a fall.
+func stopKey(way direction, stop int64) int64 {
+	if way == rise {
 		return -stop
 	}
 	return stop
 }
+
+// way returns the direction in which a waiting order is reached.
+func (st *stopOrder) way(s Side) direction { return st.typ.direction(s) }
 
 // park stores a stop until the last trade reaches it.
 func (b *book) park(t *taker, cmd *Command) {
@@ -52,7 +55,7 @@ func (b *book) park(t *taker, cmd *Command) {
 		b.stops.parked.At(st).quote = t.money
 		o.total, o.shown = 0, 0
 	}
-	if cmd.Type == StopLimit {
+	if !cmd.Type.AtMarket() {
 		b.stops.lots[t.side] += t.left
 		b.slices += b.stops.parked.At(st).slices(t.left)
 	}
@@ -61,28 +64,31 @@ func (b *book) park(t *taker, cmd *Command) {
 	}
 	*b.orders.cold.At(s) = coldOrder{client: t.client, stop: st}
 	b.orders.owners.At(o.owner).Stops++
-	b.stops.add(&b.orders, s, o, cmd.Stop)
+	b.stops.add(&b.orders, s, o)
 }
 
-// add puts a stop at the end of the queue of its stop price.
-func (w *stops) add(q *openOrders, s int32, o *order, stop int64) {
-	key := stopKey(o.side, stop)
-	ls := w.sides[o.side].Get(key)
+// add puts a waiting order at the end of the queue of its stop price.
+func (w *stops) add(q *openOrders, s int32, o *order) {
+	st := w.parked.At(q.cold.At(s).stop)
+	way := st.way(o.side)
+	key := stopKey(way, st.stop)
+	ls := w.ways[way].Get(key)
 	if ls == 0 {
 		ls = q.levels.Alloc()
-		*q.levels.At(ls) = level{price: stop, side: o.side}
-		w.sides[o.side].Set(key, ls)
+		*q.levels.At(ls) = level{price: st.stop}
+		w.ways[way].Set(key, ls)
 	}
 	q.enqueue(s, o, ls, q.levels.At(ls))
 }
 
-// remove removes a waiting stop from its queue.
-func (w *stops) remove(q *openOrders, o *order) {
+// remove removes a waiting order from its queue.
+func (w *stops) remove(q *openOrders, s int32, o *order) {
 	ls := o.level
 	lv := q.levels.At(ls)
 	q.dequeue(o, lv)
 	if lv.count == 0 {
-		w.sides[o.side].Delete(stopKey(o.side, lv.price))
+		way := w.parked.At(q.cold.At(s).stop).way(o.side)
+		w.ways[way].Delete(stopKey(way, lv.price))
 		q.levels.Release(ls)
 	}
 }
@@ -91,11 +97,11 @@ func (w *stops) remove(q *openOrders, o *order) {
 // ends before.
 func (b *book) collect() (done bool) {
 	w, q := &b.stops, &b.orders
-	for side := range w.sides {
-		for w.sides[side].Count() > 0 {
-			key, ls := w.sides[side].Max()
+	for way := range w.ways {
+		for w.ways[way].Count() > 0 {
+			key, ls := w.ways[way].Max()
 			lv := q.levels.At(ls)
-			if !through(b.last, Side(side), lv.price) {
+			if !through(b.last, direction(way), lv.price) {
 				break
 			}
 			for lv.head != 0 {
@@ -108,7 +114,7 @@ func (b *book) collect() (done bool) {
 				q.dequeue(o, lv)
 				w.queue.Push(slots.Queued{N: o.n, Slot: s, Wave: w.wave})
 			}
-			w.sides[side].Delete(key)
+			w.ways[way].Delete(key)
 			q.levels.Release(ls)
 		}
 	}
@@ -122,7 +128,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	b.stops.parked.Release(ps)
 	b.orders.owners.At(o.owner).Stops--
 	o.marks &^= markStop
-	if st.typ == StopLimit {
+	if !st.typ.AtMarket() {
 		b.stops.lots[o.side] -= o.shown
 		b.slices -= st.slices(o.shown)
 	}
@@ -130,7 +136,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 }
 
 // cascade triggers the stops that the last trade has reached, one by one in order of
-// acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#stops).
+// acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#waiting-orders).
 // When the part ends before, a later one calls cascade again.
 func (b *book) cascade() {
 	if b.stops.parked.InUse() == 0 {
@@ -165,9 +171,9 @@ func (b *book) trigger(s int32) (done bool) {
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: AccountID(w.Account),
 		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
 		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
-		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop,
+		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop, typ: st.typ,
 	}
-	if st.typ == StopMarket {
+	if st.typ.AtMarket() {
 		t.setMarket(st.quote)
 	}
 	return b.enterStop(&t)

@@ -138,10 +138,7 @@ func (t *stream) triggered(by *taker) {
 	e.Order = by.id
 	e.Account = by.account
 	e.Side = by.side
-	e.Type = StopLimit
-	if by.market {
-		e.Type = StopMarket
-	}
+	e.Type = by.typ
 	e.MakerOpen = by.stop
 	e.OpenAmount = by.open()
 	e.Price = by.own()

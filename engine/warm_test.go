@@ -42,7 +42,7 @@ func TestWarmChangesNothing(t *testing.T) {
 	}
 	f := enginetest.NewFlow(3)
 	var deep []engine.Command
-	for i := range int64(20_000) {
+	for i := range int64(40_000) {
 		deep = append(deep, place(engine.Side(i%2), 1_000-900*(1-i%2)+i%90, 1+i%9))
 	}
 	apply(deep)

@@ -156,22 +156,28 @@ func (f *Flow) place() engine.Command {
 	c := engine.Command{
 		Kind: engine.Place, Account: f.account(), Side: engine.Side(f.R.IntN(2)),
 		Type: []engine.OrderType{
-			engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Market,
-			engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopMarket,
-		}[f.R.IntN(11)],
+			engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit,
+			engine.Limit, engine.Limit, engine.Limit, engine.Market, engine.Market, engine.StopLimit, engine.StopLimit,
+			engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeLimit, engine.TakeLimit, engine.TakeMarket,
+		}[f.R.IntN(20)],
 		STP: engine.SelfTrade(f.R.IntN(5)), Amount: 1 + f.R.Int64N(20),
 	}
 	c.Price = f.price(c.Side)
-	market := c.Type == engine.Market || c.Type == engine.StopMarket
-	if market {
+	if c.Type.AtMarket() {
 		f.market(&c)
 	} else {
 		f.limit(&c)
 	}
-	if c.Type >= engine.StopLimit {
+	if c.Type.Waits() {
 		c.Stop = f.mid + f.R.Int64N(13) - 6
 		if f.deep {
-			c.Stop += 10 - 20*int64(c.Side)
+			rises := (c.Type >= engine.TakeLimit) == (c.Side == engine.Sell)
+			if c.Stop += 10; !rises {
+				c.Stop -= 20
+			}
+		}
+		if f.R.IntN(10) == 0 {
+			c.Flags |= engine.FlagStrict
 		}
 		if f.R.IntN(30) == 0 {
 			c.Stop = 0
@@ -199,14 +205,15 @@ func (f *Flow) place() engine.Command {
 func (f *Flow) market(c *engine.Command) {
 	c.TIF, c.Price = engine.IOC, 0
 	if c.Side == engine.Buy && f.R.IntN(2) == 0 {
-		c.Flags, c.Amount = engine.FlagQuote, 0
+		c.Flags |= engine.FlagQuote
+		c.Amount = 0
 		c.Quote = fixed.FromU64(uint64(f.R.Int64N(20 * f.mid)))
 	}
 }
 
 func (f *Flow) limit(c *engine.Command) {
 	c.TIF = []engine.TimeInForce{engine.GTC, engine.GTC, engine.GTC, engine.IOC, engine.FOK}[f.R.IntN(5)]
-	if c.Type == engine.StopLimit {
+	if c.Type.Waits() {
 		c.TIF = engine.TimeInForce(f.R.IntN(3))
 	}
 	if c.TIF == engine.FOK && f.R.IntN(4) > 0 { // a limit that lets some of the orders be filled
@@ -219,7 +226,7 @@ func (f *Flow) limit(c *engine.Command) {
 		}
 		c.Price = f.mid + d
 	} else if f.R.IntN(8) == 0 {
-		c.Flags = engine.FlagPostOnly
+		c.Flags |= engine.FlagPostOnly
 	}
 	if c.TIF == engine.GTC && f.R.IntN(5) == 0 {
 		c.Display = 1 + f.R.Int64N(c.Amount+1)

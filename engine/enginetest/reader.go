@@ -75,7 +75,7 @@ func (r *Reader) one(e *engine.Event) error {
 		}
 		r.Orders[e.Order] = &readOrder{
 			side: e.Side, account: e.Account, amount: e.Amount, now: e.Amount, quote: e.Quote,
-			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type >= engine.StopLimit,
+			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type.Waits(),
 		}
 		return nil
 	default: // the event concerns an open order
