@@ -47,22 +47,22 @@ export function plain(field, value) {
 
 // The order types of createOrder, in ccxt's spelling and in others' that mean the same. A stop waits for a price that is
 // worse for its side, a take profit for a better one.
-const atMarket = { market: true }, stop = { waits: 'stop' }, profit = { waits: 'take_profit' }, trail = { ...stop, trails: true };
 const orderTypes = new Map([
-  ['limit', {}], ['market', atMarket], ['limit_maker', { postOnly: true }], ['stop_limit', stop], ['stop_loss_limit', stop],
-  ['stop_market', { ...stop, ...atMarket }], ['stop_loss', { ...stop, ...atMarket }], ['take_profit_limit', profit],
-  ['take_profit_market', { ...profit, ...atMarket }], ['take_profit', { ...profit, ...atMarket }], ['trailing_stop_limit', trail],
-  ['trailing_stop_market', { ...trail, ...atMarket }], ['trailing_stop', { ...trail, ...atMarket }],
+  ['limit', {}], ['market', { market: true }], ['limit_maker', { postOnly: true }], ['stop_limit', { waits: 'stop' }], ['stop_loss_limit', { waits: 'stop' }],
+  ['stop_market', { waits: 'stop', market: true }], ['stop_loss', { waits: 'stop', market: true }], ['take_profit_limit', { waits: 'take_profit' }],
+  ['take_profit_market', { waits: 'take_profit', market: true }], ['take_profit', { waits: 'take_profit', market: true }],
+  ['trailing_stop_limit', { trails: true }], ['trailing_stop_market', { trails: true, market: true }], ['trailing_stop', { trails: true, market: true }],
 ]);
 const timesInForce = ['gtc', 'ioc', 'fok'];
 const otherSide = { buy: 'sell', sell: 'buy' };
 
-// The spellings of the price at which an order triggers, with the type that some of them mean, and those of a direction.
-const triggerPrices = { stopPrice: undefined, triggerPrice: undefined, trailingTriggerPrice: undefined, stopLossPrice: 'stop', takeProfitPrice: 'take_profit' };
-const stopDirections = { buy: ['above', 'ascending', 'up'], sell: ['below', 'descending', 'down'] }, directions = Object.values(stopDirections).flat();
+// The spellings of the price at which an order triggers: of both types, of a stop, of a take profit.
+const triggerPrices = ['stopPrice', 'triggerPrice', 'trailingTriggerPrice', 'stopLossPrice', 'takeProfitPrice'];
+const typeOfPrice = { stopLossPrice: 'stop', takeProfitPrice: 'take_profit' };
+const stopDirections = { buy: ['above', 'ascending', 'up'], sell: ['below', 'descending', 'down'] };
+const trails = ['trailingDelta', 'trailingPercent'];
 const sentAsGiven = ['clientOrderId', 'clientIdScope', 'selfTradePrevention', 'strictTrigger', 'expireUnfilled', 'strategyId', 'strategyType'];
-const orderParams = [...Object.keys(triggerPrices), 'triggerDirection', 'trailingDelta', 'trailingPercent', 'timeInForce', 'postOnly', 'reduceOnly', 'cost', 'quoteAmount',
-  'displayAmount', ...sentAsGiven];
+const otherParams = ['triggerDirection', 'timeInForce', 'postOnly', 'cost', 'quoteAmount', 'displayAmount'];
 
 // one returns the decimal that several spellings of one parameter give, undefined without any.
 function one(names, given, read = plain) {
@@ -85,18 +85,19 @@ function basisPoints(name, value) {
 // triggerOf returns what an order waits for: the price and the trail, and in waits whether it is a stop or a take profit,
 // undefined if it does not wait.
 function triggerOf(type, side, given) {
-  const stopPrice = one(Object.keys(triggerPrices), given), trailingDelta = one(['trailingDelta', 'trailingPercent'], given, basisPoints);
-  const { waits, trails } = orderTypes.get(type), direction = given.triggerDirection;
+  const stopPrice = one(triggerPrices, given), trailingDelta = one(trails, given, basisPoints), direction = given.triggerDirection;
+  const { waits, trails: mustTrail } = orderTypes.get(type), directions = Object.values(stopDirections).flat();
   if (direction !== undefined && !directions.includes(direction)) throw invalid('triggerDirection', `must be one of ${directions.join(', ')}.`);
-  if (trails && trailingDelta === undefined) throw invalid('trailingPercent', `(or trailingDelta) is required in params for the type ${type}.`);
-  if (stopPrice === undefined && trailingDelta === undefined && (waits || direction !== undefined)) {
-    const what = direction === undefined ? `the type ${type}` : 'a triggerDirection';
-    throw invalid('stopPrice', `(or ${Object.keys(triggerPrices).slice(1).join(', ')}) is required in params for ${what}.`);
+  if (mustTrail && trailingDelta === undefined) throw invalid('trailingPercent', `(or trailingDelta) is required in params for the type ${type}.`);
+  if (stopPrice === undefined && trailingDelta === undefined) {
+    const what = waits ? `the type ${type}` : 'a triggerDirection';
+    if (waits || direction !== undefined) throw invalid('stopPrice', `(or ${triggerPrices.slice(1).join(', ')}) is required in params for ${what}.`);
+    return {};
   }
-  const says = [['type', trails ? undefined : waits], ...Object.entries(triggerPrices).filter(([name]) => given[name] !== undefined),
+  const says = [['type', waits], ...triggerPrices.map((name) => [name, given[name] === undefined ? undefined : typeOfPrice[name]]),
     ['triggerDirection', direction && (stopDirections[side].includes(direction) ? 'stop' : 'take_profit')]].filter(([, kind]) => kind !== undefined);
   for (const [name, kind] of says) if (kind !== says[0][1]) throw invalid(name, `means a ${kind} order, ${says[0][0]} means a ${says[0][1]} order.`);
-  return { stopPrice, trailingDelta, waits: says[0]?.[1] ?? (stopPrice === undefined && trailingDelta === undefined ? undefined : 'stop') };
+  return { stopPrice, trailingDelta, waits: says[0]?.[1] ?? 'stop' };
 }
 
 // forceOf returns timeInForce and postOnly as the exchange writes them; PO is ccxt's post-only.
@@ -116,9 +117,8 @@ export function orderOf(symbol, kind, side, amount, price, params = {}) {
   if (!Object.hasOwn(otherSide, side)) throw invalid('side', `must be buy or sell, not ${side}.`);
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
   if (given.reduceOnly === false) delete given.reduceOnly;
-  for (const name of Object.keys(given)) {
-    if (name === 'reduceOnly' || !orderParams.includes(name)) throw invalid(name, `is not offered; params may have ${orderParams.filter((n) => n !== 'reduceOnly').join(', ')}.`);
-  }
+  const known = [...triggerPrices, ...trails, ...otherParams, ...sentAsGiven];
+  for (const name of Object.keys(given)) if (!known.includes(name)) throw invalid(name, `is not offered; params may have ${known.join(', ')}.`);
   const { market } = orderTypes.get(type), { waits, ...trigger } = triggerOf(type, side, given);
   const quoteAmount = one(['quoteAmount', 'cost'], given), kindOfPrice = market ? 'market' : 'limit';
   const order = {
@@ -162,7 +162,7 @@ export function attached(symbol, type, side, amount, price, { takeProfit, stopLo
 // editOf returns the body of PATCH /api/orders/{id}: what is given changes.
 export function editOf(amount, price, { stopPrice, triggerPrice, trailingDelta, trailingPercent, ...params } = {}) {
   const body = { ...params, stopPrice: one(['stopPrice', 'triggerPrice'], { stopPrice, triggerPrice }) };
-  body.trailingDelta = one(['trailingDelta', 'trailingPercent'], { trailingDelta, trailingPercent }, basisPoints);
+  body.trailingDelta = one(trails, { trailingDelta, trailingPercent }, basisPoints);
   if (amount !== undefined) body.amount = plain('amount', amount);
   if (price !== undefined) body.price = plain('price', price);
   return body;

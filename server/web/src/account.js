@@ -4,12 +4,24 @@ import { checkKeys, forgetKeys, hasKeys, signed, useKeys } from './api.js';
 import { brief, decimal, digitsOf, group, isNumber, nice, notNumber, plainNumber, units } from './dom.js';
 import { toast } from './toast.js';
 
-const isOpen = (o) => o.status === 'Created' || o.status === 'PartiallyCompleted';
+export const isOpen = (o) => ['Created', 'PartiallyCompleted', 'Pending'].includes(o.status);
 
-export const typeOf = (o) => ({ limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market' })[o.type] ?? (o.isMarket ? 'Market' : 'Limit');
+const types = {
+  limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit',
+};
+export const typeOf = (o) => (o.trailingDelta ? `Trailing stop${o.isMarket ? '' : ' limit'}` : types[o.type]);
+export const percentOf = (delta) => `${delta / 100} %`;
 
-// canMove reports whether the price of an open order can change: a stop that waits has none in the book.
-export const canMove = (o) => o.price !== null && o.isTriggered !== false;
+// canMove reports whether the price of an open order can change: one that waits or is pending has none in the book.
+export const canMove = (o) => o.price !== null && o.isTriggered !== false && o.status !== 'Pending';
+
+// Why an order has ended, by the words of the exchange; what its owner has canceled needs none.
+const ends = {
+  remainder: 'the rest could not trade at once', self_trade: 'it met an own order', replace: 'its new total was filled already', fok: 'the book could not fill all of it',
+  unfillable: 'the book did not take it when it was triggered', funds: 'the balance had no more for it', no_liquidity: 'the book had nothing for it',
+  list: 'the other order of its list works or has ended', working: 'the order before it was not filled', operator: 'the exchange ended it',
+};
+export const endOf = (o) => ends[o.endReason] ?? '';
 
 // filledOf returns the filled amount of an order view, null where the view does not say.
 export function filledOf(o) {
@@ -26,6 +38,7 @@ export class Account {
     this.rates = new Map(); // taker fee of a pair as a fraction
     this.listeners = new Set();
     this.canceling = new Map(); // orders that the user has canceled, with whether one message reports them together
+    this.kinds = new Map(); // of lists by id, also of those that have ended
     this.moving = new Set(); // orders whose price the user has changed
     this.ended = 0; // counts the orders that ended and the fills: the lists of the past are read again
     stream.onUnauthorized = (message) => { if (this.signedIn) { this.forget(); this.problem = message; this.changed('key'); } };
@@ -98,24 +111,37 @@ export class Account {
       (m.orders ?? []).forEach((o) => this.orders.set(o.id, o));
       this.past();
     }
+    for (const l of m.lists ?? []) this.kinds.set(l.id, l.kind);
+    if (m.list) this.reportList(m.list);
     if (m.order) {
+      const before = this.orders.get(m.order.id);
       if (isOpen(m.order)) this.orders.set(m.order.id, m.order); else { this.orders.delete(m.order.id); this.past(); }
-      this.report(m.order);
+      this.report(m.order, before);
     }
     if (m.order || m.type === 'snapshot') this.changed('orders');
   }
 
-  // report says what became of an order.
-  report(o) {
+  // reportList says that a list was accepted.
+  reportList(l) {
+    if (!this.kinds.has(l.id)) toast(l.id, 'info', 'Orders accepted', `${l.kind.toUpperCase()} in ${nice(l.currencyPairCode)}.`);
+    this.kinds.set(l.id, l.kind);
+    this.changed('orders');
+  }
+
+  // report says what became of an order. Of a list the message of the list says that its orders are there, and the
+  // message of the order that works or has ended is the one of interest.
+  report(o, before) {
     const [base, quote] = o.currencyPairCode.split('_');
     const side = o.isBid ? 'Buy' : 'Sell';
     const asked = o.initialAmount === null ? '' : `${brief(o.initialAmount)} ${base} `;
     const spends = o.initialQuoteAmount ? `for ${group(brief(o.initialQuoteAmount))} ${quote} ` : '';
-    const stop = o.stopPrice ? `, stop at ${group(o.stopPrice)}` : '';
-    const what = `${side} ${asked}${spends}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}${stop}`;
+    const stop = o.stopPrice ? `, ${o.type.startsWith('take') ? 'take profit' : 'stop'} at ${group(o.stopPrice)}` : '';
+    const trail = o.trailingDelta ? `, trailing by ${percentOf(o.trailingDelta)}` : '';
+    const what = `${side} ${asked}${spends}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}${stop}${trail}`;
     const moved = this.moving.delete(o.id);
-    if (o.status === 'Created') { toast(o.id, 'info', moved ? 'Order changed' : 'Order accepted', what); return; }
     if (o.status === 'Canceled' && this.canceling.get(o.id)) { this.canceling.delete(o.id); return; }
+    if (o.listId && (!before || ['list', 'working'].includes(o.endReason)) && !(+o.filledAmount > 0)) return;
+    if (o.status === 'Created') { toast(o.id, 'info', moved ? 'Order changed' : 'Order accepted', what); return; }
     if (o.status === 'Canceled') { toast(o.id, 'info', 'Order canceled', `${what}. ${this.reason(o)}`); return; }
     const filled = `${brief(o.filledAmount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
     const at = ` at ${group(brief(o.averagePrice))} on average`;
@@ -129,20 +155,30 @@ export class Account {
 
   reason(o) {
     if (this.canceling.delete(o.id)) return 'You canceled it.';
-    if (o.isMarket) return o.stopPrice ? 'The book or your balance had no more for the rest.' : 'The book had no more for the rest.';
-    return o.timeInForce && o.timeInForce !== 'gtc' ? `The rest could not trade at once (${o.timeInForce.toUpperCase()}).` : '';
+    const end = endOf(o);
+    return end ? `${end[0].toUpperCase()}${end.slice(1)}.` : '';
   }
 
-  // place sends an order and returns its id. The stream reports it, unless it has not begun to.
+  // place sends an order or a list. The stream reports it, unless it has not begun to.
   async place(order) {
-    const early = !this.following, id = (await signed('POST', '/api/orders', order)).body;
+    const early = !this.following, id = (await signed('POST', order.kind ? '/api/orders/lists' : '/api/orders', order)).body;
+    if (early && order.kind) { this.reportList(id); return; }
     if (early) signed('GET', `/api/orders/${id}?decimals=string`).then(({ body }) => this.report(body), () => {}); // the list of open orders has it later
-    return id;
   }
 
   async cancel(id) {
     this.canceling.set(id, false);
     try { await signed('DELETE', `/api/orders/${id}`); } catch (error) { this.canceling.delete(id); throw error; }
+  }
+
+  async cancelList(id) {
+    const legs = [...this.orders.values()].filter((o) => o.listId === id);
+    for (const o of legs) this.canceling.set(o.id, true);
+    try { await signed('DELETE', `/api/orders/lists/${id}`); } catch (error) {
+      for (const o of legs) this.canceling.delete(o.id);
+      throw error;
+    }
+    toast(id, 'info', 'Orders canceled', `${this.kinds.get(id)?.toUpperCase() ?? 'A list'}: ${legs.length} open orders.`);
   }
 
   // move changes the price of an order.

@@ -1,4 +1,5 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
+import { canMove } from './account.js';
 import { clockTime, decimal, digitsOf, el, group, units } from './dom.js';
 import { Book } from '../../../client/js/tickhive.mjs';
 
@@ -88,7 +89,7 @@ export class Ladder {
     const shown = [grouped(bids, this.power, false).slice(0, this.rows), grouped(asks, this.power, true).slice(0, this.rows)];
     const sums = shown.map((side) => { let sum = 0n; return side.map((l) => (sum += units(l[1]))); });
     const top = Math.max(...sums.map((s) => Number(s.at(-1) ?? 0n)), 1);
-    const mine = new Set(this.own().filter((o) => o.price).map((o) => `${o.isBid} ${grouped([[o.price, '0']], this.power, !o.isBid)[0][0]}`));
+    const mine = new Set(this.own().filter(canMove).map((o) => `${o.isBid} ${grouped([[o.price, '0']], this.power, !o.isBid)[0][0]}`));
     this.show(this.bids, shown[0], sums[0], top, (p) => mine.has(`true ${p}`));
     this.show(this.asks, shown[1], sums[1], top, (p) => mine.has(`false ${p}`));
     const gap = bids.length && asks.length ? units(asks[0][0]) - units(bids[0][0]) : null;

@@ -27,6 +27,29 @@ export function table(caption, heads, rows) {
 
 export const cell = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 
+// tabs builds a list of tabs for the panel with the id; pick is called with the name of one. Arrow keys move along them.
+export function tabs(panel, label, names, pick) {
+  const buttons = Object.entries(names).map(([name, text]) => el('button', {
+    type: 'button', role: 'tab', id: `${panel}-${name}`, [`data-${panel}`]: name, 'aria-controls': panel, onclick: () => pick(name), onkeydown: (e) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key], next = buttons[(buttons.indexOf(e.target) + step + buttons.length) % buttons.length];
+      if (!step) return;
+      next.focus();
+      next.click();
+    },
+  }, text));
+  return el('div', { class: 'tablist', role: 'tablist', 'aria-label': label }, buttons);
+}
+
+// pickTab marks the tab that is shown.
+export function pickTab(list, panel, name) {
+  for (const b of list.children) {
+    const shown = b.dataset[panel.id] === name;
+    b.setAttribute('aria-selected', String(shown));
+    b.tabIndex = shown ? 0 : -1;
+    if (shown) panel.setAttribute('aria-labelledby', b.id);
+  }
+}
+
 // group puts thin spaces between thousands of a decimal's whole part.
 export function group(text) {
   const [whole, frac] = String(text).split('.');

@@ -1,34 +1,43 @@
 // The account's lists over all pairs: open orders, order history, trades and balances.
 import { signed } from './api.js';
-import { canMove, filledOf, typeOf } from './account.js';
-import { brief, dayTime, el, fill, group, money, nice } from './dom.js';
+import { canMove, endOf, filledOf, isOpen, percentOf, typeOf } from './account.js';
+import { brief, dayTime, el, fill, group, money, nice, pickTab, tabs } from './dom.js';
 import { toast } from './toast.js';
 
-const tabs = { open: 'Open orders', history: 'History', trades: 'Trades', balances: 'Balances' };
+const lists = { open: 'Open orders', history: 'History', trades: 'Trades', balances: 'Balances' };
 const pageSize = 50;
-const states = { Created: 'open', PartiallyCompleted: 'partly filled', Completed: 'filled', Canceled: 'canceled', PartiallyExecutedAndCanceled: 'partly filled, canceled' };
+const states = { Pending: 'pending', Created: 'open', PartiallyCompleted: 'partly filled', Completed: 'filled', Canceled: 'canceled', PartiallyExecutedAndCanceled: 'partly filled, canceled' };
 const time = (iso) => dayTime(Date.parse(iso));
 const head = (name, cls) => el('th', cls ? { scope: 'col', class: cls } : { scope: 'col' }, name);
 const data = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 const side = (bid) => data(bid ? 'Buy' : 'Sell', bid ? 'up' : 'down');
 const num = (text) => (text === null || text === undefined ? '–' : group(text));
-const priceOf = (o) => [o.stopPrice && `stop ${num(o.stopPrice)}`, o.price && `${o.stopPrice ? '→ ' : ''}${num(o.price)}`].filter(Boolean);
+// priceOf returns what an order waits for, its price, and whether it waits for another order.
+const triggerOf = (o) => `${o.trailingDelta ? 'from' : o.type.startsWith('take') ? 'at' : 'stop'} ${num(o.stopPrice)}`;
+const priceOf = (o) => [o.trailingDelta && `trails ${percentOf(o.trailingDelta)}`, o.stopPrice && triggerOf(o), o.price && `${o.stopPrice || o.trailingDelta ? '→ ' : ''}${num(o.price)}`,
+  o.status === 'Pending' && 'pending'].filter(Boolean);
 // newest sorts orders by time, the newest first; the later of two orders in one moment has the larger id.
 const newest = (a, b) => (a.date === b.date ? Number(BigInt(b.id) - BigInt(a.id)) : a.date < b.date ? 1 : -1);
+// byList joins the orders of each list, the first one first; the others stay alone.
+function byList(rows) {
+  const found = new Map();
+  for (const o of rows) {
+    const name = o.listId ? `list ${o.listId}` : o.id;
+    if (found.has(name)) found.get(name).unshift(o); else found.set(name, [o]);
+  }
+  return [...found.values()];
+}
 const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(o.initialAmount));
 
 export class Orders {
   constructor(account, onPair) {
     Object.assign(this, { account, onPair, tab: 'open', older: { history: 1, trades: 1 }, read: { history: -1, trades: -1 }, rows: { history: [], trades: [] } });
-    this.buttons = Object.entries(tabs).map(([name, label]) => el('button', {
-      type: 'button', role: 'tab', id: `list-${name}`, 'data-list': name, 'aria-controls': 'list', onclick: () => this.open(name), onkeydown: (e) => this.key(e),
-    }, label));
+    this.tabs = tabs('list', 'Lists', lists, (name) => this.open(name));
     this.only = el('input', { type: 'checkbox', name: 'thisPair', onchange: () => this.draw() });
     this.all = el('button', { type: 'button', class: 'quiet', 'data-cancel-all': '', onclick: () => this.cancelAll() }, 'Cancel all');
     this.list = el('div', { class: 'scroll', id: 'list', role: 'tabpanel', tabindex: '0' });
     this.node = el('section', { class: 'panel orders', 'data-panel': 'orders', 'aria-label': 'Your orders and balances' },
-      el('div', { class: 'bar' }, el('div', { class: 'tablist', role: 'tablist', 'aria-label': 'Lists' }, this.buttons),
-        el('label', { class: 'check' }, this.only, 'This pair'), this.all), this.list);
+      el('div', { class: 'bar' }, this.tabs, el('label', { class: 'check' }, this.only, 'This pair'), this.all), this.list);
     account.on((part) => this.changed(part));
     account.stream.listeners.add(() => this.draw());
     document.addEventListener('zone', () => this.draw());
@@ -40,26 +49,14 @@ export class Orders {
   changed(part) {
     const shows = { open: 'orders', history: 'past', trades: 'past', balances: 'balances' }[this.tab];
     if (part === 'past' && shows === 'past') this.refresh(); else if (part === shows || part === 'key') this.draw();
-    this.buttons[0].textContent = this.account.orders.size ? `${tabs.open} (${this.account.orders.size})` : tabs.open;
+    this.tabs.firstChild.textContent = this.account.orders.size ? `${lists.open} (${this.account.orders.size})` : lists.open;
   }
 
   open(tab) {
     this.tab = tab;
-    for (const b of this.buttons) {
-      b.setAttribute('aria-selected', String(b.dataset.list === tab));
-      b.tabIndex = b.dataset.list === tab ? 0 : -1;
-    }
-    this.list.setAttribute('aria-labelledby', `list-${tab}`);
+    pickTab(this.tabs, this.list, tab);
     this.draw();
     if (tab === 'history' || tab === 'trades') this.refresh();
-  }
-
-  key(e) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-    if (!step) return;
-    const next = this.buttons[(this.buttons.indexOf(e.target) + step + this.buttons.length) % this.buttons.length];
-    next.focus();
-    next.click();
   }
 
   // refresh reads a list of the past again, once for changes that come together.
@@ -81,7 +78,10 @@ export class Orders {
 
   async page(tab, number) {
     const query = `pageNumber=${number}&pageSize=${pageSize}&decimals=string`;
-    return (await signed('GET', tab === 'history' ? `/api/user/orders?${query}` : `/api/user/deals?${query}`)).body;
+    const { body } = await signed('GET', tab === 'history' ? `/api/user/orders?${query}` : `/api/user/deals?${query}`);
+    const { kinds } = this.account;
+    if (body.some((o) => o.listId && !kinds.has(o.listId))) for (const l of (await signed('GET', '/api/user/lists?status=all&pageSize=100')).body) kinds.set(l.id, l.kind);
+    return body;
   }
 
   async more() {
@@ -116,26 +116,51 @@ export class Orders {
 
   openOrders(rows) {
     return this.table('Open orders', [head('Time', 'w2'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Amount', 'num w1'), head('Filled', 'num w1'), head('Action', 'num act')],
-      rows.map((o) => this.openRow(o)), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
+      byList(rows).flatMap((o) => (o[0].listId ? this.openList(o) : this.openRow(o[0]))), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
   }
 
-  openRow(o) {
-    return el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w2 parts'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-      this.price(o), data(amountOf(o), 'num w1'), data(num(filledOf(o)), 'num w1'),
-      el('td', { class: 'num act' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': `Cancel order ${o.id}`, onclick: (e) => this.cancel(o.id, e.target) }, 'Cancel')));
+  // openList returns the row of a list, and below it those of its open orders: what is canceled is the list.
+  openList(legs) {
+    const [{ listId, date, currencyPairCode }] = legs;
+    return [el('tr', { 'data-list-id': listId }, data(time(date), 'dim w2 parts'), this.link(currencyPairCode), data('List', 'w2'), data(''), data(this.kindOf(listId), 'num'),
+      data('', 'w1'), data('', 'w1'), this.cancelCell(`Cancel list ${listId}`, (button) => this.cancel(listId, button, true))),
+    ...legs.map((o) => this.openRow(o, true))];
+  }
+
+  kindOf(id) { return this.account.kinds.get(id)?.toUpperCase() ?? 'List'; }
+
+  openRow(o, leg = false) {
+    return el('tr', { 'data-order': o.id, class: leg && 'leg' }, data(leg ? '' : time(o.date), 'dim w2 parts'), leg ? data('') : this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
+      this.price(o), data(amountOf(o), 'num w1'), data(num(filledOf(o)), 'num w1'), leg ? data('', 'act') : this.cancelCell(`Cancel order ${o.id}`, (button) => this.cancel(o.id, button)));
+  }
+
+  cancelCell(label, cancel) {
+    return el('td', { class: 'num act' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': label, onclick: (e) => cancel(e.target) }, 'Cancel'));
   }
 
   price(o) {
-    if (!canMove(o) || !this.account.canTrade) return el('td', { class: 'num parts' }, priceOf(o).flatMap((p) => [el('span', {}, p), ' ']), o.price || o.stopPrice ? null : '–');
+    if (!canMove(o) || !this.account.canTrade) return el('td', { class: 'num parts' }, priceOf(o).flatMap((p) => [el('span', {}, p), ' ']), priceOf(o).length ? null : '–');
     const cell = el('td', { class: 'num' }, el('button', { type: 'button', class: 'link-like', title: 'Change the price', 'aria-label': `${num(o.price)}: change the price of order ${o.id}`, onclick: () => this.edit(o, cell) }, num(o.price)));
     return cell;
   }
 
   history(rows) {
-    const past = rows.filter((o) => o.status !== 'Created' && o.status !== 'PartiallyCompleted');
+    const past = rows.filter((o) => !isOpen(o));
     return this.table('Order history', [head('Time', 'w1'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Average', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('State')],
-      past.map((o) => el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w1'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-        data(o.price || !o.averagePrice ? num(o.price) : `avg ${group(brief(o.averagePrice))}`, 'num'), data(o.averagePrice ? group(brief(o.averagePrice)) : '–', 'num w3'), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
+      byList(past).flatMap((o) => (o[0].listId ? this.pastList(o) : this.pastRow(o[0]))), 'No past orders yet.');
+  }
+
+  pastList(legs) {
+    const [{ listId, date, currencyPairCode }] = legs;
+    return [el('tr', { 'data-list-id': listId }, data(time(date), 'dim w1'), this.link(currencyPairCode), data('List', 'w2'), data(''), data(this.kindOf(listId), 'num'), data('', 'w3'),
+      data('', 'w2'), data('', 'w1'), data([...this.account.orders.values()].some((o) => o.listId === listId) ? 'open' : 'done', 'dim')), ...legs.map((o) => this.pastRow(o, true))];
+  }
+
+  pastRow(o, leg = false) {
+    const average = o.averagePrice && group(brief(o.averagePrice)), end = endOf(o);
+    return el('tr', { 'data-order': o.id, class: leg && 'leg' }, data(leg ? '' : time(o.date), 'dim w1'), leg ? data('') : this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
+      data(o.price || !average ? num(o.price ?? o.stopPrice) : `avg ${average}`, 'num'), data(average ?? '–', 'num w3'), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'),
+      data(`${states[o.status] ?? o.status}${end && `: ${end}`}`, 'dim parts'));
   }
 
   trades(rows) {
@@ -150,9 +175,12 @@ export class Orders {
       all.map((b) => el('tr', { 'data-balance': b.currencyCode }, data(b.currencyCode), data(money(b.free), 'num'), data(money(b.held), 'num'), data(money(b.total), 'num'))), 'No balances yet.');
   }
 
-  async cancel(id, button) {
+  async cancel(id, button, list = false) {
     button.disabled = true;
-    try { await this.account.cancel(id); } catch (error) { button.disabled = false; toast(id, 'bad', 'The order was not canceled', error.message); }
+    try { await (list ? this.account.cancelList(id) : this.account.cancel(id)); } catch (error) {
+      button.disabled = false;
+      toast(id, 'bad', list ? 'The list was not canceled' : 'The order was not canceled', error.message);
+    }
   }
 
   // ask lets the user choose whose orders to cancel when orders of other pairs are among them: all, a pair's, or
