@@ -42,7 +42,7 @@ type record struct {
 	account []byte
 }
 
-var parts = engine.Options{PartEvents: 16}
+var parts = engine.Options{PartEvents: engine.MinPartEvents}
 
 func newWorld(t *testing.T, seed uint64, count map[string]int) *world {
 	w := &world{

@@ -25,6 +25,7 @@ type book struct {
 	orders  openOrders
 	clients owners.Clients
 	stops   stops
+	lists   lists
 	slices  int64 // slices in the reserves of all icebergs, waiting stops included
 
 	unfinished *continuation // nil: no command is unfinished
@@ -100,20 +101,35 @@ func (st *stopOrder) slices(open int64) int64 {
 	return pieces(open-st.display, st.display)
 }
 
+// causeFilled is, in the place of a cause, the end of an order by its last trade.
+const causeFilled CancelCause = 1<<8 - 1
+
 // forget removes a detached order that has ended: its number, its place in the owner's list, the link from its
-// client id, and its slot.
-func (b *book) forget(s int32, o *order) {
+// client id, its place in its order list, and its slot.
+func (b *book) forget(s int32, o *order, cause CancelCause) {
 	q := &b.orders
 	q.ids.Delete(o.n)
 	if o.owner != owners.Builtin {
 		q.unlink(o)
 	}
-	if o.marks&markClient != 0 {
-		b.clients.Close(q.cold.At(s).client)
+	if o.marks&(markClient|markList) != 0 {
+		b.forgetMarked(s, o, cause)
+		return
 	}
-	q.owners.DropOrder(o.owner)
-	q.count--
-	q.hot.Release(s)
+	q.drop(s, o)
+}
+
+// forgetMarked goes on with an order that has a client id or is of an order list.
+func (b *book) forgetMarked(s int32, o *order, cause CancelCause) {
+	c := b.orders.cold.At(s)
+	if o.marks&markClient != 0 {
+		b.clients.Close(c.client)
+	}
+	list, n := b.listOf(s, o), o.n
+	b.orders.drop(s, o)
+	if list != 0 {
+		b.leave(list, n, cause)
+	}
 }
 
 func finalStatus(filled int64) Status {

@@ -8,7 +8,10 @@ import (
 // lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
 // Another account's order is as unknown as an id that was never issued.
 func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
-	n := cmd.Order.N()
+	return b.lookupOrder(cmd, cmd.Order.N())
+}
+
+func (b *book) lookupOrder(cmd *Command, n uint64) (s int32, o *order, r Reason) {
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
 		return 0, nil, UnknownOrder
 	}
@@ -22,8 +25,33 @@ func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 	return s, o, NotRejected
 }
 
+// lookupList returns an open order of the list that a Cancel names.
+func (b *book) lookupList(cmd *Command) (s int32, o *order, r Reason) {
+	n := cmd.Order.N()
+	for i := range uint64(MaxListOrders) {
+		if s = b.orders.ids.Get(n + i); s == 0 {
+			continue
+		}
+		o = b.orders.at(s)
+		if list := b.listOf(s, o); list != 0 && b.lists.at(list).n == n {
+			return b.lookupOrder(cmd, o.n)
+		}
+	}
+	if s, o, r = b.lookup(cmd); r == NotRejected {
+		r = UnknownOrder // it is the id of an order that is no list
+	}
+	return s, o, r
+}
+
 func (b *book) cancel(cmd *Command) {
-	s, o, r := b.lookup(cmd)
+	var s int32
+	var o *order
+	var r Reason
+	if cmd.Flags&FlagList != 0 {
+		s, o, r = b.lookupList(cmd)
+	} else {
+		s, o, r = b.lookup(cmd)
+	}
 	if r == NotRejected && b.inst.State == Halted {
 		r = PairHalted
 	}
@@ -42,25 +70,36 @@ func (cmd *Command) cause() CancelCause {
 	return CauseRequest
 }
 
-// cancelOpen ends a resting order or a waiting stop. own is the id of the request, nil: it has none.
+// cancelOpen ends an order that is open, and with CauseRequest and CauseOperator all orders of its list. own is the id
+// of the request, nil: it has none.
 func (b *book) cancelOpen(s int32, o *order, cause CancelCause, own *ClientID) {
-	if o.marks&markStop != 0 {
-		b.cancelStop(s, o, cause, own)
-		return
+	if o.marks&(markStop|markList) != 0 {
+		switch list := b.listOf(s, o); {
+		case list != 0 && b.endsWhole(list, cause):
+			b.cancelList(list, cause, own)
+			return
+		case o.marks&markStop != 0:
+			b.cancelStop(s, o, cause, own)
+			return
+		}
 	}
 	lv := b.orders.levels.At(o.level)
 	b.stream.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause).Client = own
 	b.detach(s, o, false)
-	b.forget(s, o)
+	b.forget(s, o, cause)
 }
 
 func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
-	b.stops.remove(&b.orders, s, o)
+	if o.level != 0 { // it has not been reached, and its list has released it
+		b.stops.remove(&b.orders, s, o)
+	}
 	st := b.unpark(s, o)
 	e := b.stream.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	e.Client = own
-	e.Quote = b.holdOfStop(o, &st)
-	b.forget(s, o)
+	if st.state == waits {
+		e.Quote = b.holdOfStop(o, &st)
+	}
+	b.forget(s, o, cause)
 }
 
 // holdOfStop returns the money that a waiting buy at the market's price holds, in product units; 0 for any other stop.

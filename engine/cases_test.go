@@ -103,3 +103,7 @@ func TestScriptMassCancel(t *testing.T) { runScript(t, "mass_cancel.txt") }
 func TestScriptClientIds(t *testing.T) { runScript(t, "client_ids.txt") }
 
 func TestScriptReusableClientIds(t *testing.T) { runScript(t, "client_ids_reusable.txt") }
+
+func TestCase42OneCancelsTheOther(t *testing.T) { runScript(t, "case42_oco.txt") }
+
+func TestCase43OneTriggersTheOthers(t *testing.T) { runScript(t, "case42_oto.txt") }

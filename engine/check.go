@@ -42,6 +42,9 @@ func (b *book) check() error {
 	if err := w.unfinished(); err != nil {
 		return err
 	}
+	if err := w.lists(); err != nil {
+		return err
+	}
 	if w.orders != b.orders.count || w.orders != b.orders.hot.InUse() || w.levels != b.orders.levels.InUse() ||
 		w.parked != b.stops.parked.InUse() {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
@@ -65,6 +68,7 @@ type walk struct {
 	slices                 int64           // of the reserves of icebergs
 	lots                   [2]int64        // of waiting orders with a limit
 	owned, waits           map[int32]int32 // orders and waiting stops by owner
+	listed                 int             // orders of lists
 }
 
 func (w *walk) ladder(l *ladder) (err error) {
@@ -128,9 +132,19 @@ func (w *walk) queued() error {
 	b := w.b
 	for i := range b.stops.queue {
 		s := b.stops.queue[i].Slot
+		if !b.awaits(b.stops.queue[i]) {
+			continue
+		}
 		w.stop(s, b.orders.at(s))
 		if err := w.order(s, b.orders.at(s)); err != nil {
 			return err
+		}
+	}
+	for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
+		for _, s := range b.lists.at(ls).orders {
+			if s != 0 && b.pends(s) {
+				w.stop(s, b.orders.at(s))
+			}
 		}
 	}
 	if w.lots != b.stops.lots {
@@ -169,6 +183,64 @@ func (w *walk) unfinished() error {
 		w.owned[o.owner]++
 		if o.marks&markClient != 0 {
 			w.named++
+		}
+		if o.marks&markList != 0 {
+			w.listed++
+		}
+	}
+	return nil
+}
+
+// lists checks the order lists: each order knows its list, of which it is at its place, and no order outlives its list.
+func (w *walk) lists() error {
+	b, open, of, last := w.b, 0, map[int32]int32{}, uint64(0)
+	for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
+		l := b.lists.at(ls)
+		if l.n <= last || l.ending {
+			return fmt.Errorf("list %d is out of order, or ends", l.n)
+		}
+		last = l.n
+		alive := 0
+		for i, s := range l.orders {
+			if s == 0 {
+				continue
+			}
+			alive++
+			o := b.orders.at(s)
+			if o.n != l.n+uint64(i) || b.orders.ids.Get(o.n) != s || o.owner != l.owner || b.listOf(s, o) != ls {
+				return fmt.Errorf("order %d is not the one at place %d of list %d", o.n, i, l.n)
+			}
+			if other := l.other(s); other != 0 && b.orders.at(other).total != o.total {
+				return fmt.Errorf("order %d of list %d has another amount than its other", o.n, l.n)
+			}
+			if b.pends(s) != (l.kind.works() && i > 0 && l.orders[0] != 0) && b.unfinished == nil {
+				return fmt.Errorf("order %d of list %d pends, or should", o.n, l.n)
+			}
+			if b.pends(s) {
+				if err := w.order(s, o); err != nil {
+					return err
+				}
+			}
+		}
+		if alive == 0 {
+			return fmt.Errorf("list %d has no order", l.n)
+		}
+		open++
+		w.listed -= alive
+		of[l.owner]++
+		if l.client != 0 {
+			w.named++
+			if e := b.clients.At(l.client); e.Order() != l.n || !e.OfList() || !e.Open() {
+				return fmt.Errorf("the client id of list %d belongs to order %d", l.n, e.Order())
+			}
+		}
+	}
+	if open != b.lists.all.InUse() || w.listed != 0 {
+		return fmt.Errorf("%d lists, held %d; %d orders are of none", open, b.lists.all.InUse(), w.listed)
+	}
+	for s := range w.owned {
+		if o := b.orders.owners.At(s); o.Lists != of[s] {
+			return fmt.Errorf("account %d has %d lists, counted %d", o.Account, of[s], o.Lists)
 		}
 	}
 	return nil
@@ -218,6 +290,9 @@ func (w *walk) order(s int32, o *order) error {
 			return fmt.Errorf("an iceberg of slice %d shows %d, hides %d", d, o.shown, hidden)
 		}
 		w.slices += b.orders.slicesOf(s, o)
+	}
+	if o.marks&markList != 0 {
+		w.listed++
 	}
 	if o.marks&markClient != 0 {
 		w.named++

@@ -19,10 +19,11 @@ package engine
 
 const (
 	// MinPartEvents is the least that Options.PartEvents may be.
-	MinPartEvents = 2 * partReserve
+	MinPartEvents = partReserve + 8
 	// partReserve is more than the events that follow between two checks: a self-trade decrement
-	// makes three, then the level, the end of the taker and the next stop's trigger one each.
-	partReserve = 8
+	// makes three, then the level, the end of the taker and the next stop's trigger one each; the end of each of the two
+	// orders may end two more of its list, and the list.
+	partReserve = 14
 	// visitsPerEvent is the number of visits that count as one event: a visit costs about 20 ns,
 	// an event with its folds 100 to 500 ns.
 	visitsPerEvent = 4
@@ -49,8 +50,10 @@ func (s *slice) add(work, partEvents int) bool {
 // continuation is the rest of a command of one pair. Which members are set says how it goes on:
 //
 //	cmd of a Place      walk on (reach), then place the order
+//	cmd of a PlaceList  walk on for its working order, then place the list
 //	cmd of a CancelAll  cancel on
 //	taker with a stop   walk on, then trigger it; then the stops
+//	taker that is due   walk on, then release it; then the stops
 //	taker               walk on if book.scan says so, then match it; then the stops
 //	none                the stops
 //
@@ -72,17 +75,19 @@ func (b *book) pause() *continuation {
 // and its account find it.
 func (b *book) pauseTaker(t *taker) {
 	if t.slot == 0 {
-		s, o := b.orders.add(t.n, t.owner, t.side)
-		o.stp, o.marks = t.stp, 0
-		o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
-		if t.client != 0 {
-			o.marks = markClient
-			b.orders.cold.At(s).client = t.client
-		}
-		t.slot = s
+		b.seat(t)
 	}
 	kept := *t
 	b.pause().taker = &kept
+}
+
+// seat gives a new order its slot while it is on no level.
+func (b *book) seat(t *taker) {
+	s, o := b.orders.add(t.n, t.owner, t.side)
+	o.stp, o.marks = t.stp, 0
+	o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
+	b.mark(s, o, t)
+	t.slot = s
 }
 
 // clone returns the command without what belongs to its record alone.
@@ -99,12 +104,14 @@ func (b *book) resume() {
 	switch {
 	case c.cmd != nil && c.cmd.Kind == CancelAll:
 		b.cancelOn(c)
+	case c.cmd != nil && c.cmd.Kind == PlaceList:
+		b.placeListAgain(c.cmd)
 	case c.cmd != nil:
 		b.placeAgain(c.cmd)
 	case c.taker != nil:
 		enter := b.enter
 		switch {
-		case c.taker.stop != 0:
+		case c.taker.stop != 0 || c.taker.due:
 			enter = b.enterStop
 		case b.scan.need != 0:
 			enter = b.enterTriggered

@@ -57,6 +57,9 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 		opp.open -= q
 		t.fill(lv.price, q)
 		t.report(b.emitTrade(s, o, lv.price, q))
+		if t.list|int32(o.marks&markList) != 0 {
+			b.tradeOfList(t, s, o, q)
+		}
 		if o.shown == 0 {
 			b.makerEmptied(s, o, lv)
 		}
@@ -134,7 +137,7 @@ func (b *book) makerEmptied(s int32, o *order, lv *level) {
 			return
 		}
 	}
-	b.forget(s, o)
+	b.forget(s, o, causeFilled)
 }
 
 // enter lets a taker into the book: it matches, then rests, ends or is canceled. The caller
@@ -147,7 +150,7 @@ func (b *book) enter(t *taker) (done bool) {
 	}
 	switch {
 	case t.left == 0 && !t.ended: // filled
-		b.release(t)
+		b.release(t, causeFilled)
 	case t.ended || t.tif != GTC: // a market order is IOC
 		b.cancelTaker(t)
 	default:
@@ -168,30 +171,42 @@ func (b *book) rest(t *taker) {
 		o = b.orders.at(s)
 	}
 	o.total = t.filled + t.left
-	if lv := b.enqueue(s, o, t.limit, t.left, t.display, t.client, t.flags); lv.shown != t.was {
+	if lv := b.enqueue(s, o, t); lv.shown != t.was {
 		b.stream.level(lv)
 	}
 }
 
-// enqueue puts an order with open lots at the back of the queue at price.
-func (b *book) enqueue(s int32, o *order, price, open, display int64, client int32, flags uint8) *level {
+// enqueue puts the order of a taker that has open lots at the back of the queue at its limit.
+func (b *book) enqueue(s int32, o *order, t *taker) *level {
 	o.marks = 0
-	if flags&FlagPostOnly != 0 {
+	if t.flags&FlagPostOnly != 0 {
 		o.marks |= markPostOnly
 	}
-	if client != 0 {
-		o.marks |= markClient
-		b.orders.cold.At(s).client = client
+	if t.client|t.list != 0 {
+		b.mark(s, o, t)
 	}
-	o.shown = open
-	if display > 0 {
-		o.shown = min(display, open)
+	o.shown = t.left
+	if t.display > 0 {
+		o.shown = min(t.display, t.left)
 		o.marks |= markIceberg
 		c := b.orders.cold.At(s)
-		c.display = display
-		c.hidden = open - o.shown
+		c.display = t.display
+		c.hidden = t.left - o.shown
 	}
-	return b.append(s, o, price, open-o.shown)
+	return b.append(s, o, t.limit, t.left-o.shown)
+}
+
+// mark notes the client id and the list of a taker at its order.
+func (b *book) mark(s int32, o *order, t *taker) {
+	c := b.orders.cold.At(s)
+	if t.client != 0 {
+		o.marks |= markClient
+		c.client = t.client
+	}
+	if t.list != 0 {
+		o.marks |= markList
+		c.stop = t.list
+	}
 }
 
 // cancelTaker cancels the taker's remainder.
@@ -210,7 +225,7 @@ func (b *book) cancelTaker(t *taker) {
 	if t.byQuote() && t.filled > 0 && b.spent(t) {
 		e.Status = Completed
 	}
-	b.release(t)
+	b.release(t, t.cause)
 }
 
 // spent reports whether the remaining quote amount buys no lot, neither at the last trade's price nor at the
@@ -224,9 +239,9 @@ func (b *book) spent(t *taker) bool {
 }
 
 // release frees what a taker holds if it does not rest.
-func (b *book) release(t *taker) {
+func (b *book) release(t *taker, cause CancelCause) {
 	if t.slot != 0 {
-		b.forget(t.slot, b.orders.at(t.slot))
+		b.forget(t.slot, b.orders.at(t.slot), cause)
 		return
 	}
 	b.releaseNew(t.owner, t.client)
@@ -248,6 +263,7 @@ type taker struct {
 	slot    int32 // slot of an order that is already open (stop, replace), 0: a new order
 	owner   int32 // slot of its owner, which exists until the taker is released
 	client  int32
+	list    int32 // slot of its order list, 0: none; then it has a slot
 	account AccountID
 
 	side   Side
@@ -268,8 +284,9 @@ type taker struct {
 	capped bool
 	money  fixed.U128
 
-	typ  OrderType // of a reached waiting order
+	typ  OrderType // of a reached waiting order, or of one that its list releases
 	stop int64     // its stop price, until EventTriggered reports it
+	due  bool      // its list releases it, until EventReleased reports it
 
 	makerFee, takerFee, discount uint32
 
@@ -362,7 +379,7 @@ func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
 	opp.open -= o.shown + hidden
 	b.orders.dequeue(o, lv)
 	b.stream.canceled(o, b.orders.account(o), lv.price, o.shown+hidden, CauseSelfTrade)
-	b.forget(s, o)
+	b.forget(s, o, CauseSelfTrade)
 }
 
 // decrement reduces both orders by the smaller remainder without a trade. The maker keeps its
@@ -391,6 +408,8 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	}
 	if d == open {
 		b.cancelMaker(opp, lv, s, o)
+	} else if o.marks&markList != 0 {
+		b.reduceOther(s, o, d)
 	}
 	if t.left == 0 {
 		t.crossed()

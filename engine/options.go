@@ -36,6 +36,7 @@ const (
 	DefaultOpenOrders       = 8 << 20
 	DefaultAccountOrders    = 1 << 20
 	DefaultAccountStops     = 200
+	DefaultAccountLists     = 20
 	DefaultPairStops        = 20_000
 	DefaultClientIDs        = 1_000_000
 	DefaultAccountClientIDs = 10_000
@@ -58,6 +59,7 @@ func (o Options) withDefaults() Options {
 	set(&o.OpenOrders, DefaultOpenOrders)
 	set(&o.AccountOrders, DefaultAccountOrders)
 	set(&o.AccountStops, DefaultAccountStops)
+	set(&o.AccountLists, DefaultAccountLists)
 	set(&o.PairStops, DefaultPairStops)
 	set(&o.ClientIDs, DefaultClientIDs)
 	set(&o.AccountClientIDs, DefaultAccountClientIDs)
@@ -80,6 +82,7 @@ type Limits struct {
 	OpenOrders    int `toml:"open_orders" default:"8388608" help:"maximum open orders per pair"`
 	AccountOrders int `toml:"account_orders" default:"1048576" help:"maximum open orders per account and pair"`
 	AccountStops  int `toml:"account_stops" default:"200" help:"maximum untriggered stops per account and pair"`
+	AccountLists  int `toml:"account_lists" default:"20" help:"maximum open order lists per account and pair"`
 }
 
 // Check reports every limit that is out of range.
@@ -92,6 +95,7 @@ func (l *Limits) Check() error {
 		{"open_orders", Limits{OpenOrders: l.OpenOrders}},
 		{"account_orders", Limits{AccountOrders: l.AccountOrders}},
 		{"account_stops", Limits{AccountStops: l.AccountStops}},
+		{"account_lists", Limits{AccountLists: l.AccountLists}},
 	} {
 		if err := (Options{Limits: k.limit}).Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("engine.%s: %w", k.name, err))
@@ -118,6 +122,7 @@ func (o Options) Validate() error {
 		{"OpenOrders", o.OpenOrders, limitSlots},
 		{"AccountOrders", o.AccountOrders, limitSlots},
 		{"AccountStops", o.AccountStops, limitSlots},
+		{"AccountLists", o.AccountLists, limitSlots},
 		{"PairStops", o.PairStops, limitSlots},
 		{"ClientIDs", o.ClientIDs, limitSlots},
 		{"AccountClientIDs", o.AccountClientIDs, limitSlots},

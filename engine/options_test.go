@@ -36,7 +36,7 @@ func TestOptionsHaveBounds(t *testing.T) {
 		t.Error(err)
 	}
 	err := (Options{PartEvents: MinPartEvents - 1}).Validate()
-	if err == nil || !strings.Contains(err.Error(), "is 15, not 0 (default) or at least 16") {
+	if err == nil || !strings.Contains(err.Error(), "is 21, not 0 (default) or at least 22") {
 		t.Error(err)
 	}
 }
@@ -44,7 +44,7 @@ func TestOptionsHaveBounds(t *testing.T) {
 // The defaults have the values of docs/contract/limits.md, and each counts as if it was set.
 func TestDefaultsOfOptions(t *testing.T) {
 	want := Options{
-		Limits: Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200}, PairStops: 20_000,
+		Limits: Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200, AccountLists: 20}, PairStops: 20_000,
 		ClientIDs:        1_000_000,
 		AccountClientIDs: 10_000, IcebergSlices: 10_000, PairSlices: 1 << 18, Pairs: 10_000, Assets: 10_000,
 		PartEvents: 600,
@@ -52,7 +52,7 @@ func TestDefaultsOfOptions(t *testing.T) {
 	if got := NewCore(Options{}).opts; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if l := (Options{}).EffectiveLimits(); l != want.Limits || l != (Limits{8 << 20, 1 << 20, 200}) {
+	if l := (Options{}).EffectiveLimits(); l != want.Limits || l != (Limits{8 << 20, 1 << 20, 200, 20}) {
 		t.Errorf("limits %+v", l)
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {

@@ -33,6 +33,7 @@ const (
 	markClient                     // coldOrder.client is set
 	markStop                       // a waiting stop; coldOrder.stop is set
 	markPostOnly                   // post-only: a replace must not make it a taker
+	markList                       // of an order list: coldOrder.stop is its list, of a waiting order stopOrder.list
 )
 
 // coldOrder holds the members that few orders need; a separate slab stores it under the same
@@ -41,7 +42,7 @@ type coldOrder struct {
 	hidden  int64 // lots in the reserve
 	display int64 // lots of each slice
 	client  int32 // slot of its client id
-	stop    int32 // slot of its stopOrder
+	stop    int32 // slot of its stopOrder; of an order of a list that does not wait, slot of the list
 }
 
 // stopOrder holds the members that a waiting stop needs once it is triggered.
@@ -50,10 +51,21 @@ type stopOrder struct {
 	price   int64 // ticks; 0 for market
 	display int64
 	quote   fixed.U128 // FlagQuote: the amount to spend
+	list    int32      // slot of its order list, 0: it is of none
 	typ     OrderType
 	tif     TimeInForce
 	flags   uint8
+	state   stopState
 }
+
+// stopState says what a waiting order waits for.
+type stopState uint8
+
+const (
+	waits stopState = iota // for the market: it is in the queue of its stop price, or reached
+	pends                  // for the working order of its list; it may be of any type
+	due                    // for its turn in stops.queue: the working order has been filled
+)
 
 // level queues all orders of one side at one price, oldest first; or the waiting stops of one
 // side with one stop price.

@@ -37,7 +37,7 @@ func (b *book) place(cmd *Command) {
 		b.stream.refuse(cmd, DuplicateClientOrderID)
 		return
 	}
-	if r := b.checkState(cmd); r != NotRejected {
+	if r := b.checkState(cmd, ahead{}); r != NotRejected {
 		b.stream.refuse(cmd, r)
 		return
 	}
@@ -183,25 +183,26 @@ func (i *Instrument) checkMarket(cmd *Command) Reason {
 }
 
 // checkState checks whether the pair takes new orders, and more orders of this account
-// (status 409).
-func (b *book) checkState(cmd *Command) Reason {
+// (status 409), behind the ones of its list.
+func (b *book) checkState(cmd *Command, a ahead) Reason {
 	if r := b.inst.CheckState(cmd); r != NotRejected {
 		return r
 	}
-	if cmd.Client.Named() && !b.clients.HasRoom() || b.lastN == 1<<orderIDBits-1 {
+	if cmd.Client.Named() && !b.clients.HasRoom(a.named) || b.lastN+uint64(a.orders) >= 1<<orderIDBits-1 {
 		return TooManyOrders
 	}
-	if cmd.Type.Waits() || cmd.Type == Limit && cmd.TIF == GTC {
-		if b.orders.count >= b.opts.OpenOrders {
+	waits := cmd.Type.Waits() || a.kept
+	if waits || cmd.Type == Limit && cmd.TIF == GTC {
+		if b.orders.count+a.orders >= b.opts.OpenOrders {
 			return TooManyOrders
 		}
-		if cmd.Account != 0 && b.orders.openOf(cmd.Account) >= b.opts.AccountOrders {
+		if cmd.Account != 0 && b.orders.openOf(cmd.Account)+a.orders >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
-		if cmd.Type.Waits() && !b.stopFits(cmd.Account) {
+		if waits && !b.stopFits(cmd.Account, a.waiting) {
 			return TooManyOrders
 		}
-		if d := cmd.Display; d > 0 && !cmd.Type.AtMarket() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
+		if n := b.slicesAhead(cmd); n > 0 && n+a.slices > b.opts.PairSlices-b.slices {
 			return TooManyOrders
 		}
 	}
@@ -221,12 +222,20 @@ func (i *Instrument) CheckState(cmd *Command) Reason {
 	return NotRejected
 }
 
-// stopFits reports whether one more stop of an account may wait.
-func (b *book) stopFits(id AccountID) bool {
-	if b.stops.parked.InUse() >= b.opts.PairStops {
+// slicesAhead returns the number of slices that the reserve of an order will have if it rests without a trade.
+func (b *book) slicesAhead(cmd *Command) int64 {
+	if cmd.Display <= 0 || cmd.Type.AtMarket() {
+		return 0
+	}
+	return pieces(cmd.Amount-cmd.Display, cmd.Display)
+}
+
+// stopFits reports whether one more stop of an account may wait, behind some of its list.
+func (b *book) stopFits(id AccountID, ahead int) bool {
+	if b.stops.parked.InUse()+ahead >= b.opts.PairStops {
 		return false
 	}
-	return id == 0 || int(b.orders.owners.At(b.orders.owners.Find(uint32(id))).Stops) < b.opts.AccountStops
+	return id == 0 || int(b.orders.owners.At(b.orders.owners.Find(uint32(id))).Stops)+ahead < b.opts.AccountStops
 }
 
 // mayEnter checks whether a taker may enter the book at this point. The answer is not known yet
@@ -270,7 +279,7 @@ func (t *taker) set(cmd *Command, owner int32) {
 }
 
 // accept gives the order its id and its rates, and remembers its client id. The built-in account pays no fees.
-func (b *book) accept(cmd *Command, t *taker) {
+func (b *book) accept(cmd *Command, t *taker) *Event {
 	if t.account != 0 {
 		t.makerFee, t.takerFee = b.inst.MakerFee, b.inst.TakerFee
 		if f := b.ledger.funds; f != nil {
@@ -306,33 +315,37 @@ func (b *book) accept(cmd *Command, t *taker) {
 			t.money = total(cmd.Stop, cmd.Amount)
 		}
 		if e.Quote = t.money; t.byQuote() {
-			return
+			return e
 		}
 	}
 	e.Amount = cmd.Amount
 	e.OpenAmount = cmd.Amount
+	return e
 }
 
 // coverPlace asks whether the account of a place may hold what the order holds when it is accepted. For a market buy by
 // amount that is known later (payAhead).
 func (b *book) coverPlace(cmd *Command) Reason {
-	l, i := b.ledger, b.inst
-	if l.funds == nil {
+	if b.ledger.funds == nil {
 		return NotRejected
 	}
-	need := fixed.U128{}
+	return b.cover(cmd.Account, cmd.Side, b.inst.needs(cmd))
+}
+
+// needs returns the units of what it spends that an order holds when it is accepted or released. For a market buy by
+// amount that is known later (payAhead): 0.
+func (i *Instrument) needs(cmd *Command) fixed.U128 {
 	switch {
 	case cmd.Side == Sell:
-		need = i.BaseUnits(cmd.Amount)
+		return i.BaseUnits(cmd.Amount)
 	case !cmd.Type.AtMarket():
-		need = i.QuoteUnits(total(cmd.Price, cmd.Amount))
+		return i.QuoteUnits(total(cmd.Price, cmd.Amount))
 	case cmd.Flags&FlagQuote != 0:
-		need = i.QuoteUnits(cmd.Quote)
+		return i.QuoteUnits(cmd.Quote)
 	case cmd.Type.Waits():
-		need = i.QuoteUnits(total(cmd.Stop, cmd.Amount))
+		return i.QuoteUnits(total(cmd.Stop, cmd.Amount))
 	}
-	l.fold(b.stream.out[:b.stream.n])
-	return l.funds.Cover(cmd.Account, b.id, cmd.Side, need)
+	return fixed.U128{}
 }
 
 // cover asks whether an account may place an order that needs that many more units of what it spends.

@@ -126,7 +126,9 @@ type OrderState struct {
 	Hidden  int64
 	Display int64 // lots of a slice; 0: not an iceberg
 	Quote   fixed.U128
-	Client  bool // has a client order id
+	Client  bool    // has a client order id
+	List    OrderID // its order list, 0: none
+	Pending bool    // its list has not released it
 }
 
 // BookOrder is one resting order of a full book, in queue order.
@@ -170,9 +172,14 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 		Total: o.total, Hidden: b.orders.hidden(s, o), Client: o.marks&markClient != 0,
 	}
 	v.Open = o.shown + v.Hidden
+	if ls := b.listOf(s, o); ls != 0 {
+		v.List = MakeOrderID(b.id, b.lists.at(ls).n)
+	}
 	if o.marks&markStop != 0 {
 		st := b.stops.parked.At(b.orders.cold.At(s).stop)
-		v.Waiting, v.Type, v.Price, v.Stop, v.Display = true, st.typ, st.price, st.stop, st.display
+		v.Pending = st.state != waits
+		v.Waiting = !v.Pending
+		v.Type, v.Price, v.Stop, v.Display = st.typ, st.price, st.stop, st.display
 		if st.flags&FlagQuote != 0 {
 			v.Quote = st.quote
 		}
@@ -236,6 +243,39 @@ func (c *Core) Stops(p PairID) iter.Seq[StopState] {
 				return more
 			})
 			if !more {
+				return
+			}
+		}
+	}
+}
+
+// ListState is an open order list.
+type ListState struct {
+	ID      OrderID
+	Kind    ListKind
+	Account AccountID
+	Orders  []OrderID  // that are open
+	Brought fixed.U128 // opo: what its working order has brought, units of the base
+}
+
+// Lists yields the open order lists of a pair, oldest first. The book must not change meanwhile.
+func (c *Core) Lists(p PairID) iter.Seq[ListState] {
+	return func(yield func(ListState) bool) {
+		b := c.book(p)
+		if b == nil {
+			return
+		}
+		for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
+			l := b.lists.at(ls)
+			v := ListState{
+				ID: MakeOrderID(p, l.n), Kind: l.kind, Account: AccountID(b.orders.owners.Account(l.owner)), Brought: l.brought,
+			}
+			for i, s := range l.orders {
+				if s != 0 {
+					v.Orders = append(v.Orders, MakeOrderID(p, l.n+uint64(i)))
+				}
+			}
+			if !yield(v) {
 				return
 			}
 		}

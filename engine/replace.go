@@ -145,7 +145,7 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64) (done boo
 	b.emitReplaced(s, o, price, amount, amount-filled)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
-		client: b.orders.clientOf(s, o), account: b.orders.account(o),
+		client: b.orders.clientOf(s, o), list: b.listOf(s, o), account: b.orders.account(o),
 		side: o.side, tif: GTC, cause: CauseRemainder, stp: o.stp, limit: price, left: amount - filled, filled: filled,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
 	}

@@ -23,6 +23,9 @@ import (
 //		[client=ID [reusable]] [id=N]
 //	buy|sell AMOUNT market [stop=P|take=P] ...
 //	buy quote=QUOTE market ...
+//	oco|oto|otoco|opo|opoco [client=ID [reusable]]: ORDER; ORDER[; ORDER]
+//	[take=P in the place of stop=P: a take profit] [strict]
+//	cancel list ID [acct=N]
 //	cancel ID [acct=N] [client=ID] · cancel all [acct=N]
 //	replace ID|last [amount=N] [price=P] [acct=N]
 //	state online|post_only|cancel_only|halted · min QUOTE · band DOWN UP · most PRICE AMOUNT
@@ -76,8 +79,12 @@ func (m *market) line(out *strings.Builder, line string) {
 			}
 			fmt.Fprintf(out, "  %d %s %s %s\n", s.ID, s.Side, word, px(s.Price))
 		}
+	case "lists":
+		for l := range m.core.Lists(0) {
+			fmt.Fprintf(out, "  %d %s: %v, brought %s\n", l.ID, l.Kind, l.Orders, qx(l.Brought))
+		}
 	default:
-		cmd, id := m.parse(f)
+		cmd, id := m.parseAny(line)
 		events := m.do(cmd)
 		if id != 0 && events[0].Order != id {
 			m.t.Fatalf("%q got order id %d", line, events[0].Order)
@@ -87,6 +94,33 @@ func (m *market) line(out *strings.Builder, line string) {
 		}
 	}
 }
+
+// parseAny parses a command, also a list.
+func (m *market) parseAny(line string) (cmd engine.Command, id engine.OrderID) {
+	head, rest, ok := strings.Cut(line, ":")
+	words := strings.Fields(head)
+	kind := slices.Index(kindNames, words[0])
+	if !ok || kind < 1 {
+		return m.parse(strings.Fields(line))
+	}
+	cmd = engine.Command{Kind: engine.PlaceList, List: &engine.List{Kind: engine.ListKind(kind)}}
+	for text := range strings.SplitSeq(rest, ";") {
+		o, _ := m.parse(strings.Fields(text))
+		cmd.Account = o.Account
+		cmd.List.Orders = append(cmd.List.Orders, o)
+	}
+	for _, word := range words[1:] {
+		if id, ok := strings.CutPrefix(word, "client="); ok {
+			cmd.Client = enginetest.ClientID(cmd.Account, "list "+id, rest)
+		}
+		if word == "reusable" {
+			cmd.Client.Reusable = true
+		}
+	}
+	return cmd, 0
+}
+
+var kindNames = []string{"", "oco", "oto", "otoco", "opo", "opoco"}
 
 func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 	m.t.Helper()
@@ -107,6 +141,10 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 			cmd.Kind = engine.Replace
 		}
 		switch f[1] {
+		case "list":
+			cmd.Flags |= engine.FlagList
+			f = f[1:]
+			cmd.Order = engine.OrderID(m.integer(f[1]))
 		case "all":
 			cmd.Kind = engine.CancelAll
 			fallthrough
@@ -290,7 +328,10 @@ func px(ticks int64) string { return string(fixed.AppendI64(nil, ticks, 2)) }
 
 func qx(u fixed.U128) string { return string(fixed.AppendU128(nil, u, 2)) }
 
-var causes = [...]string{"request", "remainder", "self-trade", "replaced", "unfillable", "funds"}
+var causes = [...]string{
+	"request", "remainder", "self-trade", "replaced", "unfillable", "funds", "fok", "no liquidity", "list", "working",
+	"operator",
+}
 
 func describe(e *engine.Event) string {
 	switch e.Kind {
@@ -299,6 +340,9 @@ func describe(e *engine.Event) string {
 	case engine.EventRejected:
 		if e.Reason == engine.NotRejected {
 			return fmt.Sprintf("repeat of order %d", e.Order)
+		}
+		if e.MakerOpen != 0 {
+			return fmt.Sprintf("rejected %s, order %d", e.Reason, e.MakerOpen)
 		}
 		return "rejected " + e.Reason.String()
 	case engine.EventTrade:
@@ -332,6 +376,19 @@ func describe(e *engine.Event) string {
 		return "pair " + e.Instrument.State.String()
 	case engine.EventNothing:
 		return "nothing"
+	case engine.EventList:
+		return fmt.Sprintf("list %d: %s of %d orders", e.Order, e.List, e.Amount)
+	case engine.EventListEnded:
+		if e.Status == engine.Completed {
+			return fmt.Sprintf("list %d ended, filled", e.Order)
+		}
+		return fmt.Sprintf("list %d ended, %s (%s)", e.Order, e.Status, causes[e.Cause])
+	case engine.EventReleased:
+		s := fmt.Sprintf("released %d of list %d: %s %s %d", e.Order, e.Maker, e.Side, e.Type, e.Amount)
+		if !e.Quote.IsZero() {
+			s += ", holds " + qx(e.Quote)
+		}
+		return s
 	}
 	return fmt.Sprintf("event %d", e.Kind)
 }
@@ -355,6 +412,12 @@ func describeAccepted(e *engine.Event) string {
 	}
 	if e.Display != 0 {
 		fmt.Fprintf(&s, " show %d", e.Display)
+	}
+	if e.Maker != 0 {
+		fmt.Fprintf(&s, " of list %d", e.Maker)
+	}
+	if e.Status == engine.Pending {
+		fmt.Fprintf(&s, ", pending")
 	}
 	return s.String()
 }

@@ -24,12 +24,15 @@ const maxStateText = 1 << 16
 // and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
-//	         0 or 1 and the unfinished command (state.go), bids, asks, stops of a rise, of a fall, client ids
+//	         0 or 1 and the unfinished command (state.go), bids, asks, stops of a rise, of a fall, order lists, client ids
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then in queue order: n, account, side, bits, stop, price,
 //	         amount, display, quote, type, tif, flags, rates
-//	clients  number in the window, number outside; each by n: n, account, open, hash, content
+//	lists    number; each by n: n, kind, cause, brought; each of its orders: 0: it has ended, 1: it is elsewhere,
+//	         2: it pends, then as a stop
+//	clients  number in the window, number outside; each by n, that of a list first: n, account, open, 0 or 1: of a list,
+//	         hash, content
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
 // them, hashes are 8 little-endian bytes a word.
@@ -153,13 +156,15 @@ func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	if w.UpTo(&flags, math.MaxUint8); w.Reading() {
 		st.flags = uint8(flags)
 	}
+	w.U8((*uint8)(&st.state), uint8(due))
 	w.rates(o)
 }
 
 // client encodes or decodes a remembered client id, without its number.
-func (w walker) client(id *ClientID, account *AccountID, open *bool) {
+func (w walker) client(id *ClientID, account *AccountID, open, ofList *bool) {
 	w.U32((*uint32)(account))
 	w.Bool(open)
+	w.Bool(ofList)
 	w.hash(&id.Hash)
 	w.hash(&id.Content)
 }
@@ -324,12 +329,14 @@ func (s *pairState) walk() {
 		}
 	}
 	if !s.Reading() {
+		s.writeLists()
 		s.writeClients()
 		return
 	}
 	if s.part != nil {
 		s.restorePart()
 	}
+	s.readLists()
 	s.relink(oldest)
 	s.readClients()
 	if s.part != nil {
@@ -442,7 +449,7 @@ func (s *pairState) readStops(way direction) {
 		o, st, account := order{n: s.readN()}, stopOrder{}, AccountID(0)
 		s.stop(&o, &st, &account)
 		key := stopKey(way, st.stop)
-		if key > first || st.way(o.side) != way || through(b.last, way, st.stop) && s.part == nil {
+		if st.state != waits || key > first || st.way(o.side) != way || through(b.last, way, st.stop) && s.part == nil {
 			s.Fail("stop %d is out of order or already through", o.n)
 		}
 		first = key
@@ -457,8 +464,10 @@ func (s *pairState) readStops(way direction) {
 func (s *pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
 	b, side, limit := s.b, o.side, !st.typ.AtMarket()
 	o.total = o.shown
-	if o.stp > Decrement || o.marks&^markClient != markStop || !st.typ.Waits() || st.stop < 1 ||
-		limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
+	if o.stp > Decrement || o.marks&^(markClient|markList) != markStop ||
+		st.state == waits && (!st.typ.Waits() || st.stop < 1 || limit && o.shown < 1) ||
+		st.state != waits && o.marks&markList == 0 ||
+		limit && (st.price < 1 || !b.roomFor(side, o.shown)) {
 		s.Fail("stop %d does not add up", o.n)
 	}
 	if s.Err() != nil {
@@ -495,9 +504,9 @@ func (s *pairState) writeClients() {
 }
 
 func (s *pairState) writeClient(e *owners.Client) {
-	n, account, open := e.Order(), AccountID(s.b.orders.owners.Account(e.Owner)), e.Open()
+	n, account, open, ofList := e.Order(), AccountID(s.b.orders.owners.Account(e.Owner)), e.Open(), e.OfList()
 	s.U64(&n)
-	s.client(&ClientID{Hash: e.Hash, Content: e.Content}, &account, &open)
+	s.client(&ClientID{Hash: e.Hash, Content: e.Content}, &account, &open, &ofList)
 }
 
 func (s *pairState) readClients() {
@@ -511,25 +520,26 @@ func (s *pairState) readClients() {
 		}
 		var n uint64
 		var account AccountID
-		var open bool
+		var open, ofList bool
 		var id ClientID
 		s.UpTo(&n, b.lastN)
-		s.client(&id, &account, &open)
-		slot := q.ids.Get(n)
-		if n <= last || b.clients.Find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
-			open && (q.at(slot).marks&markClient == 0 || q.account(q.at(slot)) != account ||
-				q.cold.At(slot).client != 0) {
+		s.client(&id, &account, &open, &ofList)
+		key := owners.Key(n, ofList)
+		entry, fits := s.clientOf(n, account, ofList)
+		if key <= last || b.clients.Find(id.Hash) != 0 || open != (entry != nil) || !open && i >= inside || !fits {
 			s.Fail("client id of order %d does not fit", n)
 		}
 		if s.Err() != nil {
 			return
 		}
-		last = n
-		entry := b.clients.Restore(&q.owners, owners.Client{Hash: id.Hash, Content: id.Content}, n, uint32(account),
+		last = key
+		c := b.clients.Restore(&q.owners, owners.Client{Hash: id.Hash, Content: id.Content}, key, uint32(account),
 			open, i < inside)
 		if open {
-			named++
-			q.cold.At(slot).client = entry
+			*entry = c
+			if !ofList {
+				named++
+			}
 		}
 	}
 	var turns wire.Turns
@@ -544,10 +554,150 @@ func (s *pairState) readClients() {
 	}
 }
 
+// clientOf returns the place of the client id of an open order, or of the open list that begins with it, nil: it is not
+// open. fits is false when it has none or has it already.
+func (s *pairState) clientOf(n uint64, account AccountID, ofList bool) (entry *int32, fits bool) {
+	b, q := s.b, &s.b.orders
+	if ofList {
+		for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
+			if l := b.lists.at(ls); l.n == n {
+				return &l.client, l.client == 0 && AccountID(q.owners.Account(l.owner)) == account
+			}
+		}
+		return nil, true
+	}
+	slot := q.ids.Get(n)
+	if slot == 0 {
+		return nil, true
+	}
+	entry = &q.cold.At(slot).client
+	return entry, q.at(slot).marks&markClient != 0 && q.account(q.at(slot)) == account && *entry == 0
+}
+
+// writeLists writes the open order lists, and their pending orders.
+func (s *pairState) writeLists() {
+	b := s.b
+	s.Len(b.lists.all.InUse())
+	for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
+		l := b.lists.at(ls)
+		s.list(l)
+		for _, i := range l.orders[:l.kind.orders()] {
+			where := uint8(ended)
+			if i != 0 {
+				if where = elsewhere; b.pends(i) {
+					where = pending
+				}
+			}
+			if s.U8(&where, pending); where == pending {
+				o := b.orders.at(i)
+				account := b.orders.account(o)
+				s.stop(o, b.stops.parked.At(b.orders.cold.At(i).stop), &account)
+			}
+		}
+	}
+}
+
+// Where the state has an order of a list.
+const (
+	ended uint8 = iota
+	elsewhere
+	pending
+)
+
+// pends reports whether an order is kept back by its list, in no queue.
+func (b *book) pends(i int32) bool {
+	return b.orders.at(i).marks&markStop != 0 && b.stops.parked.At(b.orders.cold.At(i).stop).state == pends
+}
+
+func (w walker) list(l *list) {
+	w.U64(&l.n)
+	w.U8((*uint8)(&l.kind), uint8(lastList))
+	w.U8((*uint8)(&l.cause), math.MaxUint8)
+	w.u128(&l.brought)
+}
+
+// readLists reads the order lists behind all other orders.
+func (s *pairState) readLists() {
+	b, last, linked := s.b, uint64(0), 0
+	for range s.Len(0) {
+		l := list{}
+		s.list(&l)
+		if l.n <= last || l.n > b.lastN || l.kind == NoList {
+			s.Fail("list %d is out of order", l.n)
+			return
+		}
+		last = l.n
+		ls := b.lists.add(l)
+		linked += s.readListed(b.lists.at(ls), ls)
+		if s.Err() != nil {
+			return
+		}
+	}
+	var turns wire.Turns
+	for n, i, ok := b.orders.ids.Next(0); ok; n, i, ok = b.orders.ids.Next(n + 1) {
+		if turns.Turn(); b.orders.at(i).marks&markList != 0 {
+			linked--
+		}
+	}
+	if linked != 0 {
+		s.Fail("an order lacks its list")
+	}
+}
+
+// readListed reads the orders of a list and returns how many are open.
+func (s *pairState) readListed(l *list, ls int32) (open int) {
+	b := s.b
+	for at := range l.kind.orders() {
+		n, where := l.n+uint64(at), uint8(0)
+		s.U8(&where, pending)
+		i := int32(0)
+		switch where {
+		case ended:
+			continue
+		case pending:
+			o, st, account := order{n: n}, stopOrder{}, AccountID(0)
+			if n > b.lastN || b.orders.ids.Get(n) != 0 {
+				s.Fail("order %d is there twice, or out of range", n)
+			}
+			if s.stop(&o, &st, &account); st.state != pends {
+				s.Fail("order %d does not pend", n)
+			}
+			i = s.restoreStop(&o, &st, account)
+		default:
+			i = b.orders.ids.Get(n)
+		}
+		if i == 0 || b.orders.at(i).marks&markList == 0 || l.owner != 0 && l.owner != b.orders.at(i).owner ||
+			b.listOf(i, b.orders.at(i)) != 0 {
+			s.Fail("order %d of a list does not fit", n)
+			return 0
+		}
+		if l.orders[at] = i; l.owner == 0 {
+			l.owner = b.orders.at(i).owner
+			b.orders.owners.At(l.owner).Lists++
+		}
+		b.setList(i, ls)
+		open++
+	}
+	if open == 0 {
+		s.Fail("list %d has no order", l.n)
+	}
+	return open
+}
+
+// setList notes the list of an order.
+func (b *book) setList(i, ls int32) {
+	c := b.orders.cold.At(i)
+	if b.orders.at(i).marks&markStop != 0 {
+		b.stops.parked.At(c.stop).list = ls
+	} else {
+		c.stop = ls
+	}
+}
+
 // partState is the unfinished command of a pair as the state has it:
 //
 //	part     0 or 1 and the record of its command, first number to cancel, canceled;
-//	         0 or 1 and the taker: n, account, client, side, market, type, limits, amounts, rates;
+//	         0 or 1 and the taker: n, account, client, list, due, side, market, type, limits, amounts, rates;
 //	         walk over the other side: need, cost, price, n, hidden;
 //	         wave; number of reached stops; each in the order in which they are triggered:
 //	         wave, n, then as a waiting stop
@@ -556,6 +706,7 @@ type partState struct {
 	record  []byte
 	account AccountID // of the taker
 	named   bool      // the taker has a client id
+	listed  bool      // the taker is of a list
 	stops   []reachedState
 }
 
@@ -576,9 +727,9 @@ func (b *book) partState() *partState {
 		p.record = AppendCommand(nil, p.cmd)
 	}
 	if p.taker != nil {
-		p.account, p.named = p.taker.account, p.taker.client != 0
+		p.account, p.named, p.listed = p.taker.account, p.taker.client != 0, p.taker.list != 0
 	}
-	queue := slices.Clone(b.stops.queue)
+	queue := slices.DeleteFunc(slices.Clone(b.stops.queue), func(q slots.Queued) bool { return !b.awaits(q) })
 	slices.SortFunc(queue, slots.Queued.Compare)
 	p.stops = make([]reachedState, len(queue))
 	for i, r := range queue {
@@ -634,9 +785,11 @@ func (p *partState) sound(at *scan) bool {
 	case at.cost.Hi >= 1<<62:
 		return false // reach adds less than 2^126
 	case p.cmd != nil:
-		return t == nil && walks == (p.cmd.Kind == Place)
+		return t == nil && walks == (p.cmd.Kind != CancelAll)
 	case t == nil:
 		return !walks
+	case t.due:
+		return walks && t.byAmount() && t.typ == Market
 	case t.stop != 0:
 		return walks && t.byAmount() && t.typ.Waits() && t.typ.AtMarket()
 	}
@@ -652,7 +805,7 @@ func (s *pairState) codeCommand(p *partState) {
 	if s.Text(&text, maxStateText); s.Reading() {
 		p.cmd = &Command{}
 		if err := DecodeCommand([]byte(text), p.cmd); err != nil ||
-			p.cmd.Kind != Place && p.cmd.Kind != CancelAll || p.cmd.Pair != s.b.id {
+			p.cmd.Kind != Place && p.cmd.Kind != PlaceList && p.cmd.Kind != CancelAll || p.cmd.Pair != s.b.id {
 			s.Fail("the unfinished command is none: %v", err)
 		}
 	}
@@ -664,6 +817,8 @@ func (s *pairState) codeTaker(p *partState, t *taker) {
 	s.UpTo(&t.n, s.b.lastN)
 	s.U32((*uint32)(&p.account))
 	s.Bool(&p.named)
+	s.Bool(&p.listed)
+	s.Bool(&t.due)
 	s.U8((*uint8)(&t.side), uint8(Sell))
 	s.Bool(&t.market)
 	s.U8((*uint8)(&t.typ), uint8(lastType))
@@ -694,6 +849,9 @@ func (s *pairState) restorePart() {
 		if p.named {
 			o.marks = markClient
 		}
+		if p.listed {
+			o.marks |= markList
+		}
 		t.id = MakeOrderID(b.id, t.n)
 		t.slot = b.orders.restore(o, coldOrder{}, p.account)
 		t.owner = b.orders.at(t.slot).owner
@@ -706,7 +864,8 @@ func (s *pairState) restorePart() {
 		r := &p.stops[i]
 		now := slots.Queued{N: r.order.n, Wave: r.wave}
 		n := r.order.n
-		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || before.Compare(now) >= 0 || r.wave > b.stops.wave {
+		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || before.Compare(now) >= 0 || r.wave > b.stops.wave ||
+			r.stop.state == pends {
 			s.Fail("the reached stop %d is out of order", n)
 		}
 		before = now
@@ -729,7 +888,13 @@ func (b *book) hiddenAt(price int64) (lots int64) {
 
 // linkTaker gives the taker the client id that was read after it.
 func (s *pairState) linkTaker() {
-	if t := s.part.taker; s.part.named {
-		t.client = s.b.orders.cold.At(t.slot).client
+	if t := s.part.taker; t != nil {
+		c := s.b.orders.cold.At(t.slot)
+		if s.part.named {
+			t.client = c.client
+		}
+		if s.part.listed {
+			t.list = c.stop
+		}
 	}
 }

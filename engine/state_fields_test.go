@@ -111,12 +111,12 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	eachField(t, "cold", b.orders.cold.At(ask), hash, "client", "stop") // slots
 	_, ls := b.stops.ways[fall].Max()
 	stop := b.orders.levels.At(ls).head
-	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash)
+	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash, "list")               // a slot
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links[:len(links)-1], "total")...) // its side is written
 	eachField(t, "level", b.orders.levels.At(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
 	eachField(t, "owner", b.orders.owners.At(b.orders.at(bid).owner), hash,
-		"Open", "Stops", "Head", "Tail", "window", "clientHead", "clientTail")
+		"Open", "Stops", "Lists", "Head", "Tail", "window", "clientHead", "clientTail")
 	eachField(t, "client id in the window", newest(b), hash,
 		"Owner", "prev", "next", "older", "newer")
 	inst := *b.inst

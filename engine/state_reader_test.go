@@ -56,11 +56,24 @@ func readState(t testing.TB, state []byte) []stateField {
 			r.stop(stop)
 		})
 	}
+	r.list("list", func(list string) {
+		r.number(list + " n")
+		kind := r.byte(list + " kind")
+		r.byte(list + " cause")
+		r.under(list, "brought hi", "brought lo")
+		for i := range [...]int{1: 2, 2: 2, 3: 3, 4: 2, 5: 3}[kind] {
+			order := fmt.Sprintf("%s order %d", list, i+1)
+			if r.byte(order+" where") == 2 {
+				r.stop(order)
+			}
+		}
+	})
 	inside, outside := r.number("clients inside"), r.number("clients outside")
 	for i := range inside + outside {
 		client := fmt.Sprintf("client %d", i+1)
 		r.under(client, "n", "account")
 		r.byte(client + " open")
+		r.byte(client + " of list")
 		r.raw(client+" hash", 16)
 		r.raw(client+" content", 16)
 	}
@@ -115,7 +128,9 @@ func (r *stateReader) stop(stop string) {
 	r.under(stop, "stop", "price", "amount", "display", "quote hi", "quote lo")
 	r.byte(stop + " type")
 	r.byte(stop + " tif")
-	r.under(stop, "flags", "maker fee", "taker fee", "discount")
+	r.number(stop + " flags")
+	r.byte(stop + " state")
+	r.under(stop, "maker fee", "taker fee", "discount")
 }
 
 func (r *stateReader) part() {
@@ -126,7 +141,7 @@ func (r *stateReader) part() {
 	}
 	if r.byte("has taker") != 0 {
 		r.under("taker", "n", "account")
-		for _, name := range []string{"named", "side", "market", "type", "tif", "stp", "flags"} {
+		for _, name := range []string{"named", "listed", "due", "side", "market", "type", "tif", "stp", "flags"} {
 			r.byte("taker " + name)
 		}
 		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop")

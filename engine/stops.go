@@ -41,11 +41,18 @@ func stopKey(way direction, stop int64) int64 {
 func (st *stopOrder) way(s Side) direction { return st.typ.direction(s) }
 
 // park stores a stop until the last trade reaches it.
-func (b *book) park(t *taker, cmd *Command) {
+func (b *book) park(t *taker, cmd *Command) (s int32) {
+	s = b.store(t, cmd, waits)
+	b.stops.add(&b.orders, s, b.orders.at(s))
+	return s
+}
+
+// store gives an order that waits its slot. It is in no queue yet.
+func (b *book) store(t *taker, cmd *Command, state stopState) (s int32) {
 	st := b.stops.parked.Alloc()
 	*b.stops.parked.At(st) = stopOrder{
 		stop: cmd.Stop, price: t.own(), display: t.display,
-		typ: cmd.Type, tif: t.tif, flags: t.flags,
+		list: t.list, typ: cmd.Type, tif: t.tif, flags: t.flags, state: state,
 	}
 	s, o := b.orders.add(t.n, t.owner, t.side)
 	o.total, o.shown = t.left, t.left
@@ -59,12 +66,12 @@ func (b *book) park(t *taker, cmd *Command) {
 		b.stops.lots[t.side] += t.left
 		b.slices += b.stops.parked.At(st).slices(t.left)
 	}
-	if t.client != 0 {
-		o.marks |= markClient
+	if t.client|t.list != 0 {
+		b.mark(s, o, t)
 	}
 	*b.orders.cold.At(s) = coldOrder{client: t.client, stop: st}
 	b.orders.owners.At(o.owner).Stops++
-	b.stops.add(&b.orders, s, o)
+	return s
 }
 
 // add puts a waiting order at the end of the queue of its stop price.
@@ -126,6 +133,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	ps := b.orders.cold.At(s).stop
 	st := *b.stops.parked.At(ps)
 	b.stops.parked.Release(ps)
+	b.orders.cold.At(s).stop = st.list
 	b.orders.owners.At(o.owner).Stops--
 	o.marks &^= markStop
 	if !st.typ.AtMarket() {
@@ -140,7 +148,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 // When the part ends before, a later one calls cascade again.
 func (b *book) cascade() {
 	if b.stops.parked.InUse() == 0 {
-		b.stops.wave = 0 // the command may have paused in its last stop
+		b.stops.queue, b.stops.wave = b.stops.queue[:0], 0 // the command may have paused in its last stop
 		return
 	}
 	for {
@@ -153,30 +161,51 @@ func (b *book) cascade() {
 			b.pause()
 			return
 		}
+		next := b.stops.queue.Pop()
+		if !b.awaits(next) {
+			continue
+		}
 		b.stops.wave++
-		if !b.trigger(b.stops.queue.Pop()) {
+		if b.stops.parked.At(b.orders.cold.At(next.Slot).stop).state == due {
+			if !b.begin(next.Slot) {
+				return
+			}
+		} else if !b.trigger(next.Slot) {
 			return
 		}
 	}
 }
 
-// trigger turns a stop that is off its queue into a taker and lets it enter. It returns false when
-// the part ends before.
+// awaits reports whether an entry of stops.queue is an order that is open. One that its list has canceled stays in the
+// queue.
+func (b *book) awaits(q slots.Queued) bool { return b.orders.ids.Get(q.N) == q.Slot }
+
+// trigger turns a stop that is off its queue into a taker and lets it enter. Of two orders of which one cancels the
+// other, the other ends. It returns false when the part ends before.
 func (b *book) trigger(s int32) (done bool) {
+	if list := b.listOf(s, b.orders.at(s)); list != 0 {
+		b.cancelOther(list, s)
+	}
+	t := b.takerOf(s)
+	return b.enterStop(&t)
+}
+
+// takerOf turns an order that has waited, and is in no queue, into a taker.
+func (b *book) takerOf(s int32) taker {
 	o := b.orders.at(s)
 	client := b.orders.clientOf(s, o)
 	st := b.unpark(s, o)
 	w := b.orders.owners.At(o.owner)
 	t := taker{
-		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: AccountID(w.Account),
-		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
+		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, list: st.list,
+		account: AccountID(w.Account), side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
 		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop, typ: st.typ,
 	}
 	if st.typ.AtMarket() {
 		t.setMarket(st.quote)
 	}
-	return b.enterStop(&t)
+	return t
 }
 
 // enterStop lets a reached stop enter. A market buy by amount first gets its money: what the amount costs, of that at
@@ -193,8 +222,12 @@ func (b *book) enterStop(t *taker) (done bool) {
 			t.money, t.capped = most, true
 		}
 	}
-	b.stream.triggered(t)
-	t.stop = 0
+	if t.due {
+		b.emitReleased(t.slot, b.orders.at(t.slot), &stopOrder{typ: Market}, t.money)
+	} else {
+		b.stream.triggered(t)
+	}
+	t.stop, t.due = 0, false
 	return b.enterTriggered(t)
 }
 

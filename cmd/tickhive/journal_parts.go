@@ -179,6 +179,7 @@ func dumpSettings(encoded []byte) map[string]any {
 	m := map[string]any{
 		"engine.open_orders": e.OpenOrders, "engine.account_orders": e.AccountOrders,
 		"engine.account_stops": e.AccountStops,
+		"engine.account_lists": e.AccountLists,
 		"market.trades_min":    k.TradesMin, "market.trades_max": k.TradesMax, "market.candles_kept": k.Candles,
 		"orders.closed_kept": k.ClosedOrders, "orders.fills_kept": k.Fills, "orders.client_ids_kept": k.ClientIDs,
 		"orders.lists_kept": k.Lists,

@@ -19,6 +19,7 @@ type Reader struct {
 	levels [2]map[int64]int64
 	Orders map[engine.OrderID]*readOrder
 	Closed int
+	lists  map[engine.OrderID]int // open orders of each open order list
 }
 
 type readOrder struct {
@@ -29,13 +30,14 @@ type readOrder struct {
 	spent                                  fixed.U128
 	quote                                  fixed.U128
 	waits                                  bool
+	list                                   engine.OrderID
 }
 
 // NewReader returns a reader of one pair's events.
 func NewReader(p engine.PairID) *Reader {
 	return &Reader{
 		pair: p, Orders: map[engine.OrderID]*readOrder{},
-		levels: [2]map[int64]int64{{}, {}},
+		levels: [2]map[int64]int64{{}, {}}, lists: map[engine.OrderID]int{},
 	}
 }
 
@@ -53,6 +55,11 @@ func (r *Reader) Read(events []engine.Event) error {
 			return fmt.Errorf("seq %d: %w", e.Seq, err)
 		}
 	}
+	for id, open := range r.lists {
+		if open == 0 {
+			return fmt.Errorf("list %d outlives its orders", id)
+		}
+	}
 	return nil
 }
 
@@ -67,7 +74,16 @@ func (r *Reader) one(e *engine.Event) error {
 			delete(r.levels[e.Side], e.Price)
 		}
 		return nil
-	case engine.EventRejected, engine.EventPair, engine.EventNothing, engine.EventList, engine.EventListEnded:
+	case engine.EventRejected, engine.EventPair, engine.EventNothing:
+		return nil
+	case engine.EventList:
+		r.lists[e.Order] = 0
+		return nil
+	case engine.EventListEnded:
+		if open, ok := r.lists[e.Order]; !ok || open != 0 {
+			return fmt.Errorf("list %d ends with %d open orders (%v)", e.Order, open, ok)
+		}
+		delete(r.lists, e.Order)
 		return nil
 	case engine.EventAccepted:
 		if r.Orders[e.Order] != nil {
@@ -75,7 +91,13 @@ func (r *Reader) one(e *engine.Event) error {
 		}
 		r.Orders[e.Order] = &readOrder{
 			side: e.Side, account: e.Account, amount: e.Amount, now: e.Amount, quote: e.Quote,
-			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type.Waits(),
+			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type.Waits() && e.Status != engine.Pending, list: e.Maker,
+		}
+		if _, ok := r.lists[e.Maker]; e.Maker != 0 && !ok {
+			return fmt.Errorf("order %d is of list %d, which is not open", e.Order, e.Maker)
+		}
+		if e.Maker != 0 {
+			r.lists[e.Maker]++
 		}
 		return nil
 	default: // the event concerns an open order
@@ -107,6 +129,11 @@ func (r *Reader) one(e *engine.Event) error {
 		}
 		if o.now != e.OpenAmount {
 			return fmt.Errorf("order %d has %d open after the reduction, not %d", e.Order, o.now, e.OpenAmount)
+		}
+	case engine.EventReleased:
+		o.amount, o.now, o.waits = e.Amount, e.Amount, e.Type.Waits()
+		if e.Maker != o.list {
+			return fmt.Errorf("list %d releases order %d of list %d", e.Maker, e.Order, o.list)
 		}
 	case engine.EventTriggered:
 		o.waits = false
@@ -167,6 +194,9 @@ func (r *Reader) end(e *engine.Event, o *readOrder) error {
 }
 
 func (r *Reader) close(id engine.OrderID) {
+	if list := r.Orders[id].list; list != 0 {
+		r.lists[list]--
+	}
 	delete(r.Orders, id)
 	r.Closed++
 }

@@ -26,7 +26,7 @@ import (
 type Client struct {
 	Hash    [2]uint64
 	Content [2]uint64
-	order   uint64 // order number << 2, with the flags clientOpen and clientWindow
+	order   uint64 // order number << 3, with the flags clientOpen, clientWindow and clientOrder
 	Owner   int32
 	prev    int32 // the owner's neighbors by age in the window; prev of the oldest one is not used
 	next    int32
@@ -37,12 +37,28 @@ type Client struct {
 const (
 	clientOpen   = 1
 	clientWindow = 2
+	clientOrder  = 4 // it is the id of an order; otherwise of the list that begins with the order
 )
 
-// Order returns the number of the order that has the id.
-func (e *Client) Order() uint64 { return e.order >> 2 }
+// Order returns the number of the order that has the id, or of the first order of the list that has it.
+func (e *Client) Order() uint64 { return e.order >> 3 }
 
-// Open reports whether the order is open.
+// Key returns a number by which the ids are in the order of their placement: that of a list precedes that of its first
+// order.
+func (e *Client) Key() uint64 { return e.order >> 2 }
+
+// Key returns the key of an id of order n, or of the list that begins with it.
+func Key(n uint64, ofList bool) uint64 {
+	if ofList {
+		return n << 1
+	}
+	return n<<1 | clientOrder>>2
+}
+
+// OfList reports whether the id is of a list.
+func (e *Client) OfList() bool { return e.order&clientOrder == 0 }
+
+// Open reports whether the order or list is open.
 func (e *Client) Open() bool { return e.order&clientOpen != 0 }
 
 // Clients holds the client order ids of one pair. All of its slots are of entries.
@@ -124,12 +140,21 @@ func (c *Clients) Forget(o *Set, hash [2]uint64) {
 	}
 }
 
-// HasRoom reports whether one more id can be remembered. Every id without an open order is in
+// HasRoom reports whether one more id can be remembered behind some others. Every id without an open order is in
 // the window and can be evicted.
-func (c *Clients) HasRoom() bool { return c.open < c.perPair }
+func (c *Clients) HasRoom(ahead int) bool { return c.open+ahead < c.perPair }
 
 // Remember stores the id of a new order of owner ws. HasRoom must be true.
 func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) int32 {
+	return c.remember(o, hash, content, Key(n, false), ws)
+}
+
+// RememberList stores the id of a new list, whose first order has the number n.
+func (c *Clients) RememberList(o *Set, hash, content [2]uint64, n uint64, ws int32) int32 {
+	return c.remember(o, hash, content, Key(n, true), ws)
+}
+
+func (c *Clients) remember(o *Set, hash, content [2]uint64, key uint64, ws int32) int32 {
 	w := o.slots.At(ws)
 	for c.entries.InUse() >= c.perPair {
 		if c.oldest == 0 {
@@ -138,7 +163,7 @@ func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) 
 		c.leaveWindow(o, c.oldest)
 	}
 	s := c.entries.Alloc()
-	*c.entries.At(s) = Client{Hash: hash, Content: content, order: n<<2 | clientOpen, Owner: ws}
+	*c.entries.At(s) = Client{Hash: hash, Content: content, order: key<<2 | clientOpen, Owner: ws}
 	c.table.Put(c.place(&hash), s, hash)
 	c.open++
 	c.enterWindow(s, w)
@@ -148,11 +173,11 @@ func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) 
 	return s
 }
 
-// Restore adds an entry of a decoded state. The caller adds entries by ascending order number.
-func (c *Clients) Restore(o *Set, id Client, n uint64, account uint32, open, window bool) int32 {
+// Restore adds an entry of a decoded state. The caller adds entries by ascending key.
+func (c *Clients) Restore(o *Set, id Client, key uint64, account uint32, open, window bool) int32 {
 	ws := o.AddOrder(account)
 	s := c.entries.Alloc()
-	id.order, id.Owner = n<<2, ws
+	id.order, id.Owner = key<<2, ws
 	*c.entries.At(s) = id
 	if open {
 		c.entries.At(s).order |= clientOpen
@@ -246,7 +271,7 @@ func (c *Clients) Outside() (slots []int32) {
 }
 
 // Check walks over the table and the windows of the pair and of its accounts, and reports the first broken invariant.
-// named is the number of open orders that have client ids.
+// named is the number of open orders and lists that have client ids.
 func (c *Clients) Check(o *Set, named int) error {
 	var lost error
 	c.table.All(func(s int32) {
@@ -261,7 +286,7 @@ func (c *Clients) Check(o *Set, named int) error {
 	newest := map[int32]int32{} // by owner: the newest of its ids so far
 	for s := c.oldest; s != 0; s = c.entries.At(s).newer {
 		e := c.entries.At(s)
-		if e.Order() <= n || e.order&clientWindow == 0 {
+		if e.Key() <= n || e.order&clientWindow == 0 {
 			return fmt.Errorf("the client id of order %d is out of order", e.Order())
 		}
 		if last := newest[e.Owner]; last == 0 && o.slots.At(e.Owner).clientHead != s ||
@@ -269,7 +294,7 @@ func (c *Clients) Check(o *Set, named int) error {
 			return fmt.Errorf("the client id of order %d is at another place of its account", e.Order())
 		}
 		newest[e.Owner] = s
-		n = e.Order()
+		n = e.Key()
 		window++
 		if e.Open() {
 			open++

@@ -16,6 +16,7 @@ type Owner struct {
 	Account    uint32
 	Open       int32 // number of open orders, the order being matched included
 	Stops      int32 // waiting stops
+	Lists      int32 // open order lists
 	Head, Tail int32 // slots of its first and last order, by id; unused for the built-in account
 
 	window                 int32 // number of its client ids in the window
@@ -97,6 +98,13 @@ func (o *Set) DropOrder(s int32) {
 	o.removeIdle(s, w)
 }
 
+// DropList counts one open order list less.
+func (o *Set) DropList(s int32) {
+	w := o.slots.At(s)
+	w.Lists--
+	o.removeIdle(s, w)
+}
+
 // Account returns the account of a slot.
 func (o *Set) Account(s int32) uint32 {
 	if s == Builtin {
@@ -106,7 +114,7 @@ func (o *Set) Account(s int32) uint32 {
 }
 
 func (o *Set) removeIdle(s int32, w *Owner) {
-	if w.Open != 0 || w.window != 0 || s == Builtin {
+	if w.Open != 0 || w.window != 0 || w.Lists != 0 || s == Builtin {
 		return
 	}
 	o.table.Delete(hashedID(w.Account), s, slots.Key{uint64(w.Account)})
@@ -120,7 +128,7 @@ func (o *Set) removeIdle(s int32, w *Owner) {
 func (o *Set) Check() (err error) {
 	o.table.All(func(s int32) {
 		w := o.slots.At(s)
-		if at := o.Find(w.Account); at != s || w.Open == 0 && w.window == 0 {
+		if at := o.Find(w.Account); at != s || w.Open == 0 && w.window == 0 && w.Lists == 0 {
 			err = fmt.Errorf("account %d: nothing is left of it, or it is in slot %d", w.Account, at)
 		}
 	})

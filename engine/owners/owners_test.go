@@ -107,7 +107,7 @@ func TestNothingDependsOnTheSecret(t *testing.T) {
 				taken = true
 				continue
 			}
-			if taken || !c.HasRoom() {
+			if taken || !c.HasRoom(0) {
 				taken = true
 				continue
 			}

@@ -31,23 +31,23 @@ func (q *Queue) Push(x Queued) {
 	}
 }
 
-// Pop removes and returns the first slot. There must be one.
-func (q *Queue) Pop() int32 {
+// Pop removes and returns the first entry. There must be one.
+func (q *Queue) Pop() Queued {
 	h := *q
-	slot, last := h[0].Slot, len(h)-1
+	first, last := h[0], len(h)-1
 	h[0] = h[last]
 	h = h[:last]
 	*q = h
 	for i := 0; ; {
 		c := 2*i + 1
 		if c >= last {
-			return slot
+			return first
 		}
 		if c+1 < last && h[c+1].Compare(h[c]) < 0 {
 			c++
 		}
 		if h[c].Compare(h[i]) >= 0 {
-			return slot
+			return first
 		}
 		h[i], h[c] = h[c], h[i]
 		i = c

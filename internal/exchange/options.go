@@ -305,6 +305,7 @@ func (o Options) withDefaults() (Options, error) {
 	setting.Fill(&o.Server.ConnConfig)
 	setting.Fill(&o.Rate)
 	// Set explicitly: in a data directory, 0 means a program without this limit.
+	o.Engine.AccountLists = cmp.Or(o.Engine.AccountLists, engine.DefaultAccountLists)
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)
 	return o, o.Validate()
 }

@@ -30,7 +30,7 @@ const settingsFormat = 3
 // configuration become.
 func FirstSettings() Settings {
 	return Settings{
-		Engine: engine.Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200},
+		Engine: engine.Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200, AccountLists: 20},
 		Market: marketdata.Retention{
 			TradesMin: 10_000, TradesMax: 2_000_000,
 			Candles: [marketdata.Intervals]int{
@@ -85,7 +85,7 @@ func (s *Settings) code(c *wire.Coder) {
 	}
 	m := &s.Market
 	for _, n := range []*int{
-		&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops,
+		&s.Engine.OpenOrders, &s.Engine.AccountOrders, &s.Engine.AccountStops, &s.Engine.AccountLists,
 		&m.TradesMin, &m.TradesMax, &m.ClosedOrders, &m.Fills, &m.ClientIDs, &m.Lists,
 	} {
 		codeInt(c, n)
