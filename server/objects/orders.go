@@ -1,8 +1,10 @@
 package objects
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -18,8 +20,11 @@ func compareDecimals(a, b []byte) int { return fixed.MustText(a).Cmp(fixed.MustT
 
 // The enumerations of order entry, with the engine's values.
 var (
-	sides        = json.WordsOf(engine.Buy, engine.Sell)
-	orderTypes   = json.WordsOf(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket)
+	sides      = json.WordsOf(engine.Buy, engine.Sell)
+	orderTypes = json.WordsOf(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket, engine.TakeLimit,
+		engine.TakeMarket)
+	listKinds    = json.WordsOf(engine.OCO, engine.OTO, engine.OTOCO, engine.OPO, engine.OPOCO)
+	clientScopes = []json.Word[bool]{{Text: "recent"}, {Text: "open", Value: true}}
 	timesInForce = json.WordsOf(engine.GTC, engine.IOC, engine.FOK)
 	PairStates   = json.WordsOf(engine.Online, engine.PostOnlyState, engine.CancelOnly, engine.Halted)
 	selfTrades   = json.WordsOf(engine.SelfTradeNone, engine.CancelTaker, engine.CancelMaker,
@@ -92,7 +97,7 @@ func checkTradingOrder(r *json.Reader, o *order) {
 	byType := o.Type.AtMarket()
 	switch {
 	case !o.typeGiven:
-		o.Type, o.typeGiven = typeOf(market, o.Stop != nil), true
+		o.Type, o.typeGiven = typeOf(market, o.Stop != nil || o.Trail != 0), true
 	case o.marketGiven && market != byType:
 		r.Rule("isMarket", "must agree with type.")
 	default:
@@ -145,6 +150,7 @@ type order struct {
 	*entry.Place
 	market                                      bool
 	marketGiven, sideGiven, typeGiven, tifGiven bool
+	brings                                      bool // of a list, which may set its amount
 }
 
 var orders = sync.Pool{New: func() any { return new(order) }}
@@ -171,29 +177,68 @@ var (
 	quoteMember   = json.Decimal("quoteAmount", func(o *order, v []byte) { o.Quote = v })
 	stopMember    = json.Decimal("stopPrice", func(o *order, v []byte) { o.Stop = v })
 	displayMember = json.Decimal("displayAmount", func(o *order, v []byte) { o.Display = v })
+	trailMember   = trail(func(o *order) *int64 { return &o.Trail })
+	strictMember  = json.Flag("strictTrigger", func(o *order, v bool) { o.Strict = v })
+	expireMember  = json.Flag("expireUnfilled", func(o *order, v bool) { o.Expire = v })
 	postMember    = json.Flag("postOnly", func(o *order, v bool) { o.PostOnly = v })
 	selfMember    = json.Choice("selfTradePrevention", selfTrades,
 		func(o *order, v engine.SelfTrade) { o.STP, o.STPGiven = v, true })
-	clientMember = json.Read("clientOrderId", json.KindText, func(r *json.Reader, o *order) bool {
-		o.Client = clientOrderID(r)
-		return o.Client != nil
-	}).As(json.Field{Pattern: ClientOrderPattern})
+	clientMember   = client(func(o *order) *[]byte { return &o.Client })
+	scopeMember    = scope(func(o *order) *bool { return &o.ClientReusable })
+	strategyMember = label("strategyId", func(o *order) **int64 { return &o.Strategy })
+	kindMember     = label("strategyType", func(o *order) **int64 { return &o.StrategyType })
 
 	required = json.Field{Required: true} // checkOrder refuses an order without the member
 	nullable = json.Field{Nullable: true}
 	off      = json.Field{Default: false}
 )
 
+// client returns the member with a client id.
+func client[T any](at func(*T) *[]byte) json.Member[T] {
+	return json.Read("clientOrderId", json.KindText, func(r *json.Reader, v *T) bool {
+		*at(v) = clientOrderID(r)
+		return *at(v) != nil
+	}).As(json.Field{Pattern: ClientOrderPattern})
+}
+
+// scope returns the member that says among which orders a client id is unique.
+func scope[T any](at func(*T) *bool) json.Member[T] {
+	return json.Choice("clientIdScope", clientScopes, func(v *T, open bool) { *at(v) = open }).
+		As(json.Field{Default: "recent"})
+}
+
+// trail returns the member that says how far an order trails. 0 is the absence of the member, so the exchange refuses
+// a given 0 as it refuses every number that is out of range: by the reason trail_out_of_range.
+func trail[T any](at func(*T) *int64) json.Member[T] {
+	return json.Integer("trailingDelta", math.MinInt64, math.MaxInt64, func(v *T, delta int64) {
+		*at(v) = cmp.Or(delta, -1)
+	}).As(json.Field{Range: []int64{10, 2_000}})
+}
+
+// label returns a member that the order keeps.
+func label(name string, at func(*order) **int64) json.Member[order] {
+	return json.Integer(name, math.MinInt64, math.MaxInt64, func(o *order, v int64) { *at(o) = &v }).
+		As(json.Field{Kind: json.KindInt64, Range: []int64{}})
+}
+
 // The forms of POST /orders and POST /api/orders, each in the order of its table
 // (docs/contract/internal.md#orders, docs/contract/trading.md#place-an-order).
 var (
-	orderForm = json.Of(accountMember, pairMember, sideMember, typeMember.As(required), tifMember, priceMember,
-		amountMember, quoteMember, stopMember, displayMember, postMember.As(off), selfMember,
-		clientMember)
-	tradingForm = json.Of(sideMember, marketMember, typeMember.As(nullable), pairMember, amountMember,
+	orderForm = json.Of(append([]json.Member[order]{accountMember, pairMember}, orderMembers...)...)
+	// An order of a list has no account and no pair of its own.
+	orderMembers = []json.Member[order]{
+		sideMember, typeMember.As(required), tifMember, priceMember,
+		amountMember, quoteMember, stopMember, trailMember, strictMember.As(off), displayMember, postMember.As(off),
+		expireMember.As(off), selfMember, clientMember, scopeMember, strategyMember, kindMember,
+	}
+	tradingForm    = json.Of(slices.Insert(slices.Clone(tradingMembers), 3, pairMember)...)
+	tradingMembers = []json.Member[order]{
+		sideMember, marketMember, typeMember.As(nullable), amountMember,
 		priceMember.As(nullable), tifMember.As(nullable), postMember,
-		clientMember.As(nullable), stopMember.As(nullable),
-		displayMember.As(nullable), selfMember.As(nullable), quoteMember.As(nullable))
+		clientMember.As(nullable), scopeMember, stopMember.As(nullable), trailMember.As(nullable), strictMember.As(off),
+		displayMember.As(nullable), expireMember.As(off), selfMember.As(nullable), quoteMember.As(nullable),
+		strategyMember.As(nullable), kindMember.As(nullable),
+	}
 
 	// OrderMembers describes the body of POST /orders.
 	OrderMembers = orderForm.Members()
@@ -206,6 +251,10 @@ func fillOrder(r *json.Reader, p *entry.Place, form *json.Form[order], check fun
 	*p = entry.Place{}
 	o := orders.Get().(*order)
 	*o = order{Place: p}
+	fill(r, o, form, check)
+}
+
+func fill(r *json.Reader, o *order, form *json.Form[order], check func(*json.Reader, *order)) {
 	wrong := len(r.Wrong)
 	if form.Fill(r, o); r.Err == nil && len(r.Wrong) == wrong {
 		check(r, o)
@@ -235,7 +284,7 @@ func checkOrder(r *json.Reader, o *order) {
 	if !o.tifGiven && market {
 		o.TIF = engine.IOC
 	}
-	byQuote := market && o.Side == engine.Buy && o.Quote != nil
+	byQuote := market && o.Quote != nil
 	switch {
 	case o.Pair == nil:
 		r.Rule("currencyPairCode", "is required.")
@@ -249,23 +298,29 @@ func checkOrder(r *json.Reader, o *order) {
 		r.Rule("price", "is required for this type.")
 	case market && o.Price != nil:
 		r.Rule("price", "does not apply to an order at the market's price.")
-	case o.Amount == nil && !byQuote && market && o.Side == engine.Buy:
+	case o.Amount == nil && !byQuote && market && !o.brings:
 		r.Rule("amount", "is required, or quoteAmount instead.")
-	case o.Amount == nil && !byQuote:
+	case o.Amount == nil && !byQuote && !o.brings:
 		r.Rule("amount", "is required.")
 	case o.Quote != nil && !byQuote:
-		r.Rule("quoteAmount", "applies to buy orders at the market's price only.")
+		r.Rule("quoteAmount", "applies to orders at the market's price only.")
 	case o.Quote != nil && o.Amount != nil:
 		r.Rule("quoteAmount", "stands instead of amount: give one of the two.")
-	case stop && o.Stop == nil:
-		r.Rule("stopPrice", "is required for this type.")
+	case stop && o.Stop == nil && o.Trail == 0:
+		r.Rule("stopPrice", "is required for this type, or trailingDelta.")
 	case !stop && o.Stop != nil:
-		r.Rule("stopPrice", "applies to stop orders only.")
+		r.Rule("stopPrice", "applies to orders that wait for a price only: stops and take profits.")
+	case !stop && o.Trail != 0:
+		r.Rule("trailingDelta", "applies to orders that wait for a price only: stops and take profits.")
+	case !stop && o.Strict:
+		r.Rule("strictTrigger", "applies to orders that wait for a price only: stops and take profits.")
+	case o.Expire && o.TIF != engine.FOK && (!market || byQuote):
+		r.Rule("expireUnfilled", "applies to fok orders, and to orders at the market's price by amount.")
 	case o.Display != nil && market:
 		r.Rule("displayAmount", "does not apply to an order at the market's price.")
 	case o.Display != nil && json.DecimalSign(o.Display) <= 0:
 		r.Rule("displayAmount", "must be above zero.")
-	case o.Display != nil && json.DecimalSign(o.Amount) > 0 && compareDecimals(o.Display, o.Amount) > 0:
+	case o.Display != nil && o.Amount != nil && json.DecimalSign(o.Amount) > 0 && compareDecimals(o.Display, o.Amount) > 0:
 		r.Rule("displayAmount", "must be at most amount.")
 	case o.PostOnly && (market || o.TIF != engine.GTC):
 		r.Rule("postOnly", "needs a gtc order with a limit price.")
@@ -273,13 +328,41 @@ func checkOrder(r *json.Reader, o *order) {
 }
 
 // ReplaceForm is the body of PATCH /orders/{id}.
-var ReplaceForm = json.Of(replaceMembers(func(p *entry.Replace) *entry.Replace { return p })...)
+var ReplaceForm = replaceForm(func(p *entry.Replace) *entry.Replace { return p })
 
-func replaceMembers[T any](of func(*T) *entry.Replace) []json.Member[T] {
-	return []json.Member[T]{
+// replaceForm returns the form of a replace that has more members before its own.
+func replaceForm[T any](of func(*T) *entry.Replace, more ...json.Member[T]) *json.Form[T] {
+	const alone = "does not apply with keepPriority, which changes the amount alone."
+	rule := func(name, text string, broken func(p *entry.Replace) bool) func(f *json.Form[T]) {
+		return func(f *json.Form[T]) { f.Rule(name, text, func(v *T) bool { return !broken(of(v)) }) }
+	}
+	f := json.Of(append(more,
 		json.Decimal("price", func(v *T, text []byte) { of(v).Price = text }),
 		json.Decimal("amount", func(v *T, text []byte) { of(v).Amount = text }),
+		json.Decimal("stopPrice", func(v *T, text []byte) { of(v).Stop = text }),
+		trail(func(v *T) *int64 { return &of(v).Trail }),
+		json.Flag("keepPriority", func(v *T, keep bool) { of(v).SmallerOnly = keep }).As(off),
+		client(func(v *T) *[]byte { return &of(v).Client }),
+		scope(func(v *T) *bool { return &of(v).ClientReusable }),
+	)...)
+	for _, add := range []func(*json.Form[T]){
+		rule("price", alone, func(p *entry.Replace) bool { return p.SmallerOnly && p.Price != nil }),
+		rule("amount", "is required with keepPriority.", func(p *entry.Replace) bool {
+			return p.SmallerOnly && p.Amount == nil
+		}),
+		rule("stopPrice", alone, func(p *entry.Replace) bool { return p.SmallerOnly && p.Stop != nil }),
+		rule("trailingDelta", alone, func(p *entry.Replace) bool { return p.SmallerOnly && p.Trail != 0 }),
+		rule("clientOrderId", "needs keepPriority: only an amendment gives an order another client id.",
+			func(p *entry.Replace) bool { return !p.SmallerOnly && p.Client != nil }),
+	} {
+		add(f)
 	}
+	return f
+}
+
+// Changes reports whether a replace has a member that changes the order.
+func Changes(p *entry.Replace) bool {
+	return p.Price != nil || p.Amount != nil || p.Stop != nil || p.Trail != 0
 }
 
 // MaxOrderID is the largest order id that a JSON number (a float64) holds exactly.
@@ -293,10 +376,12 @@ type batchForm struct {
 
 var (
 	internalBatch = batchOf(MaxBatch, placeMember("PlaceOrder", orderForm, readOrder),
+		listMember("PlaceOrderList", listForm),
 		json.Value("orderId", json.KindInt64, orderID, setOrder),
 		json.Integer("at", 0, math.MaxInt64, func(c *entry.Command, v int64) { c.AtNs, c.HasAt = v, true }).
 			As(json.Field{Kind: json.KindInt64, Range: []int64{0}}))
 	tradingBatch = batchOf(MaxTradingBatch, placeMember("CreateOrderRequest", tradingForm, readTradingOrder),
+		listMember("CreateOrderListRequest", tradingListForm),
 		json.Value("orderId", json.KindOrderID, textOrderID, setOrder))
 
 	// BatchMembers describes the body of POST /orders/batch.
@@ -324,14 +409,15 @@ func commandMember(name string, kind entry.Kind, read func(*json.Reader, *entry.
 	})
 }
 
-// batchOf returns the form of a batch whose commands have a member to place, the id of an order, and more members.
-func batchOf(most int, place, id json.Member[entry.Command], more ...json.Member[entry.Command]) *batchForm {
+// batchOf returns the form of a batch whose commands have members to place an order and a list, the id of an order, and
+// more members.
+func batchOf(most int, place, list, id json.Member[entry.Command], more ...json.Member[entry.Command]) *batchForm {
 	id = id.As(json.Field{Range: []int64{0, MaxOrderID}}).Need()
-	cancel := json.Of(id)
-	replace := json.Of(append([]json.Member[entry.Command]{id},
-		replaceMembers(func(c *entry.Command) *entry.Replace { return &c.Replace })...)...)
+	cancel := json.Of(id, json.Choice("onlyIf", restrictions, func(c *entry.Command, v entry.Only) { c.Only = v }))
+	replace := replaceForm(func(c *entry.Command) *entry.Replace { return &c.Replace }, id)
 	return &batchForm{most, json.Of(append([]json.Member[entry.Command]{
 		place,
+		list,
 		commandMember("cancel", entry.CancelOrder, cancel.Fill).As(json.Field{Fields: cancel.Members()}),
 		commandMember("replace", entry.ReplaceOrder, replace.Fill).As(json.Field{Fields: replace.Members()}),
 	}, more...)...)}
@@ -415,7 +501,7 @@ func readCommand(r *json.Reader, c *entry.Command, f *batchForm) {
 	wrong := len(r.Wrong)
 	f.commands.Fill(r, c)
 	if r.Err == nil && c.Kind == entry.None && len(r.Wrong) == wrong {
-		r.Bad("must have one of place, cancel and replace.")
+		r.Bad("must have one of place, placeList, cancel and replace.")
 	}
 }
 
@@ -425,7 +511,7 @@ func pick(r *json.Reader, c *entry.Command, kind entry.Kind) bool {
 		return false
 	}
 	if c.Kind != entry.None {
-		r.Fail("must not be given with another: a command has one of place, cancel and replace.")
+		r.Fail("must not be given with another: a command has one of place, placeList, cancel and replace.")
 		return false
 	}
 	c.Kind = kind
