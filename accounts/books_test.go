@@ -37,15 +37,50 @@ func holdsDiffer(c *engine.Core, s *accounts.State) error {
 			held[k].Add(held[k], n)
 			open[o.Account]++
 		}
-		for side := engine.Buy; side <= engine.Sell; side++ {
-			for o := range c.Resting(id, side, 0) {
-				state, _ := c.Order(o.ID)
+		alone := func(id engine.OrderID) {
+			if state, _ := c.Order(id); state.List == 0 {
 				add(state)
 			}
 		}
+		for side := engine.Buy; side <= engine.Sell; side++ {
+			for o := range c.Resting(id, side, 0) {
+				alone(o.ID)
+			}
+		}
 		for o := range c.Stops(id) {
-			state, _ := c.Order(o.ID)
-			add(state)
+			alone(o.ID)
+		}
+		for l := range c.Lists(id) { // two orders that exclude each other hold the larger need, pending ones nothing
+			most := engine.OrderState{}
+			for _, id := range l.Orders {
+				o, _ := c.Order(id)
+				switch {
+				case o.Pending && o.Account != 0:
+					open[o.Account]++
+				case o.Pending:
+				case l.Kind != engine.OCO && o.ID == l.ID:
+					add(o)
+				case most.ID == 0:
+					most = o
+				default:
+					if o.Account != 0 {
+						open[o.Account]++
+					}
+					if holdOf(in, &o).Cmp(holdOf(in, &most)) > 0 {
+						most = o
+					}
+				}
+			}
+			if most.ID != 0 {
+				add(most)
+			}
+			if l.Account != 0 && !l.Brought.IsZero() {
+				k := key{l.Account, in.Base}
+				if held[k] == nil {
+					held[k] = new(big.Int)
+				}
+				held[k].Add(held[k], bigOf(l.Brought))
+			}
 		}
 	}
 	v := s.View()

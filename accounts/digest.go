@@ -14,15 +14,16 @@ import (
 //
 //	rows      each balance that is not zero: user, currency, free, held
 //	orders    open orders, by user
+//	lists     what is held of the open order lists, by user
 //	received  amounts of accruals, by receiver, payer, currency, level and type, kept or in the archive
 //	persons   each user: profile, inviter, links, keys, changes of level, halt, switch
 //	sums      each currency: digits, fees, deposits, withdrawals
 //
 // Persons and sums change seldom, or several times in a command: they are noted, and their parts are computed when the
 // digest is asked for.
-type digest struct{ rows, orders, received, persons, sums uint64 }
+type digest struct{ rows, orders, lists, received, persons, sums uint64 }
 
-func (d *digest) word() uint64 { return d.rows + d.orders + d.received + d.persons + d.sums }
+func (d *digest) word() uint64 { return d.rows + d.orders + d.lists + d.received + d.persons + d.sums }
 
 // Kinds of what is mixed.
 const (
@@ -30,6 +31,7 @@ const (
 	mixPerson
 	mixSums
 	mixCurrency
+	mixLists
 )
 
 // Digest returns the running sum of the whole state but its settings.
@@ -115,6 +117,9 @@ func (s *State) digestOf() (d digest) {
 	for _, u := range s.dir.users {
 		d.persons += mixOf(u.person)
 		d.orders += uint64(u.orders) * mixOrder(u.n)
+		for i := range u.lists {
+			d.lists += u.lists[i].mix(u.n)
+		}
 		for i := range u.rows {
 			d.rows += u.rows[i].mix(u.n, b.codes[u.rows[i].currency])
 		}

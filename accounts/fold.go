@@ -44,8 +44,14 @@ func (s *State) fold(e *engine.Event) {
 		s.addPair(e)
 	case engine.EventAsset:
 		s.balances.setDigits(s.balances.currency(e.Asset.Symbol), e.Asset.Digits)
-	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing, engine.EventList,
-		engine.EventListEnded, engine.EventReleased, engine.EventActivated, engine.EventPrevented:
+	case engine.EventList:
+		s.beginList(e)
+	case engine.EventListEnded:
+		s.endList(e)
+	case engine.EventReleased:
+		s.released(e)
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing, engine.EventActivated,
+		engine.EventPrevented:
 	default:
 		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
 	}
@@ -113,6 +119,10 @@ func (s *State) accepted(e *engine.Event) {
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
 	s.opened(u, 1)
+	if e.Maker != 0 {
+		s.acceptedOfList(e, p, u)
+		return
+	}
 	s.balances.hold(u, p.spends(e.Side), p.holds(e))
 }
 
@@ -134,6 +144,9 @@ func (s *State) canceled(e *engine.Event) {
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
 	s.opened(u, -1)
+	if len(u.lists) != 0 && s.canceledOfList(e, p, u) {
+		return
+	}
 	s.balances.hold(u, p.spends(e.Side), p.holds(e).Neg())
 }
 
@@ -148,7 +161,15 @@ func (s *State) replaced(e *engine.Event) {
 	if e.Side == engine.Buy {
 		before, after = p.cost(e.MakerOpen, e.Display), p.cost(e.Price, e.OpenAmount)
 	}
-	s.balances.hold(u, p.spends(e.Side), after.SubWrap(before))
+	s.changed(e, p, u, after.SubWrap(before))
+}
+
+// changed changes the hold of an order.
+func (s *State) changed(e *engine.Event, p *pair, u *user, by fixed.I128) {
+	if len(u.lists) != 0 && s.changedOfList(e, p, u, by) {
+		return
+	}
+	s.balances.hold(u, p.spends(e.Side), by)
 }
 
 // reduced releases the hold of the lots that self-trade prevention took off. A market buy by amount never held money
@@ -167,7 +188,7 @@ func (s *State) reduced(e *engine.Event) {
 	case e.Flags&engine.FlagQuote != 0:
 		spare = p.cost(e.Price, e.Amount)
 	}
-	s.balances.hold(u, p.spends(e.Side), spare.Neg())
+	s.changed(e, p, u, spare.Neg())
 }
 
 // triggered changes the hold of a market buy by amount that has waited, from its stop price x amount to what it may
@@ -198,17 +219,17 @@ func (s *State) trade(e *engine.Event) {
 		if e.Display != 0 {
 			held = p.cost(e.Display, e.Amount)
 		}
-		s.buys(p, taker, goods, worth, held, e.TimeNs, e.TakerFee, e.TakerDiscount)
+		s.buys(p, taker, e.Order, goods, worth, held, e.TimeNs, e.TakerFee, e.TakerDiscount)
 		s.sells(p, maker, goods, worth, e.TimeNs, e.MakerFee, e.MakerDiscount)
 		return
 	}
-	s.buys(p, maker, goods, worth, worth, e.TimeNs, e.MakerFee, e.MakerDiscount)
+	s.buys(p, maker, e.Maker, goods, worth, worth, e.TimeNs, e.MakerFee, e.MakerDiscount)
 	s.sells(p, taker, goods, worth, e.TimeNs, e.TakerFee, e.TakerDiscount)
 }
 
-// buys books the buyer's side of a trade, which pays worth out of the hold held.
+// buys books the buyer's side of a trade of an order, which pays worth out of the hold held.
 func (s *State) buys(
-	p *pair, u *user, goods, worth, held fixed.I128, timeNs int64, rate, discount uint32,
+	p *pair, u *user, id engine.OrderID, goods, worth, held fixed.I128, timeNs int64, rate, discount uint32,
 ) {
 	if u.n == 0 {
 		s.balances.move(u, p.quote, worth.Neg(), fixed.I128{})
@@ -216,7 +237,10 @@ func (s *State) buys(
 		return
 	}
 	s.balances.move(u, p.quote, held.SubWrap(worth), held.Neg())
-	s.receives(u, p.base, goods, timeNs, rate, discount)
+	received := s.receives(u, p.base, goods, timeNs, rate, discount)
+	if len(u.lists) != 0 {
+		s.bring(u, id, p.base, received)
+	}
 }
 
 // sells books the seller's side of a trade.
@@ -230,14 +254,18 @@ func (s *State) sells(p *pair, u *user, goods, worth fixed.I128, timeNs int64, r
 	s.receives(u, p.quote, worth, timeNs, rate, discount)
 }
 
-// receives credits what a fill brings less its fee, and pays the uplines out of the fee.
-func (s *State) receives(u *user, currency uint32, amount fixed.I128, timeNs int64, rate, discount uint32) {
+// receives credits what a fill brings less its fee, which it returns, and pays the uplines out of the fee.
+func (s *State) receives(
+	u *user, currency uint32, amount fixed.I128, timeNs int64, rate, discount uint32,
+) (received fixed.I128) {
 	fee := amountOf(fixed.Fee(amount.Abs(), rate, discount))
-	s.balances.move(u, currency, amount.SubWrap(fee), fixed.I128{})
+	received = amount.SubWrap(fee)
+	s.balances.move(u, currency, received, fixed.I128{})
 	if fee.Sign() == 0 {
-		return
+		return received
 	}
 	t := s.balances.use(currency)
 	t.fees = t.fees.AddWrap(fee)
 	s.referral.payUplines(u, payment{typ: accrual.DealCommission, currency: currency, of: fee, timeNs: timeNs}, nil)
+	return received
 }

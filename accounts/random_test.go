@@ -154,6 +154,8 @@ func (w *world) apply(cmd engine.Command) []engine.Event {
 		case engine.EventAccepted:
 			w.open = append(w.open, e.Order)
 			w.count["accepted "+e.Type.String()]++
+		case engine.EventList:
+			w.count["list "+e.List.String()]++
 		case engine.EventRejected:
 			w.count["rejected "+e.Reason.String()]++
 		case engine.EventCanceled:
@@ -194,11 +196,13 @@ func (w *world) someone() uint32 { return w.rng.Uint32N(w.users + 1) }
 // step carries out one random command.
 func (w *world) step() {
 	switch n := w.rng.IntN(100); {
-	case n < 60:
+	case n < 45:
 		w.apply(w.order())
+	case n < 60:
+		w.apply(w.list())
 	case n < 70:
 		w.change()
-	case n < 73:
+	case n < 72:
 		cmd := engine.Command{Kind: engine.CancelAll, Pair: w.pair(), Account: engine.AccountID(w.someone())}
 		w.apply(cmd)
 	case n < 93:
@@ -256,6 +260,62 @@ func (w *world) order() engine.Command {
 			cmd.Amount = min(all.Int64(), 200)
 		}
 	}
+	return cmd
+}
+
+// list returns a random order list.
+func (w *world) list() engine.Command {
+	kind := engine.ListKind(1 + w.rng.IntN(int(engine.OPOCO)))
+	last := func(p engine.PairID) int64 { _, last := w.core.LastTrade(p); return last }
+	cmd := engine.Command{Kind: engine.PlaceList, Pair: w.pair(), Account: engine.AccountID(w.someone())}
+	around := last(cmd.Pair)
+	if around == 0 {
+		around = 85
+	}
+	order := func(side engine.Side, typ engine.OrderType, amount int64) engine.Command {
+		o := engine.Command{
+			Kind: engine.Place, Pair: cmd.Pair, Account: cmd.Account, Side: side, Type: typ, Amount: amount,
+			STP: engine.SelfTrade(w.rng.IntN(int(engine.Decrement) + 1)),
+		}
+		if typ.AtMarket() {
+			o.TIF = engine.IOC
+		} else {
+			o.Price = w.price(side)
+		}
+		if typ.Waits() {
+			o.Stop = w.price(side.Opposite())
+		}
+		return o
+	}
+	amount, side := w.lots(), engine.Side(w.rng.IntN(2))
+	works := order(side.Opposite(), engine.Limit, w.lots())
+	if works.TIF = engine.TimeInForce(w.rng.IntN(12) % 3); w.rng.IntN(8) == 0 {
+		works.TIF, works.Flags = engine.GTC, engine.FlagPostOnly
+	}
+	if kind >= engine.OPO {
+		works.Side, side, amount = engine.Buy, engine.Sell, 0
+	}
+	out := 1 - 2*int64(side) // a buy's stop is above
+	stop := order(side, engine.StopLimit+engine.OrderType(w.rng.IntN(2)), amount)
+	stop.Stop = around + out*(1+w.rng.Int64N(8))
+	aim := order(side, engine.Limit, amount)
+	if aim.Price = around - out*(1+w.rng.Int64N(12)); w.rng.IntN(3) == 0 {
+		aim.Type, aim.Stop = engine.TakeLimit, aim.Price
+	} else {
+		aim.Flags = engine.FlagPostOnly
+	}
+	l := &engine.List{Kind: kind}
+	switch kind {
+	case engine.OCO:
+		l.Orders = []engine.Command{aim, stop}
+	case engine.OTO:
+		l.Orders = []engine.Command{works, order(engine.Side(w.rng.IntN(2)), engine.OrderType(w.rng.IntN(6)), w.lots())}
+	case engine.OPO:
+		l.Orders = []engine.Command{works, order(side, engine.OrderType(w.rng.IntN(6)), 0)}
+	default:
+		l.Orders = []engine.Command{works, stop, aim}
+	}
+	cmd.List = l
 	return cmd
 }
 
@@ -390,7 +450,9 @@ func TestRandomCommandsAgreeWithANaiveLedger(t *testing.T) {
 		fmt.Sprint("event ", engine.EventTrade), fmt.Sprint("event ", engine.EventReduced),
 		fmt.Sprint("event ", engine.EventTriggered), fmt.Sprint("event ", engine.EventReplaced),
 		fmt.Sprint("cause ", engine.CauseFunds), fmt.Sprint("cause ", engine.CauseSelfTrade),
-		fmt.Sprint("cause ", engine.CauseUnfillable),
+		fmt.Sprint("cause ", engine.CauseUnfillable), fmt.Sprint("event ", engine.EventReleased),
+		fmt.Sprint("cause ", engine.CauseList), fmt.Sprint("cause ", engine.CauseWorking),
+		"list oco", "list oto", "list otoco", "list opo", "list opoco",
 	} {
 		if count[name] < 10 {
 			t.Errorf("%s: %d times only", name, count[name])

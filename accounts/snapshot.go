@@ -16,13 +16,13 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; a snapshot of another version is refused.
-const SnapshotVersion = 8
+const SnapshotVersion = 9
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
 // sorted by code and everything else by number, so that equal states have equal bytes.
 //
 //	version | settings | currencies (code, digits, totals) | pairs | users (profile, inviter, links, keys, level
-//	changes, balances, number of open orders, halt, switch) | receivers of the deal accruals kept, oldest first |
+//	changes, balances, number of open orders, open order lists, halt, switch) | receivers of the deal accruals kept, oldest first |
 //	accruals and archive by receiver
 //
 // Money takes 16 bytes, and a sum of the archive 24, the least significant word first.
@@ -230,10 +230,31 @@ func (w *snapshot) account(u *user) {
 	orders := uint64(u.orders)
 	w.U64(&orders)
 	u.orders = int(orders)
+	w.lists(u)
 	w.Bool(&u.halted)
 	atNs := u.deadlineNs
 	if w.I64(&atNs); w.Reading() {
 		w.s.deadlines.arm(u.person, atNs)
+	}
+}
+
+// lists encodes or decodes what is held of the open order lists.
+func (w *snapshot) lists(u *user) {
+	last := engine.OrderID(0)
+	for i := range w.each(len(u.lists)) {
+		l := at(w.walker, u.lists, i)
+		w.U64((*uint64)(&l.id))
+		w.U8((*uint8)(&l.kind), uint8(engine.OPOCO))
+		w.Bool(&l.begun)
+		w.Bool(&l.shared)
+		w.money(&l.needs[0])
+		w.money(&l.needs[1])
+		w.money(&l.brought)
+		if l.id <= last || l.kind == engine.NoList {
+			w.Fail("account %d: list %d is out of order", u.n, l.id)
+		}
+		last = l.id
+		put(w.walker, &u.lists, l)
 	}
 }
 

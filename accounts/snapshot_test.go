@@ -133,9 +133,9 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 	refusedState(t, "a byte more", append(bytes.Clone(base), 0), "1 bytes left over")
 	refusedState(t, "no bytes", nil, "ends inside a field")
 	base[0] = SnapshotVersion - 1
-	refusedState(t, "version 7", base, "version 7, and this program reads 8 alone")
+	refusedState(t, "version 7", base, "version 8, and this program reads 9 alone")
 	base[0] = SnapshotVersion + 1
-	refusedState(t, "version 9", base, "version 9, and this program reads 8 alone")
+	refusedState(t, "version 9", base, "version 10, and this program reads 9 alone")
 }
 
 // Taking a snapshot changes nothing, and a restored state has everything that follows from it: the number of

@@ -35,6 +35,7 @@ type user struct {
 	*person
 	rows     []row // sorted by currency number
 	orders   int   // number of open orders
+	lists    []heldList
 	received accrual.Received
 	reported uint32 // place of its last change of received in the report
 	tree     uint32 // next user towards the one who names the tree (directory.tree); n: this one

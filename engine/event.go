@@ -57,7 +57,8 @@ const (
 	EventRefilled
 	// Reduced: Order, Account, Side, Price, Amount = lots taken off without a trade
 	// (self-trade mode decrement), OpenAmount = the lots left (0: an EventCanceled follows).
-	// Display = the order's own limit in ticks, 0 for a market order. For a market buy by quote
+	// Display = the order's own limit in ticks, 0 for a market order, of a waiting buy at market the price at which it
+	// holds money. For a market buy by quote
 	// OpenAmount is 0, and Quote = what is left to spend.
 	EventReduced
 	// PairChanged: Instrument. The first event of a pair adds it.

@@ -37,8 +37,8 @@ func (k ListKind) works() bool { return k != OCO }
 // brings reports whether the orders of a list sell what its working order brings.
 func (k ListKind) brings() bool { return k >= OPO }
 
-// orders returns the number of orders of a list.
-func (k ListKind) orders() int {
+// Orders returns the number of orders of a list.
+func (k ListKind) Orders() int {
 	if k == OTOCO || k == OPOCO {
 		return 3
 	}
@@ -59,7 +59,7 @@ func (l *List) Fault() (order int, what string) {
 	if l.Kind == NoList || l.Kind > lastList {
 		return 0, "The list has no kind."
 	}
-	if len(l.Orders) != l.Kind.orders() {
+	if len(l.Orders) != l.Kind.Orders() {
 		return 0, "An oco, an oto and an opo have 2 orders, an otoco and an opoco have 3."
 	}
 	for i := range l.Orders {
@@ -445,7 +445,7 @@ func (b *book) bring(ls int32, n uint64, lots int64, rate, discount uint32) {
 
 // other returns the slot of the order that an order of a list cancels, 0: it cancels none.
 func (l *list) other(s int32) int32 {
-	legs := l.orders[l.kind.leg():l.kind.orders()]
+	legs := l.orders[l.kind.leg():l.kind.Orders()]
 	if len(legs) != 2 {
 		return 0
 	}
@@ -481,7 +481,10 @@ func (b *book) reduceOther(s int32, o *order, d int64) {
 	p.total -= d
 	p.shown -= d
 	e := b.stream.reduced(MakeOrderID(b.id, p.n), b.orders.account(p), p.side, st.price, d)
-	e.OpenAmount, e.Display, e.MakerOpen = p.shown, st.price, st.stop
+	e.OpenAmount, e.Display = p.shown, st.price
+	if st.typ.AtMarket() && p.side == Buy {
+		e.Display = st.stop // the price at which it holds money
+	}
 }
 
 // leave takes an order that has ended off its list: the end of the working order releases the pending ones or cancels
@@ -603,7 +606,7 @@ func (b *book) fund(l *list) (cause CancelCause, ok bool) {
 func (b *book) share(l *list) (cause CancelCause, ok bool) {
 	units, _ := l.brought.DivMod64(b.inst.BaseUnits(1).Lo)
 	lots := int64(units.Lo)
-	if lots == 0 {
+	if l.brought = (fixed.U128{}); lots == 0 {
 		return CauseFunds, false
 	}
 	for _, x := range l.orders {

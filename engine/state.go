@@ -581,7 +581,7 @@ func (s *pairState) writeLists() {
 	for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
 		l := b.lists.at(ls)
 		s.list(l)
-		for _, i := range l.orders[:l.kind.orders()] {
+		for _, i := range l.orders[:l.kind.Orders()] {
 			where := uint8(ended)
 			if i != 0 {
 				if where = elsewhere; b.pends(i) {
@@ -647,7 +647,7 @@ func (s *pairState) readLists() {
 // readListed reads the orders of a list and returns how many are open.
 func (s *pairState) readListed(l *list, ls int32) (open int) {
 	b := s.b
-	for at := range l.kind.orders() {
+	for at := range l.kind.Orders() {
 		n, where := l.n+uint64(at), uint8(0)
 		s.U8(&where, pending)
 		i := int32(0)
