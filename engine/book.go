@@ -21,6 +21,8 @@ type book struct {
 	trade TradeID
 	last  int64 // price of the last trade, 0: never traded
 
+	prevented TradeID // number of the newest prevented match
+
 	sides   ladders
 	orders  openOrders
 	clients owners.Clients

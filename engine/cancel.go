@@ -59,7 +59,19 @@ func (b *book) cancel(cmd *Command) {
 		b.stream.refuse(cmd, r)
 		return
 	}
+	if open := o.shown + b.orders.hidden(s, o); cmd.restricted(o.total > open) {
+		b.stream.refuse(cmd, CancelRestricted)
+		return
+	}
 	b.cancelOpen(s, o, cmd.cause(), cmd.Client)
+}
+
+// restricted reports whether a Cancel is not for an order that has fills, or has none.
+func (cmd *Command) restricted(filled bool) bool {
+	if filled {
+		return cmd.Flags&FlagOnlyNew != 0
+	}
+	return cmd.Flags&FlagOnlyPartial != 0
 }
 
 // cause returns why the orders that a Cancel or a CancelAll names end.

@@ -88,6 +88,12 @@ func TestCase39TakeProfit(t *testing.T) { runScript(t, "case39_take_profit.txt")
 
 func TestCase39StrictTrigger(t *testing.T) { runScript(t, "case39_strict_trigger.txt") }
 
+func TestCase44PreventedMatches(t *testing.T) { runScript(t, "case44_prevented_matches.txt") }
+
+func TestCase45AcceptAndExpire(t *testing.T) { runScript(t, "case45_accept_and_expire.txt") }
+
+func TestCase46CancelRestrictions(t *testing.T) { runScript(t, "case46_cancel_restrictions.txt") }
+
 func TestScriptMoneyOfMarketBuys(t *testing.T) { runScript(t, "money_market_buys.txt") }
 
 func TestScriptMoneyOfStops(t *testing.T) { runScript(t, "money_stops.txt") }

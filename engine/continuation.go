@@ -21,7 +21,7 @@ const (
 	// MinPartEvents is the least that Options.PartEvents may be.
 	MinPartEvents = partReserve + 8
 	// partReserve is more than the events that follow between two checks: a self-trade decrement
-	// makes three, then the level, the end of the taker and the next stop's trigger one each; the end of each of the two
+	// makes four, then the level, the end of the taker and the next stop's trigger one each; the end of each of the two
 	// orders may end two more of its list, and the list.
 	partReserve = 14
 	// visitsPerEvent is the number of visits that count as one event: a visit costs about 20 ns,

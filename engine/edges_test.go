@@ -284,7 +284,7 @@ func TestLimitsOfAReplace(t *testing.T) {
 	ice := place(engine.Sell, 100, 22)
 	ice.Display = 2
 	m.do(ice)
-	m.mustReject(replace(44), engine.TooManyOrders) // 21 slices in reserve
+	m.mustReject(replace(44), engine.TooManySlices) // 21 slices in reserve
 	if e := m.do(replace(42))[0]; e.Kind != engine.EventReplaced {
 		t.Errorf("%+v", e)
 	}

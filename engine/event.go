@@ -42,7 +42,7 @@ const (
 	// quote amount; for a market buy by amount Quote = what is left of its hold. Status is
 	// Canceled or PartiallyExecutedAndCanceled; a market buy by quote that has less left than one
 	// lot costs is Completed. Client is the own id of the request that canceled the order, not the
-	// order's.
+	// order's. OpenAmount, with CauseReplace: the total that the request has sent.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
 	// OpenAmount = the open amount before it trades on. MakerOpen and Display = price and open

@@ -30,7 +30,8 @@ func TestAnOrdinaryOrderNeedsRoomForItsClientID(t *testing.T) {
 	}
 }
 
-// The trades of an ordinary order say how much is left of it, until it is completed, and have its flags.
+// The trades of an ordinary order say how much is left of it, until it is completed. They have its flags but those that
+// only count when it is accepted.
 func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	for range 4 {
@@ -44,7 +45,7 @@ func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 		open   []int64
 	}{{3, []int64{0}}, {6, []int64{4, 0}}, {12, []int64{11, 6, 1}}} { // one lot of the last one rests
 		cmd := place(engine.Buy, 100, c.amount)
-		cmd.Account, cmd.Flags = 4, engine.FlagHasPrice|engine.FlagAllAccount
+		cmd.Account, cmd.Flags = 4, engine.FlagStrict|engine.FlagExpire
 		var open []int64
 		cmd.First = true
 		for _, e := range m.core.Apply(&cmd, nil) {
@@ -56,7 +57,7 @@ func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 			if e.OpenAmount == 0 {
 				want = engine.Completed
 			}
-			if e.Status != want || e.Flags != cmd.Flags || e.Display != 100 || e.Side != engine.Buy || e.Account != 4 {
+			if e.Status != want || e.Flags != 0 || e.Display != 100 || e.Side != engine.Buy || e.Account != 4 {
 				t.Errorf("%d lots: %+v", c.amount, e)
 			}
 		}

@@ -150,20 +150,20 @@ func TestPairSlices(t *testing.T) {
 	ice.Display = 2
 	m.do(ice) // 10 in reserve
 	ice.Amount = 24
-	m.mustReject(ice, engine.TooManyOrders)
+	m.mustReject(ice, engine.TooManySlices)
 	m.mustReject(engine.Command{
 		Kind: engine.Replace, Order: 1, Amount: 44, Flags: engine.FlagHasAmount | engine.FlagAllAccount,
-	}, engine.TooManyOrders)
+	}, engine.TooManySlices)
 	stop := place(engine.Sell, 90, 20)
 	stop.Type, stop.Stop, stop.Display = engine.StopLimit, 95, 2
 	m.do(stop) // 9 more wait
 	ice.Amount = 6
-	m.mustReject(ice, engine.TooManyOrders)
+	m.mustReject(ice, engine.TooManySlices)
 	ice.Amount = 4
 	m.do(ice)
 	m.do(place(engine.Buy, 100, 2)) // takes a slice out of the first
 	m.do(ice)
-	m.mustReject(ice, engine.TooManyOrders)
+	m.mustReject(ice, engine.TooManySlices)
 }
 
 // The decrement of an order by amount pays nothing, so it is one step even where its account has no money.
@@ -178,7 +178,7 @@ func TestDecrementOfAnOrderByAmountIsOneStep(t *testing.T) {
 		STP: engine.Decrement,
 	}
 	events := m.do(buy)
-	if n := len(events); n > 6 || events[0].Kind != engine.EventAccepted {
+	if n := len(events); n > 7 || events[0].Kind != engine.EventAccepted {
 		t.Errorf("%v", kinds(events))
 	}
 	if n := m.core.OpenOrders(0); n != 0 {
@@ -215,12 +215,12 @@ func TestWaitingStopsAreBounded(t *testing.T) {
 	}{
 		{1, engine.NotRejected},
 		{1, engine.NotRejected},
-		{1, engine.TooManyOrders},
+		{1, engine.TooManyStops},
 		{0, engine.NotRejected},
 		{0, engine.NotRejected},
 		{0, engine.NotRejected},
-		{0, engine.TooManyOrders}, // the pair has five
-		{2, engine.TooManyOrders},
+		{0, engine.TooManyStops}, // the pair has five
+		{2, engine.TooManyStops},
 	} {
 		if got := stop(c.account); got != c.want {
 			t.Errorf("stop %d: %s, want %s", i+1, got, c.want)
@@ -235,7 +235,7 @@ func TestWaitingStopsAreBounded(t *testing.T) {
 	if got := stop(1); got != engine.NotRejected {
 		t.Error(got)
 	}
-	if got := stop(1); got != engine.TooManyOrders { // the account has two, the pair five
+	if got := stop(1); got != engine.TooManyStops { // the account has two, the pair five
 		t.Error(got)
 	}
 	for _, id := range []engine.OrderID{2, 4, 5} {

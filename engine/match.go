@@ -312,6 +312,15 @@ func (t *taker) lots(price int64) int64 {
 	return min(t.left, lotsFor(t.money, price))
 }
 
+// wants returns the lots that an order of its own account at price keeps from it. Nothing is paid for them, so only a quote
+// amount is a limit.
+func (t *taker) wants(price int64) int64 {
+	if t.byQuote() {
+		return t.lots(price)
+	}
+	return t.left
+}
+
 // lotsFor returns the number of lots that an amount of product units buys at price.
 func lotsFor(money fixed.U128, price int64) int64 {
 	q, _ := money.DivMod64(uint64(price))
@@ -353,6 +362,7 @@ func (t *taker) setMarket(quote fixed.U128) {
 // selfTrade handles a taker that meets an order of its own account, of which it could take a lot; the taker's mode
 // decides (docs/contract/matching.md#self-trade-prevention). Neither side trades.
 func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
+	b.emitPrevented(t, lv.price, o, o.shown+b.orders.hidden(s, o))
 	switch t.stp {
 	case CancelTaker:
 		t.crossed()
@@ -365,6 +375,32 @@ func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 		b.decrement(t, opp, lv, s, o)
 	default:
 		panic("BUG: engine: self-trade mode " + t.stp.String() + " cannot meet itself")
+	}
+}
+
+// emitPrevented reports that the taker and a maker with open lots are kept apart.
+func (b *book) emitPrevented(t *taker, price int64, o *order, open int64) {
+	b.prevented++
+	e := b.stream.emit(EventPrevented)
+	e.Order = t.id
+	e.Maker = MakeOrderID(b.id, o.n)
+	e.Trade = b.prevented
+	e.Side = t.side
+	e.Account = t.account
+	e.Price = price
+	e.STP = t.stp
+	wants := t.wants(price)
+	switch t.stp {
+	case CancelTaker:
+		e.Amount = wants
+	case CancelMaker:
+		e.OpenAmount = open
+	case CancelBoth:
+		e.Amount, e.OpenAmount = wants, open
+	case Decrement:
+		e.Amount = min(wants, open)
+		e.OpenAmount = e.Amount
+	case SelfTradeNone: // it would trade
 	}
 }
 
@@ -387,11 +423,7 @@ func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
 func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.orders.hidden(s, o)
 	open := o.shown + hidden
-	d := min(t.left, open)
-	// the remainder is money; without a quote amount, money has no limit here, because nothing is paid
-	if t.byQuote() {
-		d = min(t.lots(lv.price), open)
-	}
+	d := min(t.wants(lv.price), open)
 	b.shrink(s, o, lv, opp, open-d)
 	o.total -= d
 	e := b.stream.reduced(MakeOrderID(b.id, o.n), t.account, o.side, lv.price, d)

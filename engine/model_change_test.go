@@ -43,9 +43,21 @@ func (m *model) cancel(c engine.Command) {
 		m.reject(c, r)
 		return
 	}
+	if filled := o.total > o.rest; filled && c.Flags&engine.FlagOnlyNew != 0 ||
+		!filled && c.Flags&engine.FlagOnlyPartial != 0 {
+		m.reject(c, engine.CancelRestricted)
+		return
+	}
 	from := len(m.out)
-	m.remove(o, engine.CauseRequest)
+	m.remove(o, causeOf(c))
 	m.out[from].Client = c.Client
+}
+
+func causeOf(c engine.Command) engine.CancelCause {
+	if c.Flags&engine.FlagOperator != 0 {
+		return engine.CauseOperator
+	}
+	return engine.CauseRequest
 }
 
 func (m *model) cancelAll(c engine.Command) {
@@ -61,7 +73,7 @@ func (m *model) cancelAll(c engine.Command) {
 	}
 	slices.SortFunc(victims, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
 	for _, o := range victims {
-		m.remove(o, engine.CauseRequest)
+		m.remove(o, causeOf(c))
 	}
 	if len(victims) == 0 {
 		m.emit(engine.Event{Kind: engine.EventNothing, Account: c.Account})
@@ -117,7 +129,9 @@ func (m *model) replace(c engine.Command) {
 			m.reject(c, r)
 			return
 		}
+		from := len(m.out)
 		m.remove(o, engine.CauseReplace)
+		m.out[from].OpenAmount = c.Amount
 		return
 	}
 	if r = m.sums(price, amount); r == 0 {
@@ -154,7 +168,7 @@ func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reas
 		return engine.AmountOutOfRange
 	}
 	if d := o.cmd.Display; d > 0 && m.reserves()-o.reserve()+inSlices(amount-filled-d, d) > m.opts.PairSlices {
-		return engine.TooManyOrders
+		return engine.TooManySlices
 	}
 	probe := *o
 	probe.cmd.Price, probe.cmd.Type = price, engine.Limit

@@ -30,6 +30,9 @@ func (m *model) side(s engine.Side) []*modelOrder {
 
 func (o *modelOrder) market() bool { return o.cmd.Type.AtMarket() }
 
+// flags returns the flags of the order's trades.
+func (o *modelOrder) flags() uint8 { return o.cmd.Flags & (engine.FlagPostOnly | engine.FlagQuote) }
+
 // limit returns the order's own price, 0 for a market order.
 func (o *modelOrder) limit() int64 {
 	if o.market() {
@@ -183,7 +186,7 @@ func (m *model) meet(o, x *modelOrder) bool {
 		o.total += d
 	}
 	e := engine.Event{
-		Kind: engine.EventTrade, Side: o.cmd.Side, Flags: o.cmd.Flags, Account: o.cmd.Account, Order: o.id, Maker: x.id,
+		Kind: engine.EventTrade, Side: o.cmd.Side, Flags: o.flags(), Account: o.cmd.Account, Order: o.id, Maker: x.id,
 		Trade: m.trade, Price: x.cmd.Price, Amount: d, OpenAmount: o.rest, MakerOpen: x.rest,
 		MakerAccount: x.cmd.Account, TakerFee: o.takerFee, TakerDiscount: o.discount,
 		MakerFee: x.makerFee, MakerDiscount: x.discount, Status: engine.PartiallyCompleted, Display: o.limit(),
@@ -210,7 +213,31 @@ func (m *model) meet(o, x *modelOrder) bool {
 	return false
 }
 
+// prevented tells of a match that self-trade prevention keeps from happening.
+func (m *model) prevented(o, x *modelOrder) {
+	m.matches++
+	wants := o.rest
+	if o.byQuote {
+		wants = o.wants(x.cmd.Price)
+	}
+	e := engine.Event{
+		Kind: engine.EventPrevented, Order: o.id, Maker: x.id, Trade: m.matches, Side: o.cmd.Side,
+		Account: o.cmd.Account, Price: x.cmd.Price, STP: o.cmd.STP, Amount: wants, OpenAmount: x.rest,
+	}
+	switch o.cmd.STP {
+	case engine.CancelTaker:
+		e.OpenAmount = 0
+	case engine.CancelMaker:
+		e.Amount = 0
+	case engine.Decrement:
+		e.Amount = min(wants, x.rest)
+		e.OpenAmount = e.Amount
+	}
+	m.emit(e)
+}
+
 func (m *model) self(o, x *modelOrder) bool {
+	m.prevented(o, x)
 	switch o.cmd.STP {
 	case engine.CancelMaker:
 		m.kill(x, engine.CauseSelfTrade)
@@ -233,7 +260,7 @@ func (m *model) self(o, x *modelOrder) bool {
 		e.Order, e.Side = o.id, o.cmd.Side
 		if o.byQuote {
 			o.money.Sub(o.money, product(x.cmd.Price, d))
-			e.Flags, e.Quote = o.cmd.Flags, fromBig(o.money)
+			e.Flags, e.Quote = o.flags(), fromBig(o.money)
 		} else {
 			o.rest -= d
 			o.total -= d

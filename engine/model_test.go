@@ -13,15 +13,16 @@ import (
 // orders, searched from end to end for everything. It reads commands and shares nothing
 // with the core but the vocabulary. Its events are compared one by one.
 type model struct {
-	opts  engine.Options
-	inst  engine.Instrument
-	out   []engine.Event
-	now   int64
-	seq   engine.Seq
-	n     uint64
-	trade engine.TradeID
-	last  int64
-	clock int // arrivals at the book, so that a lower one has priority
+	opts    engine.Options
+	inst    engine.Instrument
+	out     []engine.Event
+	now     int64
+	seq     engine.Seq
+	n       uint64
+	trade   engine.TradeID
+	last    int64
+	matches engine.TradeID // prevented ones
+	clock   int            // arrivals at the book, so that a lower one has priority
 
 	purse *purse // nil: no limits of money
 
@@ -276,7 +277,11 @@ func (m *model) place(c engine.Command) {
 		},
 	} {
 		if reason := r(); reason != 0 {
-			m.reject(c, reason)
+			if cause := expires(c, reason); cause != 0 {
+				m.expire(o, c, cause)
+			} else {
+				m.reject(c, reason)
+			}
 			return
 		}
 	}
@@ -294,6 +299,25 @@ func (m *model) place(c engine.Command) {
 		m.enter(o)
 	}
 	m.stops()
+}
+
+// expires returns the cause of an order that is accepted and canceled where the book refuses it, 0: it is refused.
+func expires(c engine.Command, r engine.Reason) engine.CancelCause {
+	switch {
+	case c.Flags&engine.FlagExpire == 0 || c.Type != engine.Limit && c.Type != engine.Market:
+	case r == engine.FOKUnfilled:
+		return engine.CauseFOK
+	case r == engine.NoLiquidity && c.Flags&engine.FlagQuote == 0:
+		return engine.CauseNoLiquidity
+	}
+	return 0
+}
+
+func (m *model) expire(o *modelOrder, c engine.Command, cause engine.CancelCause) {
+	m.n++
+	o.n, o.id, o.cost = m.n, engine.OrderID(m.n), new(big.Int)
+	m.accepted(o, c)
+	m.kill(o, cause)
 }
 
 func (m *model) newOrder(c engine.Command) *modelOrder {
@@ -450,11 +474,11 @@ func (m *model) state(c engine.Command) engine.Reason {
 				}
 			}
 			if all >= m.opts.PairStops || c.Account != 0 && mine >= m.opts.AccountStops {
-				return engine.TooManyOrders
+				return engine.TooManyStops
 			}
 		}
 		if d := c.Display; d > 0 && !c.Type.AtMarket() && m.reserves()+inSlices(c.Amount-d, d) > m.opts.PairSlices {
-			return engine.TooManyOrders
+			return engine.TooManySlices
 		}
 	}
 	return 0

@@ -69,6 +69,11 @@ func (b *book) placeTaker(cmd *Command) {
 	case cmd.Flags&FlagStrict != 0 && through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop):
 		r = WouldTrigger
 	}
+	if r != NotRejected && known && cmd.Flags&FlagExpire != 0 && t.expires(r) {
+		b.accept(cmd, &t)
+		b.cancelTaker(&t)
+		return
+	}
 	if r != NotRejected {
 		b.orders.owners.DropOrder(t.owner)
 		if known {
@@ -93,6 +98,20 @@ func (b *book) placeTaker(cmd *Command) {
 	if entered {
 		b.cascade()
 	}
+}
+
+// expires reports whether an order with FlagExpire that the book refuses for a reason is accepted and canceled instead,
+// and sets the cause.
+func (t *taker) expires(r Reason) bool {
+	switch {
+	case r == FOKUnfilled:
+		t.cause = CauseFOK
+		return true
+	case r == NoLiquidity && !t.byQuote():
+		t.cause = CauseNoLiquidity
+		return true
+	}
+	return false
 }
 
 // payAhead sets the money of a market buy by amount to what the amount costs, which the account must have. The answer
@@ -200,10 +219,10 @@ func (b *book) checkState(cmd *Command, a ahead) Reason {
 			return TooManyOrders
 		}
 		if waits && !b.stopFits(cmd.Account, a.waiting) {
-			return TooManyOrders
+			return TooManyStops
 		}
 		if n := b.slicesAhead(cmd); n > 0 && n+a.slices > b.opts.PairSlices-b.slices {
-			return TooManyOrders
+			return TooManySlices
 		}
 	}
 	return NotRejected
@@ -267,7 +286,7 @@ func (t *taker) set(cmd *Command, owner int32) {
 	t.side = cmd.Side
 	t.tif = cmd.TIF
 	t.stp = cmd.STP
-	t.flags = cmd.Flags
+	t.flags = cmd.Flags & (FlagPostOnly | FlagQuote)
 	t.limit = cmd.Price
 	t.left = cmd.Amount
 	if cmd.Type.AtMarket() {

@@ -26,7 +26,9 @@ func (b *book) replace(cmd *Command) {
 			b.stream.refuse(cmd, r)
 			return
 		}
+		at := b.stream.n
 		b.cancelOpen(s, o, CauseReplace, nil)
+		b.stream.out[at].OpenAmount = cmd.Amount
 		return
 	}
 	if r := b.checkReplaced(s, o, price, amount, open, amount-filled); r != NotRejected {
@@ -93,7 +95,7 @@ func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) 
 			return AmountOutOfRange
 		}
 		if pieces(open-d, d) > b.opts.PairSlices-b.slices+b.orders.slicesOf(s, o) {
-			return TooManyOrders
+			return TooManySlices
 		}
 	}
 	if !b.sides.crosses(o.side, price) {

@@ -19,14 +19,13 @@ import (
 // A script holds commands in the words of a trader, one a line, in a `market` block. The expected
 // text below the block lists every event. A line:
 //
-//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P|take=P] [strict] [stp=MODE] [acct=N]
-//		[client=ID [reusable]] [id=N]
+//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [expire] [follows] [show=N] [stop=P|take=P] [strict] [stp=MODE]
+//		[acct=N] [client=ID [reusable]] [id=N]
 //	buy|sell AMOUNT market [stop=P|take=P] ...
 //	buy quote=QUOTE market ...
 //	oco|oto|otoco|opo|opoco [client=ID [reusable]]: ORDER; ORDER[; ORDER]
-//	[take=P in the place of stop=P: a take profit] [strict]
 //	cancel list ID [acct=N]
-//	cancel ID [acct=N] [client=ID] · cancel all [acct=N]
+//	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
 //	replace ID|last [amount=N] [price=P] [acct=N]
 //	state online|post_only|cancel_only|halted · min QUOTE · band DOWN UP · most PRICE AMOUNT
 //	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
@@ -179,6 +178,16 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 			cmd.TIF = engine.FOK
 		case "post-only":
 			cmd.Flags |= engine.FlagPostOnly
+		case "expire":
+			cmd.Flags |= engine.FlagExpire
+		case "follows":
+			cmd.Flags |= engine.FlagFollows
+		case "new":
+			cmd.Flags |= engine.FlagOnlyNew
+		case "partial":
+			cmd.Flags |= engine.FlagOnlyPartial
+		case "operator":
+			cmd.Flags |= engine.FlagOperator
 		case "show":
 			cmd.Display = m.integer(value)
 		case "stop":
@@ -353,6 +362,9 @@ func describe(e *engine.Event) string {
 	case engine.EventCanceled:
 		s := fmt.Sprintf("canceled %d open %d, %s (%s)", e.Order, e.Amount, e.Status,
 			causes[e.Cause])
+		if e.Cause == engine.CauseReplace {
+			s += fmt.Sprintf(", total %d", e.OpenAmount)
+		}
 		if !e.Quote.IsZero() {
 			s += ", unspent " + qx(e.Quote)
 		}
@@ -360,6 +372,9 @@ func describe(e *engine.Event) string {
 			s += ", by " + e.Client.Text
 		}
 		return s
+	case engine.EventPrevented:
+		return fmt.Sprintf("prevented %d: %d %ss @ %s from %d by %s, lowers %d / %d", e.Trade, e.Order, e.Side,
+			px(e.Price), e.Maker, e.STP, e.Amount, e.OpenAmount)
 	case engine.EventReplaced:
 		return fmt.Sprintf("replaced %d: total %d @ %s, open %d", e.Order, e.Amount, px(e.Price), e.OpenAmount)
 	case engine.EventTriggered:

@@ -305,6 +305,7 @@ func (s *pairState) walk() {
 	s.UpTo((*uint64)(&b.stream.seq), math.MaxInt64)
 	s.UpTo(&b.lastN, 1<<orderIDBits-1)
 	s.UpTo((*uint64)(&b.trade), math.MaxInt64)
+	s.UpTo((*uint64)(&b.prevented), math.MaxInt64)
 	s.I63(&b.last)
 	oldest, _, _ := b.orders.ids.Next(0)
 	s.UpTo(&oldest, b.lastN)

@@ -126,6 +126,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 		"seq":                func() { b.stream.seq++ },
 		"newest order":       func() { b.lastN++ },
 		"newest trade":       func() { b.trade++ },
+		"prevented matches":  func() { b.prevented++ },
 		"last price":         func() { b.last++ },
 		"order of the queue": func() { swapHead(b) },
 		"client id closed":   func() { flip(reflect.ValueOf(newest(b)).Elem().FieldByName("order")) },

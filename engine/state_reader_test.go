@@ -32,7 +32,7 @@ func readState(t testing.TB, state []byte) []stateField {
 	r := &stateReader{t: t, data: state}
 	r.number("format")
 	r.pair()
-	r.numbers("seq", "newest", "trade", "last", "oldest")
+	r.numbers("seq", "newest", "trade", "prevented", "last", "oldest")
 	if r.byte("has part") != 0 {
 		r.part()
 	}

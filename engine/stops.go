@@ -52,7 +52,7 @@ func (b *book) store(t *taker, cmd *Command, state stopState) (s int32) {
 	st := b.stops.parked.Alloc()
 	*b.stops.parked.At(st) = stopOrder{
 		stop: cmd.Stop, price: t.own(), display: t.display,
-		list: t.list, typ: cmd.Type, tif: t.tif, flags: t.flags, state: state,
+		list: t.list, typ: cmd.Type, tif: t.tif, flags: t.flags | cmd.Flags&FlagStrict, state: state,
 	}
 	s, o := b.orders.add(t.n, t.owner, t.side)
 	o.total, o.shown = t.left, t.left
@@ -198,7 +198,7 @@ func (b *book) takerOf(s int32) taker {
 	w := b.orders.owners.At(o.owner)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, list: st.list,
-		account: AccountID(w.Account), side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
+		account: AccountID(w.Account), side: o.side, tif: st.tif, stp: o.stp, flags: st.flags &^ FlagStrict,
 		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop, typ: st.typ,
 	}

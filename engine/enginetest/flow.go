@@ -79,13 +79,21 @@ func (f *Flow) Next() engine.Command {
 		if c.Order%4 == 0 {
 			c.Client = &engine.ClientID{Text: fmt.Sprint("cancel of ", c.Order)}
 		}
+		switch f.R.IntN(20) {
+		case 0:
+			c.Flags |= engine.FlagOnlyNew
+		case 1:
+			c.Flags |= engine.FlagOnlyPartial
+		case 2:
+			c.Flags |= engine.FlagOperator
+		}
 		return c
 	case x < 982:
 		return f.replace()
 	case x < 984:
 		c := engine.Command{Kind: engine.CancelAll, Account: f.account(), Order: f.Last - engine.OrderID(f.R.IntN(30))}
 		if f.R.IntN(8) == 0 {
-			c.Flags = engine.FlagAllAccount
+			c.Flags = engine.FlagAllAccount | engine.FlagOperator
 		}
 		return c
 	case x < 985:
@@ -161,6 +169,9 @@ func (f *Flow) place() engine.Command {
 			engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeLimit, engine.TakeLimit, engine.TakeMarket,
 		}[f.R.IntN(20)],
 		STP: engine.SelfTrade(f.R.IntN(5)), Amount: 1 + f.R.Int64N(20),
+	}
+	if f.R.IntN(3) == 0 {
+		c.Flags = engine.FlagExpire
 	}
 	c.Price = f.price(c.Side)
 	if c.Type.AtMarket() {

@@ -139,7 +139,7 @@ func read(core *engine.Core, in *engine.Instrument) (*decoder, error) {
 	d.skip(1) // format
 	d.data = d.data[min(len(wire.Append(nil, func(c *wire.Coder) { in.Walk(c, engine.MaxPairs-1, 100) })),
 		len(d.data)):]
-	d.skip(6) // time of creation, seq, newest order, newest trade, last price, oldest open order
+	d.skip(7) // time of creation, seq, newest order, trade and prevented match, last price, oldest open order
 	if d.number() == 1 {
 		d.unfinished()
 	}
