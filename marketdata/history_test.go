@@ -177,6 +177,9 @@ func (n *naiveHistory) command(events []engine.Event) {
 			}
 		case engine.EventTriggered:
 			o.Trigger = Triggered
+		case engine.EventPrevented: // a note, and no change
+			o.Prevented, n.orders[e.Maker].Prevented = uint64(e.Trade), uint64(e.Trade)
+			continue
 		default:
 			continue
 		}
@@ -205,7 +208,7 @@ func firstIndex(events []engine.Event, id engine.OrderID) int {
 	for i := range events {
 		e := &events[i]
 		switch {
-		case e.Order == id && e.Kind != engine.EventRefilled:
+		case e.Order == id && e.Kind != engine.EventRefilled && e.Kind != engine.EventPrevented:
 			return 2 * i
 		case e.Kind == engine.EventTrade && e.Maker == id:
 			return 2*i + 1
