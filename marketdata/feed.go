@@ -268,7 +268,7 @@ func (f *Feed) Fold(events []engine.Event) {
 		if p == nil || p.id != e.Pair {
 			p = f.pair(e)
 		}
-		if i == 0 || startsCommand(e) {
+		if i == 0 || StartsCommand(e) {
 			p.noteTouch()
 			p.changes.startCommand()
 			f.history.endCommand()
@@ -317,9 +317,9 @@ func (f *Feed) Withhold(pairs []engine.PairID) {
 	}
 }
 
-// startsCommand reports whether e is the first event of a command. A change of the touch that
+// StartsCommand reports whether e is the first event of a command. A change of the touch that
 // one command makes and undoes again does not count.
-func startsCommand(e *engine.Event) bool {
+func StartsCommand(e *engine.Event) bool {
 	switch e.Kind {
 	case engine.EventAccepted:
 		return e.Maker == 0 // an order of a list is accepted behind the list

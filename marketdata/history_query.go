@@ -160,15 +160,11 @@ func (h *History) retained(id engine.OrderID) *orderRec {
 // Current returns an order without its fills, for an observer of the feed: also in the middle of a command, when an
 // order that has ended is still among the open ones.
 func (h *History) Current(id engine.OrderID) (OrderRecord, bool) {
-	if int(id.Pair()) >= len(h.pairs) || h.pairs[id.Pair()] == nil {
+	o, w := h.find(id)
+	if o == nil || w&^placeMask != inOpen {
 		return OrderRecord{}, false
 	}
-	w := h.pairs[id.Pair()].orders.get(id)
-	if w&^placeMask != inOpen {
-		return OrderRecord{}, false
-	}
-	o := h.open.At(int32(w & placeMask))
-	return h.record(o), o.id == id
+	return h.record(o), true
 }
 
 // FirstAnswer returns the order as it was when its placing command ended. A client that repeats
@@ -205,6 +201,15 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 
 func (h *History) lookup(id engine.OrderID) (*orderRec, location) {
 	h.endCommand()
+	o, w := h.find(id)
+	if o == nil || w&^placeMask == inOpen && !o.status.Open() {
+		return nil, 0
+	}
+	return o, w
+}
+
+// find returns an order as the newest event left it.
+func (h *History) find(id engine.OrderID) (*orderRec, location) {
 	if int(id.Pair()) >= len(h.pairs) || h.pairs[id.Pair()] == nil {
 		return nil, 0
 	}
@@ -218,7 +223,7 @@ func (h *History) lookup(id engine.OrderID) (*orderRec, location) {
 	case inRemembered:
 		o = h.remembered.find(place)
 	}
-	if o == nil || o.id != id || (w&^placeMask == inOpen && !o.status.Open()) {
+	if o == nil || o.id != id {
 		return nil, 0
 	}
 	return o, w

@@ -160,6 +160,23 @@ func (h *History) evictLists() {
 // List returns the order list with this id: one that executes, or a retained ended one.
 func (h *History) List(id engine.OrderID) (ListRecord, bool) { return h.list(h.lists.byID[id]) }
 
+// CurrentList returns the order list with this id and the client ids of its orders, "" for none, for an observer of the
+// feed, as Current does.
+func (h *History) CurrentList(id engine.OrderID) (l ListRecord, clients []string, found bool) {
+	i := h.lists.byID[id]
+	if i == 0 {
+		return ListRecord{}, nil, false
+	}
+	l = h.lists.slab.At(i).record()
+	clients = make([]string, len(l.Orders))
+	for k, id := range l.Orders {
+		if o, _ := h.find(id); o != nil {
+			clients[k] = h.record(o).Client
+		}
+	}
+	return l, clients, true
+}
+
 // ListByClient returns the newest order list of the account and the pair that has this client id.
 func (h *History) ListByClient(account engine.AccountID, pair engine.PairID, client string) (ListRecord, bool) {
 	return h.list(h.lists.named[listName{account, pair, client}])

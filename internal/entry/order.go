@@ -143,6 +143,27 @@ func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account e
 	}
 }
 
+// buildList fills cmd from an order list of the pair. What refuses an order alone is found by the engine, in the order of
+// the orders.
+func buildList(cmd *engine.Command, p *PlaceList, ins *engine.Instrument, account engine.AccountID) {
+	list := &engine.List{Kind: p.Kind, Orders: make([]engine.Command, len(p.Orders))}
+	*cmd = engine.Command{Kind: engine.PlaceList, Pair: ins.ID, Account: account, List: list}
+	var buf [256]byte
+	b := append(buf[:0], byte(p.Kind))
+	for i := range p.Orders {
+		o := &p.Orders[i]
+		buildPlace(&list.Orders[i], o, ins, account)
+		b = append(appendContent(b, &list.Orders[i], o), byte(len(o.Client)))
+		b = append(b, o.Client...)
+	}
+	if p.Client != nil {
+		text := string(p.Client)
+		cmd.Client = &engine.ClientID{
+			Text: text, Hash: listHash(account, ins.ID, text), Content: hash128(b), Reusable: p.ClientReusable,
+		}
+	}
+}
+
 // buildReplace fills cmd from a replace of an order of the pair.
 func buildReplace(cmd *engine.Command, p *Replace, ins *engine.Instrument) {
 	cmd.Kind = engine.Replace
@@ -242,8 +263,14 @@ func newClientID(cmd *engine.Command, p *Place) *engine.ClientID {
 	}
 	id.Hash = clientHash(cmd.Account, cmd.Pair, id.Text)
 	var buf [128]byte
+	id.Content = hash128(appendContent(buf[:0], cmd, p))
+	return id
+}
+
+// appendContent appends every member of an order but its client id.
+func appendContent(b []byte, cmd *engine.Command, p *Place) []byte {
 	const content = engine.FlagPostOnly | engine.FlagQuote | engine.FlagStrict | engine.FlagExpire
-	b := append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP))
+	b = append(b, byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP))
 	b = append(b, cmd.Flags&content, byte(cmd.Refuse))
 	for _, v := range [...]uint64{
 		uint64(cmd.Price), uint64(cmd.Amount), uint64(cmd.Stop), uint64(cmd.Display), cmd.Quote.Hi, cmd.Quote.Lo,
@@ -258,8 +285,7 @@ func newClientID(cmd *engine.Command, p *Place) *engine.ClientID {
 			b = binary.BigEndian.AppendUint64(append(b, 1), uint64(*label))
 		}
 	}
-	id.Content = hash128(b)
-	return id
+	return b
 }
 
 // clientHash returns the hash that makes a client order id unique.
@@ -268,6 +294,11 @@ func clientHash(account engine.AccountID, pair engine.PairID, text string) [2]ui
 	b := binary.BigEndian.AppendUint32(buf[:0], uint32(account))
 	b = binary.BigEndian.AppendUint32(b, uint32(pair))
 	return hash128(append(b, text...))
+}
+
+// listHash returns the hash that makes the client id of a list unique. No client order id has it: none begins with a 0.
+func listHash(account engine.AccountID, pair engine.PairID, text string) [2]uint64 {
+	return clientHash(account, pair, "\x00"+text)
 }
 
 func hash128(b []byte) [2]uint64 {

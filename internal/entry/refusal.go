@@ -69,7 +69,7 @@ func (e *Entry) refusalOf(r engine.Reason, cmd *engine.Command, caller engine.Ac
 		return noOrder(caller, fmt.Sprint(uint64(cmd.Order)))
 	case r == engine.UnknownPair:
 		return refuse.Missing("currencyPairCode", "There is no such pair.")
-	case caller != 0:
+	case caller != 0 || cmd.Kind == engine.PlaceList || cmd.Kind == engine.Place: // an operator's orders have reasons
 		field := reasonFields[r]
 		switch {
 		case field == "amount" && cmd.Flags&engine.FlagQuote != 0:

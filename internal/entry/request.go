@@ -3,6 +3,7 @@ package entry
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
@@ -70,8 +71,8 @@ func (r *Request) One() *Command {
 // the command. The one exception is an operator's new order that the engine refuses: SubmitOne returns nil, and the
 // order's answer has the reason.
 func (r *Request) SubmitOne() *refuse.Refusal {
-	if c := &r.Commands[0]; c.Kind == PlaceOrder && r.e.Instrument(c.Place.Pair) == nil {
-		return refuse.Missing("currencyPairCode", "There is no pair %s.", c.Place.Pair)
+	if code, _, places := r.Commands[0].places(); places && r.e.Instrument(code) == nil {
+		return refuse.Missing("currencyPairCode", "There is no pair %s.", code)
 	}
 	if refusal := r.build(); refusal != nil {
 		refusal.Field = "accountId"
@@ -84,7 +85,24 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil
 	}
-	return r.e.refusalOf(a.Reason, cmd, r.caller)
+	if a.faulty == 0 {
+		return r.e.refusalOf(a.Reason, cmd, r.caller)
+	}
+	refusal := r.e.refusalOf(a.Reason, &cmd.List.Orders[a.faulty-1], r.caller)
+	refusal.Field = strings.TrimSuffix(fmt.Sprintf("orders[%d].%s", a.faulty-1, refusal.Field), ".")
+	return refusal
+}
+
+// places returns the code of the pair and the account of a new order or list.
+func (c *Command) places() (pair []byte, account [16]byte, places bool) {
+	switch c.Kind {
+	case PlaceOrder:
+		return c.Place.Pair, c.Place.Account, true
+	case PlaceOrderList:
+		return c.List.Pair, c.List.Account, true
+	case None, CancelOrder, ReplaceOrder:
+	}
+	return nil, account, false
 }
 
 // Submit carries out all commands, in order. An unknown pair or order, and an order that the
@@ -133,6 +151,12 @@ func (r *Request) unknown() (what, then string) {
 	case len(r.batch.Commands) > 1:
 		return "The commands, or some of them,", same + " in each order that has one, " +
 			"which is never placed twice; look at the others before you repeat them."
+	case cmd.Kind == engine.PlaceList && cmd.Client.Named():
+		return "The order list", "repeat the request with the same clientOrderId: a list that was recorded is answered " +
+			"and not placed again."
+	case cmd.Kind == engine.PlaceList:
+		return "The order list", "look for it among the order lists before you place it again; " +
+			"a list with a clientOrderId can be repeated safely."
 	case cmd.Kind != engine.Place:
 		return "The change", "look at the order before you repeat the request."
 	case cmd.Client.Named():
@@ -151,7 +175,8 @@ func (r *Request) build() *refuse.Refusal {
 	var last *engine.Instrument
 	for i := range r.Commands {
 		c, cmd, a := &r.Commands[i], &r.batch.Commands[i], &r.Answers[i]
-		if c.Kind != PlaceOrder {
+		code, id, places := c.places()
+		if !places {
 			*cmd = engine.Command{Kind: engine.Cancel, Pair: engine.ControlPair, Order: c.Order, Account: r.caller}
 			if v := root.View(c.Order.Pair()); v != nil {
 				a.Instrument = v.Instrument
@@ -159,25 +184,34 @@ func (r *Request) build() *refuse.Refusal {
 			}
 			continue
 		}
-		if string(c.Place.Pair) != lastCode {
-			lastCode, last = string(c.Place.Pair), r.e.Instrument(c.Place.Pair)
+		if string(code) != lastCode {
+			lastCode, last = string(code), r.e.Instrument(code)
 		}
-		a.Instrument, a.Place = last, &c.Place
+		a.Instrument = last
 		account, refusal := r.caller, (*refuse.Refusal)(nil)
 		if account == 0 {
-			if account, refusal = r.e.account(c.Place.Account); refusal != nil {
-				refusal.Field = fmt.Sprintf("commands[%d].place.accountId", i)
+			if account, refusal = r.e.account(id); refusal != nil {
+				refusal.Field = fmt.Sprintf("commands[%d].%s.accountId", i, placeMembers[c.Kind])
 				return refusal
 			}
 		}
-		if last == nil {
+		switch {
+		case last == nil:
 			*cmd = engine.Command{Kind: engine.Place, Pair: engine.ControlPair, Account: account}
-			continue
+		case c.Kind == PlaceOrderList:
+			buildList(cmd, &c.List, last, account)
+		default:
+			buildPlace(cmd, &c.Place, last, account)
 		}
-		buildPlace(cmd, &c.Place, last, account)
+		if c.Kind == PlaceOrder {
+			a.Place = &c.Place
+		}
 	}
 	return nil
 }
+
+// placeMembers names the members of a batch that place.
+var placeMembers = map[Kind]string{PlaceOrder: "place", PlaceOrderList: "placeList"}
 
 // buildChange fills cmd from a cancel or replace of an order of the pair.
 func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instrument) {

@@ -32,6 +32,9 @@ type Feed struct {
 	transfers []*Event
 	changed   map[engine.AccountID]map[string]bool // currencies whose balances have changed
 	part      uint64                               // number of the publication
+	command   uint64                               // number of the newest command
+	commands  map[engine.PairID]uint64             // number of the newest command of each pair
+	prevented []preventedMatch                     // of the newest command
 
 	withheld []engine.PairID // pairs with an unfinished command; the sequencer's
 	held     held            // of these pairs; the sequencer's
@@ -40,15 +43,26 @@ type Feed struct {
 	subscriptions map[engine.AccountID][]*Subscription
 }
 
-// Event is something that has happened to an account. Exactly one of Order, Transfer and Balances is set.
+// Event is something that has happened to an account. Exactly one of Order, List, Transfer and Balances is set.
 type Event struct {
 	Account engine.AccountID
 	// Part is the number of the publication that has recorded the event.
 	Part uint64
+	// Command is the number of the command that has made an event of an order or a list; 0: of another one.
+	Command uint64
 
 	Order    *Order
+	List     *List
 	Transfer *Transfer
 	Balances []accounts.BalanceView // those that have changed, ordered by currency
+}
+
+// pair returns the pair of an event of an order or a list.
+func (m *Event) pair() engine.PairID {
+	if m.List != nil {
+		return m.List.Event.Pair
+	}
+	return m.Order.Event.Pair
 }
 
 // Order is an event of an order, and the order as the event left it.
@@ -62,6 +76,30 @@ type Order struct {
 	// no such trade. Ends is set at the event that follows and ends the purchase.
 	Final *marketdata.OrderRecord
 	Ends  bool
+	// Prevented is what self-trade prevention has kept from trading, at the event that says what it has taken from the
+	// order instead; else nil.
+	Prevented *Prevented
+}
+
+// Prevented is the trade that an order would have had without self-trade prevention.
+type Prevented struct {
+	Number  uint64         // of the prevented match
+	Counter engine.OrderID // the other order
+	Price   int64          // ticks
+	Lots    int64
+}
+
+// preventedMatch is a prevented match of the present command.
+type preventedMatch struct {
+	taker, maker engine.OrderID
+	Prevented
+}
+
+// List is an event of an order list: it begins, an order of it gets another client id, or it ends.
+type List struct {
+	Event   engine.Event
+	List    marketdata.ListRecord
+	Clients []string // the client ids of its orders, "" for none
 }
 
 // Transfer is a deposit, a profit or a withdrawal.
@@ -75,7 +113,7 @@ type Transfer struct {
 func New(h *marketdata.History, balance func(account engine.AccountID, currency string) accounts.BalanceView) *Feed {
 	return &Feed{
 		history: h, balance: balance, subscriptions: map[engine.AccountID][]*Subscription{},
-		changed: map[engine.AccountID]map[string]bool{},
+		changed: map[engine.AccountID]map[string]bool{}, commands: map[engine.PairID]uint64{},
 	}
 }
 
@@ -95,15 +133,24 @@ func (f *Feed) Observe(e *engine.Event) {
 	if f.idle() {
 		return
 	}
+	if marketdata.StartsCommand(e) {
+		f.command++
+		f.commands[e.Pair] = f.command
+		f.prevented = f.prevented[:0]
+	}
 	switch e.Kind {
 	case engine.EventTrade:
 		f.record(e, e.Account, e.Order, false)
 		f.record(e, e.MakerAccount, e.Maker, true)
-	case engine.EventAccepted, engine.EventReplaced, engine.EventReduced, engine.EventTriggered, engine.EventCanceled:
+	case engine.EventAccepted, engine.EventReplaced, engine.EventReduced, engine.EventTriggered, engine.EventCanceled,
+		engine.EventReleased, engine.EventActivated:
 		f.record(e, e.Account, e.Order, false)
+	case engine.EventList, engine.EventListEnded:
+		f.recordList(e, e.Order)
+	case engine.EventPrevented:
+		f.prevent(e)
 	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventPair, engine.EventNothing,
-		engine.EventAsset, engine.EventList, engine.EventListEnded, engine.EventReleased, engine.EventActivated,
-		engine.EventPrevented: // no order of an account has changed
+		engine.EventAsset: // no order of an account has changed
 	}
 }
 
@@ -115,24 +162,92 @@ func (f *Feed) record(e *engine.Event, account engine.AccountID, id engine.Order
 	if !ok {
 		return
 	}
+	o := &Order{Event: *e, Order: r, Maker: maker}
+	switch {
+	case e.Kind == engine.EventCanceled && e.Status == engine.Completed:
+		o.Ends = f.endTrade(e, &o.Order)
+	case e.Kind == engine.EventReduced, e.Kind == engine.EventCanceled && e.Cause == engine.CauseSelfTrade:
+		o.Prevented = f.preventedOf(id)
+	case e.Kind == engine.EventAccepted && r.List != 0:
+		f.nameOrder(r.List, &r)
+	}
+	f.add(&Event{Account: account, Order: o}, e.Pair)
+	if e.Kind == engine.EventReplaced && e.Client.Named() && r.List != 0 {
+		f.recordList(e, r.List)
+	}
+}
+
+// add notes an event of an order or a list.
+func (f *Feed) add(m *Event, pair engine.PairID) {
 	if f.held.n+len(f.orders) >= maxHeld {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.lose(account)
+		f.lose(m.Account)
 		return
 	}
-	o := &Order{Event: *e, Order: r, Maker: maker}
-	if e.Kind == engine.EventCanceled && e.Status == engine.Completed {
-		o.Ends = f.endTrade(e, &o.Order)
+	m.Command = f.commands[pair]
+	f.orders = append(f.orders, m)
+}
+
+// recordList notes an event of a list. A list that begins precedes its orders, which give it their client ids.
+func (f *Feed) recordList(e *engine.Event, id engine.OrderID) {
+	if !f.watches(e.Account) {
+		return
 	}
-	f.orders = append(f.orders, &Event{Account: account, Order: o})
+	if record, clients, ok := f.history.CurrentList(id); ok {
+		f.add(&Event{Account: e.Account, List: &List{Event: *e, List: record, Clients: clients}}, e.Pair)
+	}
+}
+
+// nameOrder gives the list that begins with the present command the client id of one of its orders.
+func (f *Feed) nameOrder(list engine.OrderID, r *marketdata.OrderRecord) {
+	for _, m := range slices.Backward(f.orders) {
+		if m.List != nil && m.List.List.ID == list {
+			m.List.Clients[r.ID-list] = r.Client
+			return
+		}
+	}
+}
+
+// prevent notes a prevented match; the events of what it takes from the orders follow. Of a purchase by quote amount no
+// lots are open.
+func (f *Feed) prevent(e *engine.Event) {
+	if !f.watches(e.Account) {
+		return
+	}
+	m := preventedMatch{taker: e.Order, maker: e.Maker}
+	m.Number, m.Price = uint64(e.Trade), e.Price
+	if maker, ok := f.history.Current(e.Maker); ok {
+		m.Lots = maker.Open
+	}
+	if taker, ok := f.history.Current(e.Order); ok && !taker.ByQuote {
+		m.Lots = min(m.Lots, taker.Open)
+	}
+	f.prevented = append(f.prevented, m)
+}
+
+// preventedOf returns the newest prevented match of an order in the present command, nil for none.
+func (f *Feed) preventedOf(id engine.OrderID) *Prevented {
+	for _, m := range slices.Backward(f.prevented) {
+		p := m.Prevented
+		switch id {
+		case m.taker:
+			p.Counter = m.maker
+		case m.maker:
+			p.Counter = m.taker
+		default:
+			continue
+		}
+		return &p
+	}
+	return nil
 }
 
 // endTrade gives the order's last trade the state in which the order ends.
 func (f *Feed) endTrade(e *engine.Event, end *marketdata.OrderRecord) (found bool) {
 	try := func(m *Event) bool {
 		o := m.Order
-		if found = o.Order.ID == e.Order && o.Event.Kind == engine.EventTrade && !o.Maker; found {
+		if found = o != nil && o.Order.ID == e.Order && o.Event.Kind == engine.EventTrade && !o.Maker; found {
 			o.Final = end
 		}
 		return !found
@@ -229,7 +344,7 @@ func (f *Feed) publishOrders() {
 	parts, order := map[key][]*Event{}, []key{}
 	for _, m := range f.orders {
 		m.Part = f.part
-		k := key{m.Order.Event.Pair, m.Account}
+		k := key{m.pair(), m.Account}
 		if !slices.Contains(f.withheld, k.pair) {
 			k.pair = engine.ControlPair // in the order of the events, over all pairs
 		}
@@ -253,6 +368,9 @@ func (f *Feed) publishOrders() {
 func (f *Feed) showOrders() {
 	seen := map[engine.OrderID]bool{}
 	for _, m := range slices.Backward(f.orders) {
+		if m.Order == nil {
+			continue
+		}
 		id := m.Order.Order.ID
 		if seen[id] {
 			continue
