@@ -116,7 +116,7 @@ func holdOf(in *engine.Instrument, o *engine.OrderState) *big.Int {
 	}
 	price := o.Price
 	if price == 0 {
-		price = o.Stop
+		price = o.Hold
 	}
 	product := lots.Mul(lots, big.NewInt(price))
 	if !o.Quote.IsZero() {

@@ -151,7 +151,8 @@ func (s *State) canceled(e *engine.Event) {
 }
 
 // replaced changes the hold from the need of the order before to the need of the order after it. The event has the
-// price before in MakerOpen and the open amount before in Display.
+// price before in MakerOpen and the open amount before in Display, of a waiting market buy by amount the prices of its
+// hold. One by quote has no amount, and holds the same.
 func (s *State) replaced(e *engine.Event) {
 	if e.Account == 0 {
 		return
@@ -191,14 +192,14 @@ func (s *State) reduced(e *engine.Event) {
 	s.changed(e, p, u, spare.Neg())
 }
 
-// triggered changes the hold of a market buy by amount that has waited, from its stop price x amount to what it may
-// spend. Every other stop holds the same as before: of a buy by quote, the event has neither an amount nor money.
+// triggered changes the hold of a market buy by amount that has waited, from the price of its hold x amount to what it
+// may spend. Every other stop holds the same as before: of a buy by quote, the event has neither an amount nor money.
 func (s *State) triggered(e *engine.Event) {
 	if e.Account == 0 || e.Side != engine.Buy || !e.Type.AtMarket() {
 		return
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
-	s.balances.hold(u, p.quote, p.worth(e.Quote).SubWrap(p.cost(e.MakerOpen, e.OpenAmount)))
+	s.balances.hold(u, p.quote, p.worth(e.Quote).SubWrap(p.cost(e.Display, e.OpenAmount)))
 }
 
 // trade settles one trade: base goes to the buyer, quote to the seller, of each less the fee, which goes to the fee

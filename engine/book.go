@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"tickhive/engine/owners"
-	"tickhive/engine/slots"
 	"tickhive/internal/fixed"
 )
 
@@ -39,7 +38,7 @@ func newBook(inst *Instrument, opts *Options, l *ledger) *book {
 		inst: inst, id: inst.ID, opts: opts, ledger: l, stream: stream{pair: inst.ID},
 		sides:   ladders{newLadder(Buy), newLadder(Sell)},
 		orders:  openOrders{owners: owners.NewSet()},
-		stops:   stops{ways: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
+		stops:   newStops(),
 		clients: owners.NewClients(opts.ClientIDs, int32(opts.AccountClientIDs)),
 	}
 }

@@ -102,9 +102,7 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause, own *ClientID) {
 }
 
 func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
-	if o.level != 0 { // it has not been reached, and its list has released it
-		b.stops.remove(&b.orders, s, o)
-	}
+	b.withdraw(s, o)
 	st := b.unpark(s, o)
 	e := b.stream.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	e.Client = own
@@ -116,8 +114,8 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 
 // holdOfStop returns the money that a waiting buy at the market's price holds, in product units; 0 for any other stop.
 func (b *book) holdOfStop(o *order, st *stopOrder) fixed.U128 {
-	if st.typ.AtMarket() && o.side == Buy && st.flags&FlagQuote == 0 && o.owner != owners.Builtin {
-		return total(st.stop, o.shown)
+	if st.hold != 0 {
+		return total(st.hold, o.shown)
 	}
 	return st.quote
 }

@@ -86,6 +86,16 @@ func TestCase35RefusedMembers(t *testing.T) { runScript(t, "case35_refused_membe
 
 func TestCase39TakeProfit(t *testing.T) { runScript(t, "case39_take_profit.txt") }
 
+func TestCase40TrailingTable(t *testing.T) { runScript(t, "case40_trailing_table.txt") }
+
+func TestCase40TrailingScenarios(t *testing.T) { runScript(t, "case40_trailing_scenarios.txt") }
+
+func TestCase40TrailingFirstTrade(t *testing.T) { runScript(t, "case40_trailing_first_trade.txt") }
+
+func TestCase40TrailingRules(t *testing.T) { runScript(t, "case40_trailing_rules.txt") }
+
+func TestCase41ReplaceOfWaitingOrders(t *testing.T) { runScript(t, "case41_replace_waiting.txt") }
+
 func TestCase39StrictTrigger(t *testing.T) { runScript(t, "case39_strict_trigger.txt") }
 
 func TestCase44PreventedMatches(t *testing.T) { runScript(t, "case44_prevented_matches.txt") }

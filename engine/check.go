@@ -33,6 +33,11 @@ func (b *book) check() error {
 			return fmt.Errorf("%s stops: %w", direction(way), err)
 		}
 	}
+	for side := range b.stops.trails {
+		if err := w.trails(Side(side)); err != nil {
+			return fmt.Errorf("trailing %ss: %w", Side(side), err)
+		}
+	}
 	if err := w.queued(); err != nil {
 		return fmt.Errorf("reached stops: %w", err)
 	}
@@ -118,13 +123,102 @@ func (w *walk) stops(way direction) (err error) {
 		err = w.queue(ls, lv, true)
 		for s := lv.head; s != 0 && err == nil; s = b.orders.at(s).next {
 			o := b.orders.at(s)
-			if st := w.stop(s, o); st.stop != lv.price || st.way(o.side) != way {
+			if st := w.stop(s, o); st.stop != lv.price || st.way(o.side) != way || st.state != waits {
 				err = fmt.Errorf("order %d waits for %d at level %d", o.n, st.stop, lv.price)
 			}
 		}
 		return err == nil
 	})
 	return err
+}
+
+// trails checks the orders of a side that track: their groups, heaps and levels.
+func (w *walk) trails(side Side) (err error) {
+	b := w.b
+	t := &b.stops.trails[side]
+	empty, queued := 0, 0
+	for i := range t.groups {
+		g := &t.groups[i]
+		switch {
+		case i > 0 && g.from <= t.groups[i-1].from, g.from > t.joined:
+			return fmt.Errorf("group %d begins with order %d", i, g.from)
+		case b.unfinished == nil && (side.beyond(b.last, g.extreme) ||
+			i > 0 && !side.beyond(t.groups[i-1].extreme, g.extreme)):
+			return fmt.Errorf("group %d has the extreme %d with last trade %d", i, g.extreme, b.last)
+		case g.first == 0 && i == len(t.groups)-1:
+			return fmt.Errorf("the last group is empty")
+		case g.first == 0:
+			empty++
+			continue
+		}
+		first := b.stops.parked.At(g.first)
+		if n, err := w.heap(side, i, first); err != nil {
+			return fmt.Errorf("group %d, order %d of its heap: %w", i, n, err)
+		}
+		price, ok := trailEnd(side, g.extreme, first.trail)
+		o := b.orders.at(first.slot)
+		if ok != (o.level != 0) || ok && b.orders.levels.At(o.level).price != price {
+			return fmt.Errorf("group %d does not wait for %d", i, price)
+		}
+		if ok {
+			queued++
+		}
+	}
+	if empty != t.empty {
+		return fmt.Errorf("%d groups are empty, counted %d", empty, t.empty)
+	}
+	t.keys.Down(func(ls int32) bool {
+		lv := b.orders.levels.At(ls)
+		w.levels++
+		prev, joined := int32(0), uint64(0)
+		for s := lv.head; s != 0; s = b.orders.at(s).next {
+			o := b.orders.at(s)
+			st := b.stops.parked.At(b.orders.cold.At(s).stop)
+			if o.level != ls || o.prev != prev || st.joined <= joined {
+				err = fmt.Errorf("order %d is linked wrongly in its level", o.n)
+			}
+			prev, joined = s, st.joined
+			queued--
+		}
+		if lv.head == 0 || lv.tail != prev || t.keys.Get(stopKey(endOf(side), lv.price)) != ls ||
+			through(b.last, endOf(side), lv.price) && b.unfinished == nil {
+			err = fmt.Errorf("level %d waits with last trade %d", lv.price, b.last)
+		}
+		return err == nil
+	})
+	if err == nil && queued != 0 {
+		err = fmt.Errorf("%d first orders are in no level", queued)
+	}
+	return err
+}
+
+// heap checks the orders of a group and returns the number of the one at which it has ended.
+func (w *walk) heap(side Side, group int, first *stopOrder) (n uint64, err error) {
+	b := w.b
+	t := &b.stops.trails[side]
+	if first.prev != 0 || first.next != 0 {
+		return b.orders.at(first.slot).n, fmt.Errorf("it is first and has neighbors")
+	}
+	for _, st := range b.stops.heap(nil, b.orders.cold.At(first.slot).stop) {
+		o := b.orders.at(st.slot)
+		ps := b.orders.cold.At(st.slot).stop
+		before := ps
+		for c := st.child; c != 0; c = b.stops.parked.At(c).next {
+			if x := b.stops.parked.At(c); x.prev != before || !b.stops.less(st, x) {
+				return o.n, fmt.Errorf("a child is linked wrongly, or comes before it")
+			}
+			before = c
+		}
+		if b.stops.parked.At(ps) != st || o.side != side || st.state != tracks || t.groupOf(st) != group ||
+			st != first && o.level != 0 || o.marks&markStop == 0 {
+			return o.n, fmt.Errorf("it is of another group, or in a level")
+		}
+		w.stop(st.slot, o)
+		if err := w.order(st.slot, o); err != nil {
+			return o.n, err
+		}
+	}
+	return 0, nil
 }
 
 // queued checks the orders that the command under way has reached, and counts the lots of all waiting orders.

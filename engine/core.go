@@ -12,7 +12,6 @@ import "tickhive/engine/slots"
 //   - A stop that the book refuses when it is triggered already has an id, so it is canceled with CauseUnfillable, even
 //     when it is triggered on arrival.
 //   - The mode decrement and a replace to a lower total reduce an iceberg's reserve first; the iceberg keeps its place.
-//     A waiting stop cannot be replaced: order_closed.
 //   - Self-trade prevention acts where the taker would trade a lot. Money and price limit end a taker before.
 //   - Each pair remembers the client order ids of all accounts together, so that one pair's evictions never depend on
 //     another pair; a repeat is answered in any pair state.

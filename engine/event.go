@@ -20,7 +20,8 @@ const (
 	// Created, or Pending in a list that keeps it back.
 	// The order exists; later events of the same command report its effects. OpenAmount =
 	// Amount. Quote, of a buy at market: what it holds, in product units. By quote that is its quote amount; by amount
-	// what it will cost, or while it waits stop price x amount (the built-in account holds nothing: 0).
+	// what it will cost, or while it waits stop price x amount, of a trailing one without stop price the price that
+	// triggers it now x amount (the built-in account holds nothing: 0).
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client (place). No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
@@ -46,11 +47,13 @@ const (
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
 	// OpenAmount = the open amount before it trades on. MakerOpen and Display = price and open
-	// amount before the replace.
+	// amount before the replace. Of a waiting order also Type, Trail, and in Quote its stop price in ticks (StopPrice);
+	// a market buy by amount has in Price and MakerOpen the prices at which it holds money, and any other order at
+	// market 0.
 	EventReplaced
-	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, of a trailing order the price that it was triggered
-	// at, Price, OpenAmount: a waiting order enters the book. Quote, of a market buy by amount: its hold from now on, which
-	// was stop price x OpenAmount.
+	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, of a trailing order the price that it was
+	// triggered at, Price, OpenAmount: a waiting order enters the book. Quote, of a market buy by amount: its hold from
+	// now on, which was Display x OpenAmount.
 	EventTriggered
 	// Refilled: Order, Account, Side, Price, Amount = the new slice, OpenAmount: an iceberg
 	// went to the back.
@@ -149,3 +152,6 @@ type Event struct {
 	Instrument              *Instrument
 	Asset                   *Asset // EventAsset
 }
+
+// StopPrice returns the stop price of a waiting order after its EventReplaced, 0: it trails and has none.
+func (e *Event) StopPrice() int64 { return int64(e.Quote.Lo) }

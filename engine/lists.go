@@ -277,9 +277,9 @@ func (b *book) coverList(l *List) Reason {
 		return NotRejected
 	}
 	first := &l.Orders[0]
-	need := b.inst.needs(first)
+	need := b.inst.needs(first, b.last)
 	if l.Kind == OCO && b.checkMembers(&l.Orders[1]) == NotRejected {
-		need = larger(need, b.inst.needs(&l.Orders[1]))
+		need = larger(need, b.inst.needs(&l.Orders[1], b.last))
 	}
 	return b.cover(first.Account, first.Side, need)
 }
@@ -595,9 +595,14 @@ func (b *book) fund(l *list) (cause CancelCause, ok bool) {
 		o := b.orders.at(x)
 		st := b.stops.parked.At(b.orders.cold.At(x).stop)
 		account, side = b.orders.account(o), o.side
-		need = larger(need, b.inst.needs(&Command{
-			Side: o.side, Type: st.typ, Price: st.price, Stop: st.stop, Amount: o.shown,
-		}))
+		cmd := &Command{Side: o.side, Type: st.typ, Price: st.price, Stop: st.stop, Amount: o.shown, Trail: st.trail}
+		if st.hold != 0 {
+			if b.inst.checkHold(cmd, b.last) != NotRejected {
+				return CauseFunds, false
+			}
+			st.hold, _ = cmd.holdPrice(b.last)
+		}
+		need = larger(need, b.inst.needs(cmd, b.last))
 	}
 	return CauseFunds, b.cover(account, side, need) == NotRejected
 }
@@ -662,8 +667,8 @@ func (b *book) beginOrder(s int32) (done bool) {
 	}
 	st.state = waits
 	switch {
-	case !through(b.last, st.way(o.side), st.stop):
-		b.stops.add(&b.orders, s, o)
+	case st.trail != 0 || !through(b.last, st.way(o.side), st.stop):
+		b.await(s, o)
 	case st.flags&FlagStrict != 0:
 		b.cancelOpen(s, o, CauseUnfillable, nil)
 	default:

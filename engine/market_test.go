@@ -18,7 +18,8 @@ type market struct {
 	buf    []engine.Event
 	quick  bool // without the full walk after each command
 	purse  *purse
-	given  [2]*big.Int // all quote and base of the purse, nil: not checked
+	before engine.OrderID // newest order before those of trades of a script, 0: no trade is newer than it
+	given  [2]*big.Int    // all quote and base of the purse, nil: not checked
 }
 
 func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {

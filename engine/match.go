@@ -285,7 +285,8 @@ type taker struct {
 	money  fixed.U128
 
 	typ  OrderType // of a reached waiting order, or of one that its list releases
-	stop int64     // its stop price, until EventTriggered reports it
+	stop int64     // the price that triggers it, until EventTriggered reports it
+	hold int64     // the price at which it has held its lots, of a market buy by amount
 	due  bool      // its list releases it, until EventReleased reports it
 
 	makerFee, takerFee, discount uint32

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 func (m *model) find(c engine.Command) (*modelOrder, engine.Reason) {
@@ -82,6 +83,7 @@ func (m *model) cancelAll(c engine.Command) {
 
 func (m *model) replace(c engine.Command) {
 	hasPrice, hasAmount := c.Flags&engine.FlagHasPrice != 0, c.Flags&engine.FlagHasAmount != 0
+	hasStop, hasTrail := c.Flags&engine.FlagHasStop != 0, c.Flags&engine.FlagHasTrail != 0
 	switch {
 	case c.Refuse != 0:
 		m.reject(c, c.Refuse)
@@ -91,6 +93,15 @@ func (m *model) replace(c engine.Command) {
 		return
 	case hasPrice && c.Price > mostOf(m.inst.MaxPrice, m.inst.DigitsPrice):
 		m.reject(c, engine.PriceOutOfRange)
+		return
+	case hasStop && c.Stop < 1:
+		m.reject(c, engine.PriceNotPositive)
+		return
+	case hasStop && c.Stop > mostOf(m.inst.MaxPrice, m.inst.DigitsPrice):
+		m.reject(c, engine.PriceOutOfRange)
+		return
+	case hasTrail && (c.Trail < 10 || c.Trail > 2000):
+		m.reject(c, engine.TrailOutOfRange)
 		return
 	case hasAmount && c.Amount < 1:
 		m.reject(c, engine.AmountNotPositive)
@@ -105,7 +116,7 @@ func (m *model) replace(c engine.Command) {
 	o, r := m.find(c)
 	switch {
 	case r != 0:
-	case o.waiting:
+	case !o.waiting && (hasStop || hasTrail):
 		r = engine.OrderClosed
 	case m.inst.State == engine.Halted:
 		r = engine.PairHalted
@@ -114,6 +125,10 @@ func (m *model) replace(c engine.Command) {
 	}
 	if r != 0 {
 		m.reject(c, r)
+		return
+	}
+	if o.waiting {
+		m.replaceWaiting(o, c)
 		return
 	}
 	price, amount := o.cmd.Price, o.total
@@ -211,4 +226,90 @@ func (m *model) change(o *modelOrder, price, amount, filled int64) {
 		m.level(o.cmd.Side, price, before)
 	}
 	m.stops()
+}
+
+func (m *model) replaceWaiting(o *modelOrder, c engine.Command) {
+	next := *o
+	if c.Flags&engine.FlagHasPrice != 0 {
+		next.cmd.Price = c.Price
+	}
+	if c.Flags&engine.FlagHasAmount != 0 {
+		next.total, next.rest = c.Amount, c.Amount
+	}
+	if c.Flags&engine.FlagHasTrail != 0 {
+		next.cmd.Trail = c.Trail
+	}
+	if c.Flags&engine.FlagHasStop != 0 && c.Stop != o.cmd.Stop {
+		next.cmd.Stop, next.tracks = c.Stop, false
+	}
+	if o.hold != 0 {
+		if next.hold = next.cmd.Stop; next.hold == 0 {
+			next.hold = m.end(&next).Int64()
+		}
+	}
+	if r := m.waitingReplaced(o, &next, c); r != 0 {
+		m.reject(c, r)
+		return
+	}
+	e := engine.Event{
+		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
+		Price: next.cmd.Price, Amount: next.total, OpenAmount: next.rest, MakerOpen: o.cmd.Price, Display: o.rest,
+		Trail: next.cmd.Trail, Quote: fixed.FromU64(uint64(next.cmd.Stop)),
+	}
+	if o.hold != 0 {
+		e.Price, e.MakerOpen = next.hold, o.hold
+	}
+	m.emit(e)
+	moved := next.cmd.Stop != o.cmd.Stop
+	if *o = next; moved {
+		m.wait(o)
+	}
+	if m.hit(o) {
+		m.trigger(o)
+		m.stops()
+	}
+}
+
+// waitingReplaced returns the refusal of a replace that makes next of a waiting order.
+func (m *model) waitingReplaced(o, next *modelOrder, c engine.Command) engine.Reason {
+	switch {
+	case o.market() && c.Flags&engine.FlagHasPrice != 0:
+		return engine.PriceOutOfRange
+	case o.byQuote && c.Flags&engine.FlagHasAmount != 0:
+		return engine.AmountOutOfRange
+	case o.cmd.Trail == 0 && c.Flags&engine.FlagHasTrail != 0:
+		return engine.TrailOutOfRange
+	case o.hold != 0 && product(next.hold, next.rest).Cmp(m.mostSettled()) > 0:
+		return engine.TotalOutOfRange
+	}
+	if !o.market() {
+		if r := m.sums(next.cmd.Price, next.total); r != 0 {
+			return r
+		}
+	}
+	more := m.needs(next)
+	if more.Sub(more, m.needs(o)); more.Sign() < 0 {
+		more.SetInt64(0)
+	}
+	if r := m.cover(o, more); r != 0 {
+		return r
+	}
+	if d := o.cmd.Display; !o.market() {
+		switch {
+		case next.total > o.total && !m.fits(o.cmd.Side, next.total-o.total):
+			return engine.AmountOutOfRange
+		case d > next.total, d > 0 && next.total/d > m.opts.IcebergSlices:
+			return engine.AmountOutOfRange
+		case d > 0 && m.reserves()-o.reserve()+next.reserve() > m.opts.PairSlices:
+			return engine.TooManyOrders
+		}
+	}
+	switch {
+	case !m.hit(next):
+	case o.cmd.Flags&engine.FlagStrict != 0:
+		return engine.WouldTrigger
+	case m.inst.State == engine.PostOnlyState && o.cmd.Flags&engine.FlagPostOnly == 0:
+		return engine.PairPostOnly
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 
@@ -330,23 +331,118 @@ func (o *modelOrder) rises() bool {
 	return stop == (o.cmd.Side == engine.Buy)
 }
 
-func (m *model) hit(o *modelOrder) bool {
+// through reports whether the last trade has reached the stop price of a waiting order.
+func (m *model) through(o *modelOrder) bool {
 	switch {
 	case m.last == 0:
 		return false
+	case o.cmd.Stop == 0:
+		return true
 	case o.rises():
 		return m.last >= o.cmd.Stop
 	}
 	return m.last <= o.cmd.Stop
 }
 
+// hit reports whether the last trade triggers a waiting order.
+func (m *model) hit(o *modelOrder) bool {
+	switch now, end := product(m.last, 10_000), m.scaledEnd(o); {
+	case o.cmd.Trail == 0:
+		return m.through(o)
+	case !o.tracks:
+		return false
+	case o.cmd.Side == engine.Sell:
+		return now.Cmp(end) <= 0
+	default:
+		return now.Cmp(end) >= 0
+	}
+}
+
+// scaledEnd returns 10,000 times the price that triggers an order that tracks.
+func (m *model) scaledEnd(o *modelOrder) *big.Int {
+	if o.cmd.Side == engine.Sell {
+		return product(o.extreme, 10_000-int64(o.cmd.Trail))
+	}
+	return product(o.extreme, 10_000+int64(o.cmd.Trail))
+}
+
+// end returns the tick at which that is reached.
+func (m *model) end(o *modelOrder) *big.Int {
+	v := m.scaledEnd(o)
+	if o.cmd.Side == engine.Buy {
+		v.Add(v, big.NewInt(9_999))
+	}
+	return v.Div(v, big.NewInt(10_000))
+}
+
+// holdAt returns the price at which a waiting market buy by amount holds its lots, 0: it is unknown.
+func (m *model) holdAt(c engine.Command) int64 {
+	if c.Stop != 0 || m.last == 0 {
+		return c.Stop
+	}
+	return m.end(&modelOrder{cmd: c, extreme: m.last}).Int64()
+}
+
+// wait makes an order wait; one that trails tracks at once when its stop price is reached.
+func (m *model) wait(o *modelOrder) {
+	m.clock++
+	o.waiting, o.tracks, o.arrival = true, false, m.clock
+	if o.cmd.Trail != 0 && m.through(o) {
+		m.track(o)
+	}
+}
+
+func (m *model) track(o *modelOrder) {
+	o.tracks, o.extreme = true, m.last
+	m.emit(engine.Event{
+		Kind: engine.EventActivated, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Price: m.last,
+	})
+}
+
+// look moves the extremes, and makes orders track whose stop price is reached: those of a rise first, the nearest price
+// first, then in the order in which they have come to it.
+func (m *model) look() {
+	var reached []*modelOrder
+	for _, o := range m.open {
+		switch {
+		case !o.waiting || o.reached || o.cmd.Trail == 0:
+		case !o.tracks && m.through(o):
+			reached = append(reached, o)
+		case o.tracks && o.cmd.Side == engine.Sell:
+			o.extreme = max(o.extreme, m.last)
+		case o.tracks:
+			o.extreme = min(o.extreme, m.last)
+		}
+	}
+	key := func(o *modelOrder) (falls int, price int64) {
+		if o.cmd.Stop == 0 || o.rises() {
+			return 0, o.cmd.Stop
+		}
+		return 1, -o.cmd.Stop
+	}
+	slices.SortFunc(reached, func(a, b *modelOrder) int {
+		fa, pa := key(a)
+		fb, pb := key(b)
+		return cmp.Or(cmp.Compare(fa, fb), cmp.Compare(pa, pb), cmp.Compare(a.arrival, b.arrival))
+	})
+	for _, o := range reached {
+		m.track(o)
+	}
+}
+
 func (m *model) trigger(o *modelOrder) {
 	o.waiting = false
+	o.cmd.Flags &^= engine.FlagStrict
+	at := o.cmd.Stop
+	if o.tracks {
+		at = m.end(o).Int64()
+	}
 	e := engine.Event{
 		Kind: engine.EventTriggered, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
-		MakerOpen: o.cmd.Stop, Price: o.cmd.Price, OpenAmount: o.rest,
+		MakerOpen: at, Price: o.cmd.Price, OpenAmount: o.rest,
 	}
 	if o.byAmount() {
+		e.Display = o.hold
 		money, most := m.atTrigger(o)
 		if most.Cmp(money) < 0 {
 			money, o.money = most, new(big.Int).Set(most)
@@ -379,9 +475,11 @@ func (m *model) atTrigger(o *modelOrder) (cost, most *big.Int) {
 func (m *model) stops() {
 	var queue []*modelOrder
 	for {
+		m.look()
 		var through []*modelOrder
 		for _, o := range m.open {
-			if o.waiting && m.hit(o) && !slices.Contains(queue, o) {
+			if o.waiting && !o.reached && m.hit(o) {
+				o.reached = true
 				through = append(through, o)
 			}
 		}

@@ -41,6 +41,9 @@ type modelOrder struct {
 	money            *big.Int // nil: no cap
 	byQuote          bool
 	cost             *big.Int // of a market buy by amount
+	tracks, reached  bool     // reached: it is in the queue, and its extreme does not move any more
+	extreme          int64    // the best price since it tracks
+	hold             int64    // the price at which a waiting market buy by amount holds its lots
 
 	makerFee, takerFee, discount uint32
 	dead                         bool
@@ -163,10 +166,12 @@ func (m *model) members(c engine.Command) engine.Reason {
 	switch {
 	case c.Refuse != 0:
 		return c.Refuse
-	case stop && c.Stop < 1:
+	case stop && c.Stop < 1 && (c.Stop < 0 || c.Trail == 0):
 		return engine.PriceNotPositive
 	case stop && c.Stop > mostOf(m.inst.MaxPrice, m.inst.DigitsPrice):
 		return engine.PriceOutOfRange
+	case c.Trail != 0 && (!stop || c.Trail < 10 || c.Trail > 2000):
+		return engine.TrailOutOfRange
 	case market && byQuote:
 		q := toBig(c.Quote)
 		switch {
@@ -184,7 +189,9 @@ func (m *model) members(c engine.Command) engine.Reason {
 		return engine.AmountNotPositive
 	case market && c.Amount > mostOf(m.inst.MaxAmount, m.inst.DigitsAmount):
 		return engine.AmountOutOfRange
-	case market && stop && c.Side == engine.Buy && product(c.Stop, c.Amount).Cmp(m.mostSettled()) > 0:
+	case market && stop && c.Side == engine.Buy && m.holdAt(c) == 0:
+		return engine.PriceNotPositive
+	case market && stop && c.Side == engine.Buy && product(m.holdAt(c), c.Amount).Cmp(m.mostSettled()) > 0:
 		return engine.TotalOutOfRange
 	case market:
 		return 0
@@ -259,7 +266,7 @@ func (m *model) place(c engine.Command) {
 			switch {
 			case !c.Type.Waits():
 				return m.entry(o)
-			case c.Flags&engine.FlagStrict != 0 && m.hit(o):
+			case c.Flags&engine.FlagStrict != 0 && c.Trail == 0 && m.hit(o):
 				return engine.WouldTrigger
 			}
 			return 0
@@ -289,11 +296,10 @@ func (m *model) place(c engine.Command) {
 	o.n, o.id = m.n, engine.OrderID(m.n)
 	m.accepted(o, c)
 	if c.Type.Waits() {
-		if o.waiting = true; !m.hit(o) {
-			m.open = append(m.open, o)
+		m.open = append(m.open, o)
+		if m.wait(o); !m.hit(o) {
 			return
 		}
-		m.open = append(m.open, o)
 		m.trigger(o)
 	} else {
 		m.enter(o)
@@ -329,6 +335,9 @@ func (m *model) newOrder(c engine.Command) *modelOrder {
 			o.money, o.total, o.rest = toBig(c.Quote), 0, 0
 		}
 	}
+	if c.Type.Waits() && o.byAmount() {
+		o.hold = m.holdAt(c)
+	}
 	return o
 }
 
@@ -345,7 +354,7 @@ func (m *model) needs(o *modelOrder) *big.Int {
 	case o.byQuote:
 		return new(big.Int).Set(o.money)
 	case o.cmd.Type.Waits() && o.market():
-		return product(o.cmd.Stop, o.rest)
+		return product(o.hold, o.rest)
 	}
 	return product(o.cmd.Price, o.rest) // a market order has no price
 }
@@ -380,7 +389,7 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 		e.Quote = fromBig(o.cost)
 	}
 	if c.Type.Waits() {
-		e.MakerOpen = c.Stop
+		e.MakerOpen, e.Trail = c.Stop, c.Trail
 	}
 	if c.Client != nil {
 		m.remember(o, c)

@@ -77,6 +77,22 @@ func (q *openOrders) enqueue(s int32, o *order, ls int32, lv *level) {
 	lv.count++
 }
 
+// insert puts an order into a level behind another one of it, 0: as the first.
+func (q *openOrders) insert(s int32, o *order, ls int32, lv *level, before int32) {
+	if before == lv.tail {
+		q.enqueue(s, o, ls, lv)
+		return
+	}
+	next := &lv.head
+	if before != 0 {
+		next = &q.hot.At(before).next
+	}
+	o.level, o.prev, o.next = ls, before, *next
+	q.hot.At(*next).prev = s
+	*next = s
+	lv.count++
+}
+
 // dequeue takes an order out of its level.
 func (q *openOrders) dequeue(o *order, lv *level) {
 	if o.prev != 0 {

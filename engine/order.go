@@ -45,26 +45,35 @@ type coldOrder struct {
 	stop    int32 // slot of its stopOrder; of an order of a list that does not wait, slot of the list
 }
 
-// stopOrder holds the members that a waiting stop needs once it is triggered.
+// stopOrder holds the members that only a waiting order needs.
 type stopOrder struct {
-	stop    int64 // ticks
+	// ticks; of a reached order the price that has triggered it. 0: it trails and tracks from the first trade on.
+	stop    int64
 	price   int64 // ticks; 0 for market
+	hold    int64 // ticks: at this price a market buy by amount holds its lots; 0: no such order
 	display int64
 	quote   fixed.U128 // FlagQuote: the amount to spend
-	list    int32      // slot of its order list, 0: it is of none
-	typ     OrderType
-	tif     TimeInForce
-	flags   uint8
-	state   stopState
+
+	joined            uint64 // tracks: number in the order in which the orders of its side have begun to track
+	slot              int32  // tracks: of the order
+	child, next, prev int32  // tracks: neighbors in the heap of its group, slots of stops.parked
+
+	list  int32  // slot of its order list, 0: it is of none
+	trail uint16 // basis points; 0: the stop price is fixed
+	typ   OrderType
+	tif   TimeInForce
+	flags uint8
+	state stopState
 }
 
 // stopState says what a waiting order waits for.
 type stopState uint8
 
 const (
-	waits stopState = iota // for the market: it is in the queue of its stop price, or reached
-	pends                  // for the working order of its list; it may be of any type
-	due                    // for its turn in stops.queue: the working order has been filled
+	waits  stopState = iota // for the market: it is in the queue of its stop price, or reached
+	pends                   // for the working order of its list; it may be of any type
+	due                     // for its turn in stops.queue: the working order has been filled
+	tracks                  // for the market, which it follows: it is in a group of stops.trails
 )
 
 // level queues all orders of one side at one price, oldest first; or the waiting stops of one

@@ -66,7 +66,7 @@ func (b *book) placeTaker(cmd *Command) {
 		if r, known = b.mayEnter(&t); r == NotRejected && t.byAmount() {
 			r, known = b.payAhead(&t)
 		}
-	case cmd.Flags&FlagStrict != 0 && through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop):
+	case cmd.Flags&FlagStrict != 0 && cmd.Trail == 0 && through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop):
 		r = WouldTrigger
 	}
 	if r != NotRejected && known && cmd.Flags&FlagExpire != 0 && t.expires(r) {
@@ -86,7 +86,7 @@ func (b *book) placeTaker(cmd *Command) {
 	b.accept(cmd, &t)
 	entered := false
 	if cmd.Type.Waits() {
-		if !through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop) {
+		if cmd.Trail != 0 || !through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop) {
 			b.park(&t, cmd)
 			return
 		}
@@ -145,13 +145,16 @@ func (i *Instrument) CheckMembers(cmd *Command, last, slices int64) Reason {
 	if cmd.Refuse != NotRejected {
 		return cmd.Refuse
 	}
-	if cmd.Type.Waits() {
+	if cmd.Type.Waits() && (cmd.Stop != 0 || cmd.Trail == 0) {
 		if r := i.checkPrice(cmd.Stop); r != NotRejected {
 			return r
 		}
 	}
+	if cmd.Trail != 0 && (!cmd.Type.Waits() || !validTrail(cmd.Trail)) {
+		return TrailOutOfRange
+	}
 	if cmd.Type.AtMarket() {
-		return i.checkMarket(cmd)
+		return i.checkMarket(cmd, last)
 	}
 	if r := i.checkPrice(cmd.Price); r != NotRejected {
 		return r
@@ -183,15 +186,15 @@ func (i *Instrument) checkPrice(price int64) Reason {
 }
 
 // checkMarket checks the amount of a market order.
-func (i *Instrument) checkMarket(cmd *Command) Reason {
+func (i *Instrument) checkMarket(cmd *Command, last int64) Reason {
 	if cmd.Flags&FlagQuote == 0 {
 		switch {
 		case cmd.Amount <= 0:
 			return AmountNotPositive
 		case cmd.Amount > i.LargestAmount():
 			return AmountOutOfRange
-		case cmd.Side == Buy && i.MaxSettled().Less(total(cmd.Stop, cmd.Amount)): // it holds that while it waits
-			return TotalOutOfRange
+		case cmd.Side == Buy && cmd.Type.Waits():
+			return i.checkHold(cmd, last)
 		}
 		return NotRejected
 	}
@@ -199,6 +202,17 @@ func (i *Instrument) checkMarket(cmd *Command) Reason {
 		return AmountNotPositive
 	}
 	return i.CheckTotal(cmd.Quote)
+}
+
+// checkHold checks what a market buy by amount holds while it waits.
+func (i *Instrument) checkHold(cmd *Command, last int64) Reason {
+	switch price, ok := cmd.holdPrice(last); {
+	case price == 0 && ok: // what it costs is not known before the first trade
+		return PriceNotPositive
+	case !ok || i.MaxSettled().Less(total(price, cmd.Amount)):
+		return TotalOutOfRange
+	}
+	return NotRejected
 }
 
 // checkState checks whether the pair takes new orders, and more orders of this account
@@ -324,14 +338,15 @@ func (b *book) accept(cmd *Command, t *taker) *Event {
 	e.Flags = cmd.Flags
 	e.TakerFee, e.MakerFee, e.TakerDiscount = t.takerFee, t.makerFee, t.discount
 	if cmd.Type.Waits() {
-		e.MakerOpen = cmd.Stop
+		e.MakerOpen, e.Trail = cmd.Stop, cmd.Trail
 	}
 	if !cmd.Type.AtMarket() {
 		e.Price = cmd.Price
 		e.Display = cmd.Display
 	} else {
 		if cmd.Type.Waits() && t.byAmount() {
-			t.money = total(cmd.Stop, cmd.Amount)
+			t.hold, _ = cmd.holdPrice(b.last)
+			t.money = total(t.hold, cmd.Amount)
 		}
 		if e.Quote = t.money; t.byQuote() {
 			return e
@@ -348,12 +363,12 @@ func (b *book) coverPlace(cmd *Command) Reason {
 	if b.ledger.funds == nil {
 		return NotRejected
 	}
-	return b.cover(cmd.Account, cmd.Side, b.inst.needs(cmd))
+	return b.cover(cmd.Account, cmd.Side, b.inst.needs(cmd, b.last))
 }
 
 // needs returns the units of what it spends that an order holds when it is accepted or released. For a market buy by
 // amount that is known later (payAhead): 0.
-func (i *Instrument) needs(cmd *Command) fixed.U128 {
+func (i *Instrument) needs(cmd *Command, last int64) fixed.U128 {
 	switch {
 	case cmd.Side == Sell:
 		return i.BaseUnits(cmd.Amount)
@@ -362,7 +377,8 @@ func (i *Instrument) needs(cmd *Command) fixed.U128 {
 	case cmd.Flags&FlagQuote != 0:
 		return i.QuoteUnits(cmd.Quote)
 	case cmd.Type.Waits():
-		return i.QuoteUnits(total(cmd.Stop, cmd.Amount))
+		price, _ := cmd.holdPrice(last)
+		return i.QuoteUnits(total(price, cmd.Amount))
 	}
 	return fixed.U128{}
 }

@@ -127,7 +127,7 @@ func (p *purse) book(e *engine.Event) {
 		p.hold(e.Account, e.Side, heldBy(e.Side, e.Price, e.OpenAmount, fixed.U128{}))
 	case engine.EventTriggered:
 		if e.Type.AtMarket() && e.Side == engine.Buy && e.OpenAmount != 0 {
-			p.release(e.Account, e.Side, product(e.MakerOpen, e.OpenAmount))
+			p.release(e.Account, e.Side, product(e.Display, e.OpenAmount))
 			p.hold(e.Account, e.Side, toBig(e.Quote))
 		}
 	}
@@ -212,7 +212,7 @@ func (p *purse) agree(c *engine.Core, given [2]*big.Int) error {
 		o, _ := c.Order(stop.ID)
 		quote := o.Quote
 		if o.Type.AtMarket() && o.Quote.IsZero() {
-			quote = fixed.Mul64(uint64(o.Stop), uint64(o.Open))
+			quote = fixed.Mul64(uint64(o.Hold), uint64(o.Open))
 		}
 		add(o.Account, o.Side, heldBy(o.Side, o.Price, o.Open, quote))
 	}

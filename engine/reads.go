@@ -121,6 +121,9 @@ type OrderState struct {
 	Waiting bool      // it has not been triggered yet
 	Price   int64     // 0 for an order at the market's price
 	Stop    int64     // stop price of a waiting order, otherwise 0
+	Trail   uint16    // basis points of a waiting order that trails, otherwise 0
+	Extreme int64     // the best price since it tracks, 0: it does not track
+	Hold    int64     // price at which a market buy by amount holds its lots while it waits, otherwise 0
 	Total   int64     // filled and open lots
 	Open    int64     // shown and hidden lots
 	Hidden  int64
@@ -153,7 +156,10 @@ type StopState struct {
 	ID    OrderID
 	Side  Side
 	Type  OrderType
-	Price int64 // stop price
+	Price int64 // stop price, 0: none; of an order that tracks the price that triggers it now, 0: no price does
+	Trail uint16
+	// Extreme is the best price since the order tracks, 0: it does not track.
+	Extreme int64
 }
 
 // Order returns the open order with this id; false when it is closed or does not exist.
@@ -177,9 +183,10 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	}
 	if o.marks&markStop != 0 {
 		st := b.stops.parked.At(b.orders.cold.At(s).stop)
-		v.Pending = st.state != waits
+		v.Pending = st.state == pends || st.state == due
 		v.Waiting = !v.Pending
 		v.Type, v.Price, v.Stop, v.Display = st.typ, st.price, st.stop, st.display
+		v.Trail, v.Extreme, v.Hold = st.trail, b.extremeOf(o, st), st.hold
 		if st.flags&FlagQuote != 0 {
 			v.Quote = st.quote
 		}
@@ -227,23 +234,36 @@ func (c *Core) AppendDepth(dst []DepthLevel, p PairID, side Side, depth int) []D
 }
 
 // Stops yields the waiting orders of a pair: those of a rise before those of a fall; within a direction, by the stop
-// price that the market reaches first, then in queue order. The book must not change meanwhile.
+// price that the market reaches first, then in queue order. Those that track follow, buys before sells, the farthest
+// extreme first. The book must not change meanwhile.
 func (c *Core) Stops(p PairID) iter.Seq[StopState] {
 	return func(yield func(StopState) bool) {
-		b := c.book(p)
+		b, more := c.book(p), true
 		for way := 0; b != nil && way < len(b.stops.ways); way++ {
-			more := true
 			b.stops.ways[way].Down(func(ls int32) bool {
 				lv := b.orders.levels.At(ls)
 				for s := lv.head; s != 0 && more; {
 					o := b.orders.at(s)
-					typ := b.stops.parked.At(b.orders.cold.At(s).stop).typ
-					s, more = o.next, yield(StopState{MakeOrderID(p, o.n), o.side, typ, lv.price})
+					st := b.stops.parked.At(b.orders.cold.At(s).stop)
+					s, more = o.next, yield(StopState{
+						ID: MakeOrderID(p, o.n), Side: o.side, Type: st.typ, Price: lv.price, Trail: st.trail,
+					})
 				}
 				return more
 			})
 			if !more {
 				return
+			}
+		}
+		for side := 0; b != nil && side < len(b.stops.trails); side++ {
+			for _, g := range b.stops.trails[side].groups {
+				for _, st := range b.stops.heap(nil, g.first) {
+					o := b.orders.at(st.slot)
+					price, _ := trailEnd(o.side, g.extreme, st.trail)
+					if !yield(StopState{MakeOrderID(p, o.n), o.side, st.typ, price, st.trail, g.extreme}) {
+						return
+					}
+				}
 			}
 		}
 	}

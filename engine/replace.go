@@ -2,13 +2,17 @@ package engine
 
 import "tickhive/internal/fixed"
 
-// replace changes price and total of a resting order (docs/contract/matching.md#replace). A lower
+// replace changes an open order (docs/contract/matching.md#replace). Of a resting one, a lower
 // total at the same price, or no change, keeps the place; anything else is a new arrival under the
 // old id.
 func (b *book) replace(cmd *Command) {
 	s, o, r := b.checkReplace(cmd)
 	if r != NotRejected {
 		b.stream.refuse(cmd, r)
+		return
+	}
+	if o.marks&markStop != 0 {
+		b.replaceWaiting(cmd, s, o)
 		return
 	}
 	lv := b.orders.levels.At(o.level)
@@ -52,9 +56,14 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	case cmd.Flags&FlagHasPrice != 0:
 		r = b.inst.checkPrice(cmd.Price)
 	}
+	if r == NotRejected && cmd.Flags&FlagHasStop != 0 {
+		r = b.inst.checkPrice(cmd.Stop)
+	}
 	switch {
 	case r != NotRejected:
 		return 0, nil, r
+	case cmd.Flags&FlagHasTrail != 0 && !validTrail(cmd.Trail):
+		return 0, nil, TrailOutOfRange
 	case cmd.Flags&FlagHasAmount == 0:
 	case cmd.Amount <= 0:
 		return 0, nil, AmountNotPositive
@@ -68,8 +77,8 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 		return 0, nil, r
 	}
 	switch {
-	case o.marks&markStop != 0:
-		r = OrderClosed // a waiting stop is not in the book
+	case o.marks&markStop == 0 && cmd.Flags&(FlagHasStop|FlagHasTrail) != 0:
+		r = OrderClosed // it does not wait, or not any more
 	case b.inst.State == Halted:
 		r = PairHalted
 	case b.inst.State == CancelOnly:

@@ -21,14 +21,15 @@ import (
 //
 //	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [expire] [follows] [show=N] [stop=P|take=P] [strict] [stp=MODE]
 //		[acct=N] [client=ID [reusable]] [id=N]
-//	buy|sell AMOUNT market [stop=P|take=P] ...
+//	buy|sell AMOUNT market [stop=P|take=P] [trail=BASIS POINTS] ... · without a stop price: trail after stop=0 or take=0
 //	buy quote=QUOTE market ...
 //	oco|oto|otoco|opo|opoco [client=ID [reusable]]: ORDER; ORDER[; ORDER]
 //	cancel list ID [acct=N]
 //	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
-//	replace ID|last [amount=N] [price=P] [acct=N]
+//	replace ID|last [amount=N] [price=P] [stop=P] [trail=N] [acct=N]
 //	state online|post_only|cancel_only|halted · min QUOTE · band DOWN UP · most PRICE AMOUNT
 //	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
+//	trade PRICE...: a trade of one lot at each, which nothing else in the book may take; prints what it sets off
 //	book · orders (queue order) · stops · balances
 //
 // Prices have two fractional digits, amounts none. id=N says which id the order must get.
@@ -70,13 +71,27 @@ func (m *market) line(out *strings.Builder, line string) {
 		m.account(f)
 	case "balances":
 		m.printBalances(out)
+	case "trade":
+		if m.before == 0 {
+			m.before = m.core.LastOrderID(0)
+		}
+		for _, p := range f[1:] {
+			m.trade(out, p)
+		}
 	case "stops":
 		for s := range m.core.Stops(0) {
 			word := "stop"
 			if s.Type >= engine.TakeLimit {
 				word = "take"
 			}
-			fmt.Fprintf(out, "  %d %s %s %s\n", s.ID, s.Side, word, px(s.Price))
+			fmt.Fprintf(out, "  %d %s %s %s", s.ID, s.Side, word, px(s.Price))
+			if s.Trail != 0 {
+				fmt.Fprintf(out, " trail %d", s.Trail)
+			}
+			if s.Extreme != 0 {
+				fmt.Fprintf(out, " since %s", px(s.Extreme))
+			}
+			out.WriteByte('\n')
 		}
 	case "lists":
 		for l := range m.core.Lists(0) {
@@ -85,6 +100,9 @@ func (m *market) line(out *strings.Builder, line string) {
 	default:
 		cmd, id := m.parseAny(line)
 		events := m.do(cmd)
+		if events[0].Kind == engine.EventAccepted {
+			m.before = 0
+		}
 		if id != 0 && events[0].Order != id {
 			m.t.Fatalf("%q got order id %d", line, events[0].Order)
 		}
@@ -121,6 +139,19 @@ func (m *market) parseAny(line string) (cmd engine.Command, id engine.OrderID) {
 
 var kindNames = []string{"", "oco", "oto", "otoco", "opo", "opoco"}
 
+// trade makes a trade between two orders of the built-in account and prints the events behind theirs.
+func (m *market) trade(out *strings.Builder, price string) {
+	m.t.Helper()
+	m.do(place(engine.Sell, m.price(price), 1))
+	events := m.do(place(engine.Buy, m.price(price), 1))
+	if len(events) < 3 || events[1].Kind != engine.EventTrade || events[2].Kind != engine.EventLevel {
+		m.t.Fatalf("no trade at %s alone", price)
+	}
+	for i := range events[3:] {
+		fmt.Fprintf(out, "  %s: %s\n", price, describe(&events[3+i]))
+	}
+}
+
 func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 	m.t.Helper()
 	client, reusable := "", false
@@ -148,7 +179,9 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 			cmd.Kind = engine.CancelAll
 			fallthrough
 		case "last":
-			cmd.Order = m.core.LastOrderID(0)
+			if cmd.Order = m.core.LastOrderID(0); m.before != 0 && cmd.Kind != engine.CancelAll {
+				cmd.Order = m.before
+			}
 		default:
 			cmd.Order = engine.OrderID(m.integer(f[1]))
 		}
@@ -161,7 +194,10 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 	default:
 		m.t.Fatalf("no such command: %v", f)
 	}
-	market := false
+	market, replaces := false, uint8(0)
+	if cmd.Kind == engine.Replace {
+		replaces = 1<<8 - 1
+	}
 	for i := 1; i < len(f); i++ {
 		key, value, _ := strings.Cut(f[i], "=")
 		switch key {
@@ -191,11 +227,17 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		case "show":
 			cmd.Display = m.integer(value)
 		case "stop":
-			cmd.Stop = m.price(value)
+			if cmd.Stop = m.price(value); replaces != 0 {
+				cmd.Flags |= engine.FlagHasStop
+				break
+			}
 			cmd.Type = engine.StopLimit
 		case "take":
 			cmd.Stop = m.price(value)
 			cmd.Type = engine.TakeLimit
+		case "trail":
+			cmd.Trail = uint16(m.integer(value))
+			cmd.Flags |= replaces & engine.FlagHasTrail
 		case "strict":
 			cmd.Flags |= engine.FlagStrict
 		case "quote":
@@ -376,7 +418,16 @@ func describe(e *engine.Event) string {
 		return fmt.Sprintf("prevented %d: %d %ss @ %s from %d by %s, lowers %d / %d", e.Trade, e.Order, e.Side,
 			px(e.Price), e.Maker, e.STP, e.Amount, e.OpenAmount)
 	case engine.EventReplaced:
-		return fmt.Sprintf("replaced %d: total %d @ %s, open %d", e.Order, e.Amount, px(e.Price), e.OpenAmount)
+		s := fmt.Sprintf("replaced %d: total %d @ %s, open %d", e.Order, e.Amount, px(e.Price), e.OpenAmount)
+		if e.Type.Waits() {
+			s += ", stop " + px(e.StopPrice())
+		}
+		if e.Trail != 0 {
+			s += fmt.Sprintf(" trail %d", e.Trail)
+		}
+		return s
+	case engine.EventActivated:
+		return fmt.Sprintf("activated %d at %s", e.Order, px(e.Price))
 	case engine.EventTriggered:
 		s := fmt.Sprintf("triggered %d at stop %s", e.Order, px(e.MakerOpen))
 		if !e.Quote.IsZero() {
@@ -424,6 +475,9 @@ func describeAccepted(e *engine.Event) string {
 	}
 	if e.MakerOpen != 0 {
 		fmt.Fprintf(&s, " stop %s", px(e.MakerOpen))
+	}
+	if e.Trail != 0 {
+		fmt.Fprintf(&s, " trail %d", e.Trail)
 	}
 	if e.Display != 0 {
 		fmt.Fprintf(&s, " show %d", e.Display)

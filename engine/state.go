@@ -24,11 +24,14 @@ const maxStateText = 1 << 16
 // and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
-//	         0 or 1 and the unfinished command (state.go), bids, asks, stops of a rise, of a fall, order lists, client ids
+//	         0 or 1 and the unfinished command (state.go), bids, asks, stops of a rise, of a fall,
+//	         trailing buys, trailing sells, order lists, client ids
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then in queue order: n, account, side, bits, stop, price,
-//	         amount, display, quote, type, tif, flags, rates
+//	         hold, trail, amount, display, quote, type, tif, flags, state, rates
+//	trailing number of groups; each from the farthest extreme on: extreme, number of orders; each in the order in which
+//	         they have begun to track: as a stop
 //	lists    number; each by n: n, kind, cause, brought; each of its orders: 0: it has ended, 1: it is elsewhere,
 //	         2: it pends, then as a stop
 //	clients  number in the window, number outside; each by n, that of a list first: n, account, open, 0 or 1: of a list,
@@ -147,6 +150,11 @@ func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	w.bits(o)
 	w.I63(&st.stop)
 	w.I63(&st.price)
+	w.I63(&st.hold)
+	trail := uint64(st.trail)
+	if w.UpTo(&trail, MaxTrail); w.Reading() {
+		st.trail = uint16(trail)
+	}
 	w.I63(&o.shown)
 	w.I63(&st.display)
 	w.u128(&st.quote)
@@ -156,7 +164,7 @@ func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	if w.UpTo(&flags, math.MaxUint8); w.Reading() {
 		st.flags = uint8(flags)
 	}
-	w.U8((*uint8)(&st.state), uint8(due))
+	w.U8((*uint8)(&st.state), uint8(tracks))
 	w.rates(o)
 }
 
@@ -329,6 +337,13 @@ func (s *pairState) walk() {
 			s.writeStops(direction(way))
 		}
 	}
+	for side := range b.stops.trails {
+		if s.Reading() {
+			s.readTrails(Side(side))
+		} else {
+			s.writeTrails(Side(side))
+		}
+	}
 	if !s.Reading() {
 		s.writeLists()
 		s.writeClients()
@@ -460,14 +475,73 @@ func (s *pairState) readStops(way direction) {
 	}
 }
 
+func (s *pairState) writeTrails(side Side) {
+	b := s.b
+	t := &b.stops.trails[side]
+	s.Len(len(t.groups) - t.empty)
+	var orders []*stopOrder
+	for i := range t.groups {
+		g := &t.groups[i]
+		if g.first == 0 {
+			continue
+		}
+		orders = b.stops.heap(orders[:0], g.first)
+		s.I63(&g.extreme)
+		s.Len(len(orders))
+		for _, st := range orders {
+			o := b.orders.at(st.slot)
+			account := b.orders.account(o)
+			s.U64(&o.n)
+			s.stop(o, st, &account)
+		}
+	}
+}
+
+func (s *pairState) readTrails(side Side) {
+	b := s.b
+	t := &b.stops.trails[side]
+	for range s.Len(0) {
+		g := trailGroup{from: t.joined + 1}
+		s.I63(&g.extreme)
+		last := len(t.groups) - 1
+		if g.extreme < 1 || s.part == nil &&
+			(side.beyond(b.last, g.extreme) || last >= 0 && !side.beyond(t.groups[last].extreme, g.extreme)) {
+			s.Fail("the extreme %d is out of order", g.extreme)
+		}
+		orders := s.Len(0)
+		if orders == 0 {
+			s.Fail("no order has the extreme %d", g.extreme)
+		}
+		if s.Err() != nil {
+			return
+		}
+		t.groups = append(t.groups, g)
+		for range orders {
+			o, st, account := order{n: s.readN()}, stopOrder{}, AccountID(0)
+			s.stop(&o, &st, &account)
+			end, ok := trailEnd(side, g.extreme, st.trail)
+			if st.trail == 0 || st.state != tracks || o.side != side || ok && through(b.last, endOf(side), end) && s.part == nil {
+				s.Fail("order %d does not trail, or is already through", o.n)
+			}
+			i := s.restoreStop(&o, &st, account)
+			if i == 0 {
+				return
+			}
+			b.joinLast(t, i, b.orders.at(i), g.extreme)
+		}
+	}
+}
+
 // restoreStop restores a stop that was read, and returns its slot, 0 after an error. The caller
 // queues it.
 func (s *pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
 	b, side, limit := s.b, o.side, !st.typ.AtMarket()
 	o.total = o.shown
-	if o.stp > Decrement || o.marks&^(markClient|markList) != markStop ||
-		st.state == waits && (!st.typ.Waits() || st.stop < 1 || limit && o.shown < 1) ||
-		st.state != waits && o.marks&markList == 0 ||
+	kept := st.state == pends || st.state == due
+	holds := st.typ.Waits() && !limit && side == Buy && st.flags&FlagQuote == 0 && account != 0
+	if o.stp > Decrement || o.marks&^(markClient|markList) != markStop || holds != (st.hold != 0) ||
+		!kept && (!st.typ.Waits() || limit && o.shown < 1) || kept && o.marks&markList == 0 ||
+		st.typ.Waits() && st.trail == 0 && st.stop == 0 || st.trail != 0 && !validTrail(st.trail) ||
 		limit && (st.price < 1 || !b.roomFor(side, o.shown)) {
 		s.Fail("stop %d does not add up", o.n)
 	}
@@ -826,7 +900,7 @@ func (s *pairState) codeTaker(p *partState, t *taker) {
 	s.U8((*uint8)(&t.tif), uint8(FOK))
 	s.U8((*uint8)(&t.stp), uint8(Decrement))
 	s.U8(&t.flags, math.MaxUint8)
-	for _, v := range [...]*int64{&t.limit, &t.left, &t.filled, &t.display, &t.was, &t.found, &t.stop} {
+	for _, v := range [...]*int64{&t.limit, &t.left, &t.filled, &t.display, &t.was, &t.found, &t.stop, &t.hold} {
 		s.I63(v)
 	}
 	s.Bool(&t.capped)
@@ -866,7 +940,7 @@ func (s *pairState) restorePart() {
 		now := slots.Queued{N: r.order.n, Wave: r.wave}
 		n := r.order.n
 		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || before.Compare(now) >= 0 || r.wave > b.stops.wave ||
-			r.stop.state == pends {
+			r.stop.state == pends || r.stop.state == tracks || r.stop.state == waits && r.stop.stop == 0 {
 			s.Fail("the reached stop %d is out of order", n)
 		}
 		before = now

@@ -142,7 +142,7 @@ func TestStopStateHasBounds(t *testing.T) {
 		{"flags", changes{"sell stop 1 flags": 255}, ""},
 		{"flags beyond", changes{"sell stop 1 flags": 256}, "256 is above 255"},
 		{"lowest stop", changes{"sell stop 1 stop": 1}, ""},
-		{"no stop", changes{"sell stop 1 stop": 0}, "stop 8 does not add up"},
+		{"no stop", changes{"sell stop 1 stop": 0}, "stop 8 is out of order"},
 		{"lowest price", changes{"sell stop 1 price": 1}, ""},
 		{"no price", changes{"sell stop 1 price": 0}, "stop 8 does not add up"},
 		{"one lot", changes{"sell stop 1 amount": 1}, ""},

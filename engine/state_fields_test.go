@@ -111,7 +111,8 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	eachField(t, "cold", b.orders.cold.At(ask), hash, "client", "stop") // slots
 	_, ls := b.stops.ways[fall].Max()
 	stop := b.orders.levels.At(ls).head
-	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash, "list")               // a slot
+	place := []string{"list", "joined", "slot", "child", "next", "prev"} // slots, and its place among the others
+	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash, place...)
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links[:len(links)-1], "total")...) // its side is written
 	eachField(t, "level", b.orders.levels.At(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below

@@ -56,6 +56,15 @@ func readState(t testing.TB, state []byte) []stateField {
 			r.stop(stop)
 		})
 	}
+	for _, side := range []string{"trailing buy", "trailing sell"} {
+		r.list(side+" group", func(group string) {
+			r.number(group + " extreme")
+			r.list(group+" order", func(order string) {
+				r.number(order + " n")
+				r.stop(order)
+			})
+		})
+	}
 	r.list("list", func(list string) {
 		r.number(list + " n")
 		kind := r.byte(list + " kind")
@@ -125,7 +134,7 @@ func (r *stateReader) stop(stop string) {
 	r.number(stop + " account")
 	r.byte(stop + " side")
 	r.number(stop + " bits")
-	r.under(stop, "stop", "price", "amount", "display", "quote hi", "quote lo")
+	r.under(stop, "stop", "price", "hold", "trail", "amount", "display", "quote hi", "quote lo")
 	r.byte(stop + " type")
 	r.byte(stop + " tif")
 	r.number(stop + " flags")
@@ -144,7 +153,7 @@ func (r *stateReader) part() {
 		for _, name := range []string{"named", "listed", "due", "side", "market", "type", "tif", "stp", "flags"} {
 			r.byte("taker " + name)
 		}
-		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop")
+		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop", "hold")
 		r.byte("taker capped")
 		r.under("taker", "money hi", "money lo", "maker fee", "taker fee", "discount")
 	}

@@ -9,11 +9,19 @@ import (
 type stops struct {
 	ways   [2]slots.Keys // maps stopKey to a stop level, by direction
 	parked slots.Slab[stopOrder]
-	lots   [2]int64 // of the waiting orders with a limit, by side of the order
+	lots   [2]int64  // of the waiting orders with a limit, by side of the order
+	trails [2]trails // of the orders that track, by side of the order
 	// queue holds the stops that the command under way has reached, by wave and number of the order.
 	// wave counts the stops that the command has triggered: what it reaches later queues behind.
 	queue slots.Queue
 	wave  uint32
+}
+
+func newStops() (w stops) {
+	for i := range 2 {
+		w.ways[i], w.trails[i].keys = slots.NewKeys(), slots.NewKeys()
+	}
+	return w
 }
 
 // through reports whether the last trade has reached a stop price: at or above it in a rise, at or below it in a fall.
@@ -37,22 +45,38 @@ func stopKey(way direction, stop int64) int64 {
 	return stop
 }
 
-// way returns the direction in which a waiting order is reached.
-func (st *stopOrder) way(s Side) direction { return st.typ.direction(s) }
+// way returns the direction in which the stop price of a waiting order is reached. A trailing order without one, stop 0,
+// is reached by the first trade.
+func (st *stopOrder) way(s Side) direction {
+	if st.stop == 0 {
+		return rise
+	}
+	return st.typ.direction(s)
+}
 
-// park stores a stop until the last trade reaches it.
+// park stores a waiting order until the last trade reaches it.
 func (b *book) park(t *taker, cmd *Command) (s int32) {
 	s = b.store(t, cmd, waits)
-	b.stops.add(&b.orders, s, b.orders.at(s))
+	b.await(s, b.orders.at(s))
 	return s
+}
+
+// await makes an order wait that is in no queue: one that trails tracks at once when its stop price is reached.
+func (b *book) await(s int32, o *order) {
+	st := b.stops.parked.At(b.orders.cold.At(s).stop)
+	if st.trail != 0 && through(b.last, st.way(o.side), st.stop) {
+		b.track(s, o)
+	} else {
+		b.stops.add(&b.orders, s, o)
+	}
 }
 
 // store gives an order that waits its slot. It is in no queue yet.
 func (b *book) store(t *taker, cmd *Command, state stopState) (s int32) {
 	st := b.stops.parked.Alloc()
 	*b.stops.parked.At(st) = stopOrder{
-		stop: cmd.Stop, price: t.own(), display: t.display,
-		list: t.list, typ: cmd.Type, tif: t.tif, flags: t.flags | cmd.Flags&FlagStrict, state: state,
+		stop: cmd.Stop, price: t.own(), hold: t.hold, display: t.display, list: t.list, trail: cmd.Trail,
+		typ: cmd.Type, tif: t.tif, flags: t.flags | cmd.Flags&FlagStrict, state: state,
 	}
 	s, o := b.orders.add(t.n, t.owner, t.side)
 	o.total, o.shown = t.left, t.left
@@ -88,6 +112,16 @@ func (w *stops) add(q *openOrders, s int32, o *order) {
 	q.enqueue(s, o, ls, q.levels.At(ls))
 }
 
+// withdraw takes a waiting order out of its queue or its group. One that is reached, or that its list keeps back, is in
+// none.
+func (b *book) withdraw(s int32, o *order) {
+	if b.stops.parked.At(b.orders.cold.At(s).stop).state == tracks {
+		b.untrack(s, o)
+	} else if o.level != 0 {
+		b.stops.remove(&b.orders, s, o)
+	}
+}
+
 // remove removes a waiting order from its queue.
 func (w *stops) remove(q *openOrders, s int32, o *order) {
 	ls := o.level
@@ -100,10 +134,15 @@ func (w *stops) remove(q *openOrders, s int32, o *order) {
 	}
 }
 
-// collect queues the stops that the last trade is at or through. It returns false when the part
-// ends before.
+// collect queues the waiting orders that the last trade has reached, and makes trailing ones track. Extremes come
+// first, so that an order that begins to track finds its group. It returns false when the part ends before.
 func (b *book) collect() (done bool) {
 	w, q := &b.stops, &b.orders
+	for side := range w.trails {
+		if !b.follow(Side(side)) {
+			return false
+		}
+	}
 	for way := range w.ways {
 		for w.ways[way].Count() > 0 {
 			key, ls := w.ways[way].Max()
@@ -119,13 +158,17 @@ func (b *book) collect() (done bool) {
 				s := lv.head
 				o := q.at(s)
 				q.dequeue(o, lv)
-				w.queue.Push(slots.Queued{N: o.n, Slot: s, Wave: w.wave})
+				if w.parked.At(q.cold.At(s).stop).trail != 0 {
+					b.track(s, o)
+				} else {
+					w.queue.Push(slots.Queued{N: o.n, Slot: s, Wave: w.wave})
+				}
 			}
 			w.ways[way].Delete(key)
 			q.levels.Release(ls)
 		}
 	}
-	return true
+	return b.reachTrails(Buy) && b.reachTrails(Sell)
 }
 
 // unpark ends the wait of a stop that has been removed from its queue.
@@ -200,7 +243,8 @@ func (b *book) takerOf(s int32) taker {
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, list: st.list,
 		account: AccountID(w.Account), side: o.side, tif: st.tif, stp: o.stp, flags: st.flags &^ FlagStrict,
 		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
-		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop, typ: st.typ,
+		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount, stop: st.stop, hold: st.hold,
+		typ: st.typ,
 	}
 	if st.typ.AtMarket() {
 		t.setMarket(st.quote)
@@ -231,8 +275,8 @@ func (b *book) enterStop(t *taker) (done bool) {
 	return b.enterTriggered(t)
 }
 
-// affords returns the most that a reached market buy by amount may spend, in product units: its hold, which was stop
-// price x amount, and the free money of its account.
+// affords returns the most that a reached market buy by amount may spend, in product units: its hold and the free money
+// of its account.
 func (b *book) affords(t *taker) fixed.U128 {
 	most := b.inst.MaxSettled()
 	if b.ledger.funds == nil {
@@ -240,7 +284,7 @@ func (b *book) affords(t *taker) fixed.U128 {
 	}
 	b.fold()
 	free, _ := b.ledger.funds.Free(t.account, b.id, Buy).DivMod64(b.inst.quoteUnit())
-	if sum := free.AddSat(total(t.stop, t.left)); sum.Less(most) {
+	if sum := free.AddSat(total(t.hold, t.left)); sum.Less(most) {
 		return sum
 	}
 	return most

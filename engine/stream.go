@@ -143,6 +143,6 @@ func (t *stream) triggered(by *taker) {
 	e.OpenAmount = by.open()
 	e.Price = by.own()
 	if by.byAmount() {
-		e.Quote = by.money
+		e.Display, e.Quote = by.hold, by.money
 	}
 }

@@ -193,7 +193,17 @@ func (h *History) replace(p *pairState, e *engine.Event) {
 	if e.Flags&engine.FlagSmallerOnly != 0 {
 		h.amend(o, e)
 	}
-	o.price, o.amount, o.open = e.Price, e.Amount, e.OpenAmount
+	o.amount, o.open = e.Amount, e.OpenAmount
+	if !e.Type.AtMarket() {
+		o.price = e.Price
+	}
+	if e.Type.Waits() {
+		x := h.extra(o)
+		if x.stop != e.StopPrice() {
+			x.trackNs = 0 // it tracks from its new stop price on
+		}
+		x.stop, x.trail = e.StopPrice(), e.Trail
+	}
 }
 
 // extra returns the further members of an order and makes them if necessary.

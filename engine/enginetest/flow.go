@@ -190,6 +190,11 @@ func (f *Flow) place() engine.Command {
 		if f.R.IntN(10) == 0 {
 			c.Flags |= engine.FlagStrict
 		}
+		if f.R.IntN(3) == 0 {
+			if c.Trail = f.trail(); f.R.IntN(2) == 0 {
+				c.Stop = 0
+			}
+		}
 		if f.R.IntN(30) == 0 {
 			c.Stop = 0
 		}
@@ -211,6 +216,14 @@ func (f *Flow) place() engine.Command {
 		c.Refuse = engine.PriceOffTick
 	}
 	return c
+}
+
+// trail returns a trail of up to about ten ticks, now and then one beyond the limits.
+func (f *Flow) trail() uint16 {
+	if f.R.IntN(40) == 0 {
+		return uint16(f.R.IntN(4) * 1000)
+	}
+	return uint16(engine.MinTrail + f.R.IntN(500))
 }
 
 func (f *Flow) market(c *engine.Command) {
@@ -265,6 +278,20 @@ func (f *Flow) replace() engine.Command {
 			side = o.side
 		}
 		c.Price = f.price(side)
+	}
+	if o := f.Reader.Orders[c.Order]; o != nil && o.waits || f.R.IntN(30) == 0 {
+		if f.R.IntN(3) == 0 {
+			c.Flags |= engine.FlagHasStop
+			c.Stop = f.mid + f.R.Int64N(25) - 12
+		}
+		if f.R.IntN(4) == 0 {
+			c.Flags |= engine.FlagHasTrail
+			c.Trail = f.trail()
+		}
+		if f.R.IntN(2) == 0 { // alone, which no waiting order refuses
+			c.Flags &^= engine.FlagHasPrice | engine.FlagHasAmount
+			c.Price, c.Amount = 0, 0
+		}
 	}
 	return c
 }
