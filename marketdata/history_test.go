@@ -169,7 +169,15 @@ func (n *naiveHistory) command(events []engine.Event) {
 			}
 			ended = append(ended, o.ID)
 		case engine.EventReplaced:
-			o.Price, o.Amount, o.Open, o.Reduced = e.Price, e.Amount, e.OpenAmount, 0
+			o.Amount, o.Open, o.Reduced = e.Amount, e.OpenAmount, 0
+			if !e.Type.AtMarket() {
+				o.Price = e.Price
+			}
+			if e.Type.Waits() {
+				if o.Trail = e.Trail; o.Stop != e.StopPrice() {
+					o.Stop, o.TrackNs = e.StopPrice(), 0
+				}
+			}
 		case engine.EventReduced:
 			o.Open = e.OpenAmount
 			if !o.ByQuote {
