@@ -301,7 +301,7 @@ func (m *model) waitingReplaced(o, next *modelOrder, c engine.Command) engine.Re
 		case d > next.total, d > 0 && next.total/d > m.opts.IcebergSlices:
 			return engine.AmountOutOfRange
 		case d > 0 && m.reserves()-o.reserve()+next.reserve() > m.opts.PairSlices:
-			return engine.TooManyOrders
+			return engine.TooManySlices
 		}
 	}
 	switch {

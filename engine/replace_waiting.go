@@ -97,7 +97,7 @@ func (b *book) checkWaiting(cmd *Command, o *order, st, next *stopOrder, amount 
 		case !b.roomFor(o.side, amount-o.total), d > amount, d > 0 && amount/d > b.opts.IcebergSlices:
 			return 0, AmountOutOfRange
 		case next.slices(amount) > b.opts.PairSlices-b.slices+st.slices(o.total):
-			return 0, TooManyOrders
+			return 0, TooManySlices
 		}
 	}
 	switch {
