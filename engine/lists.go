@@ -570,7 +570,7 @@ func (b *book) begin(s int32) (done bool) {
 		}
 		o := b.orders.at(x)
 		if st := b.stops.parked.At(b.orders.cold.At(x).stop); !st.paysAhead(o) {
-			b.emitReleased(x, o, st, b.holdOfStop(o, st))
+			b.emitReleased(x, o, st, o.shown, b.holdOfStop(o, st))
 		}
 	}
 	for i := range l.orders { // an order that triggers or ends takes the other one off the list
@@ -638,7 +638,7 @@ func (st *stopOrder) paysAhead(o *order) bool {
 }
 
 // emitReleased reports that an order of a list begins.
-func (b *book) emitReleased(s int32, o *order, st *stopOrder, quote fixed.U128) {
+func (b *book) emitReleased(s int32, o *order, st *stopOrder, lots int64, quote fixed.U128) {
 	e := b.stream.emit(EventReleased)
 	e.Order = MakeOrderID(b.id, o.n)
 	e.Account = b.orders.account(o)
@@ -647,7 +647,7 @@ func (b *book) emitReleased(s int32, o *order, st *stopOrder, quote fixed.U128) 
 	e.Maker = MakeOrderID(b.id, b.lists.at(b.listOf(s, o)).n)
 	e.Price = st.price
 	e.MakerOpen = st.stop
-	e.Amount, e.OpenAmount = o.shown, o.shown
+	e.Amount, e.OpenAmount = lots, lots
 	e.Quote = quote
 }
 

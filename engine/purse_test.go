@@ -22,6 +22,7 @@ type purse struct {
 	seqs       map[engine.PairID]engine.Seq
 	lent       map[engine.AccountID]*big.Int
 	asked      int
+	lists      map[engine.OrderID]*purseList
 }
 
 // purseKey is an account and the side that spends the money: Buy the quote, Sell the base.
@@ -35,6 +36,7 @@ func newPurse(t testing.TB) *purse {
 		t: t, free: map[purseKey]*big.Int{}, held: map[purseKey]*big.Int{},
 		limited: map[engine.AccountID]bool{}, halted: map[engine.AccountID]bool{},
 		seqs: map[engine.PairID]engine.Seq{}, lent: map[engine.AccountID]*big.Int{},
+		lists: map[engine.OrderID]*purseList{},
 	}
 }
 
@@ -106,6 +108,9 @@ func (p *purse) Fold(events []engine.Event) {
 }
 
 func (p *purse) book(e *engine.Event) {
+	if p.bookList(e) {
+		return
+	}
 	switch e.Kind {
 	case engine.EventPair:
 		p.inst = e.Instrument
@@ -149,11 +154,15 @@ func (p *purse) trade(e *engine.Event) {
 		account engine.AccountID
 		side    engine.Side
 		limit   int64
-	}{{e.Account, e.Side, e.Display}, {e.MakerAccount, e.Side.Opposite(), e.Price}} {
+		id      engine.OrderID
+	}{{e.Account, e.Side, e.Display, e.Order}, {e.MakerAccount, e.Side.Opposite(), e.Price, e.Maker}} {
 		paid, got := big.NewInt(e.Amount), product(e.Price, e.Amount)
+		held := new(big.Int).Set(paid)
 		if x.side == engine.Buy {
 			paid, got = got, paid
+			held.Set(paid)
 			if x.limit != 0 {
+				held = product(x.limit, e.Amount)
 				p.release(x.account, x.side, product(x.limit-e.Price, e.Amount))
 			}
 		}
@@ -167,6 +176,7 @@ func (p *purse) trade(e *engine.Event) {
 		}
 		v = p.of(p.free, x.account, x.side.Opposite())
 		v.Add(v, p.units(x.side.Opposite(), got))
+		p.tradeOfList(e, x.id, held)
 	}
 }
 
@@ -174,7 +184,14 @@ func (p *purse) hold(a engine.AccountID, s engine.Side, v *big.Int) {
 	if a == 0 {
 		return
 	}
-	units, free, held := p.units(s, v), p.of(p.free, a, s), p.of(p.held, a, s)
+	p.holdUnits(a, s, p.units(s, v))
+}
+
+func (p *purse) holdUnits(a engine.AccountID, s engine.Side, units *big.Int) {
+	if a == 0 {
+		return
+	}
+	free, held := p.of(p.free, a, s), p.of(p.held, a, s)
 	held.Add(held, units)
 	if free.Sub(free, units); p.limited[a] && free.Sign() < 0 {
 		p.t.Fatalf("account %d holds more than it has", a)
@@ -203,13 +220,27 @@ func (p *purse) agree(c *engine.Core, given [2]*big.Int) error {
 			h.Add(h, p.units(s, v))
 		}
 	}
+	for l := range c.Lists(0) {
+		for _, s := range []engine.Side{engine.Buy, engine.Sell} {
+			if a := l.Account; a != 0 {
+				h := p.of(held, a, s)
+				h.Add(h, listHold(p, c, &l, s))
+			}
+		}
+	}
 	for _, s := range []engine.Side{engine.Buy, engine.Sell} {
 		for o := range c.Resting(0, s, 0) {
+			if state, _ := c.Order(o.ID); state.List != 0 {
+				continue
+			}
 			add(o.Account, s, heldBy(s, o.Price, o.Shown+o.Hidden, fixed.U128{}))
 		}
 	}
 	for stop := range c.Stops(0) {
 		o, _ := c.Order(stop.ID)
+		if o.List != 0 {
+			continue
+		}
 		quote := o.Quote
 		if o.Type.AtMarket() && o.Quote.IsZero() {
 			quote = fixed.Mul64(uint64(o.Hold), uint64(o.Open))

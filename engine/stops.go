@@ -267,7 +267,7 @@ func (b *book) enterStop(t *taker) (done bool) {
 		}
 	}
 	if t.due {
-		b.emitReleased(t.slot, b.orders.at(t.slot), &stopOrder{typ: Market}, t.money)
+		b.emitReleased(t.slot, b.orders.at(t.slot), &stopOrder{typ: Market}, t.left, t.money)
 	} else {
 		b.stream.triggered(t)
 	}

@@ -52,13 +52,14 @@ type Flow struct {
 	inst   engine.Instrument
 	texts  int
 	Limits bool // some SetPair commands set largest orders, prices and amounts, and a price band
+	Lists  bool // a part of the orders are placed in order lists
 	deep   bool // a spell of patient orders, so that books and limits fill up
 }
 
 // RandomOptions returns limits that are small enough to be reached.
 func RandomOptions() engine.Options {
 	return engine.Options{
-		Limits: engine.Limits{OpenOrders: 70, AccountOrders: 20, AccountStops: 5}, PairStops: 16,
+		Limits: engine.Limits{OpenOrders: 70, AccountOrders: 20, AccountStops: 5, AccountLists: 4}, PairStops: 16,
 		ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
 	}
 }
@@ -72,6 +73,8 @@ func (f *Flow) Next() engine.Command {
 		f.deep = !f.deep
 	}
 	switch x := f.R.IntN(1000); {
+	case x < 180 && f.Lists:
+		return f.list()
 	case x < 720:
 		return f.place()
 	case x < 810:
@@ -224,6 +227,80 @@ func (f *Flow) trail() uint16 {
 		return uint16(f.R.IntN(4) * 1000)
 	}
 	return uint16(engine.MinTrail + f.R.IntN(500))
+}
+
+// list returns an order list: most of the time one that is placed.
+func (f *Flow) list() engine.Command {
+	c := engine.Command{Kind: engine.PlaceList, Account: f.account()}
+	l := &engine.List{Kind: engine.ListKind(1 + f.R.IntN(5))}
+	c.List = l
+	order := func(types ...engine.OrderType) engine.Command {
+		for {
+			o := f.place()
+			if o.Flags&engine.FlagQuote != 0 || o.Refuse != 0 && f.R.IntN(4) > 0 {
+				continue
+			}
+			for _, t := range types {
+				if o.Type == t {
+					o.Account = c.Account
+					return o
+				}
+			}
+		}
+	}
+	legs := func(side engine.Side, amount int64) (stop, other engine.Command) {
+		stop, other = order(engine.StopLimit, engine.StopMarket), order(engine.Limit, engine.TakeLimit, engine.TakeMarket)
+		stop.Side, other.Side, stop.Amount, other.Amount = side, side, amount, amount
+		stop.Display, other.Display = 0, 0
+		far := 1 + f.R.Int64N(12)
+		if stop.Stop = f.mid - 1 - f.R.Int64N(6); side == engine.Buy {
+			stop.Stop, far = f.mid+1+f.R.Int64N(6), -far
+		}
+		if other.Type == engine.Limit {
+			other.Price, other.TIF, other.Flags = f.mid+far, engine.GTC, engine.FlagPostOnly
+			if f.R.IntN(4) == 0 {
+				other.Display = 1 + f.R.Int64N(max(1, amount))
+			}
+		} else {
+			other.Stop = f.mid + far
+		}
+		return stop, other
+	}
+	side := engine.Side(f.R.IntN(2))
+	if l.Kind >= engine.OPO {
+		side = engine.Sell
+	}
+	if l.Kind != engine.OCO {
+		works := order(engine.Limit)
+		if l.Kind >= engine.OPO || f.R.IntN(2) == 0 {
+			works.Side = engine.Buy
+		}
+		l.Orders = append(l.Orders, works)
+	}
+	amount := 1 + f.R.Int64N(20)
+	if l.Kind >= engine.OPO {
+		amount = 0
+	}
+	switch l.Kind {
+	case engine.OTO, engine.OPO:
+		o := order(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeMarket)
+		if l.Kind == engine.OPO {
+			o.Side, o.Amount, o.Display = engine.Sell, 0, 0
+		}
+		l.Orders = append(l.Orders, o)
+	default:
+		stop, other := legs(side, amount)
+		if f.R.IntN(2) == 0 {
+			stop, other = other, stop
+		}
+		l.Orders = append(l.Orders, stop, other)
+	}
+	if f.R.IntN(4) == 0 {
+		f.texts++
+		c.Client = ClientID(c.Account, fmt.Sprint("list ", f.texts-f.R.IntN(10)*f.R.IntN(2)), "")
+		c.Client.Reusable = f.texts%2 == 0
+	}
+	return c
 }
 
 func (f *Flow) market(c *engine.Command) {
