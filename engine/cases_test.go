@@ -122,4 +122,6 @@ func TestScriptReusableClientIds(t *testing.T) { runScript(t, "client_ids_reusab
 
 func TestCase42OneCancelsTheOther(t *testing.T) { runScript(t, "case42_oco.txt") }
 
-func TestCase43OneTriggersTheOthers(t *testing.T) { runScript(t, "case42_oto.txt") }
+func TestCase42OneTriggersTheOthers(t *testing.T) { runScript(t, "case42_oto.txt") }
+
+func TestCase42WhatWasBoughtIsSold(t *testing.T) { runScript(t, "case42_opo.txt") }

@@ -304,12 +304,16 @@ func (b *book) placeOrders(cmd *Command) {
 	for i := range l.Orders {
 		takers[i].set(&l.Orders[i], b.orders.owners.AddOrder(uint32(cmd.Account)))
 	}
+	expires := false // the working order, which is then canceled
 	for i := range l.Orders {
 		if l.Orders[i].Type.Waits() || i >= l.Kind.leg() && l.Kind.works() {
 			continue
 		}
 		r, known := b.mayEnter(&takers[i])
-		if r == NotRejected {
+		if r != NotRejected && known && l.Orders[i].Flags&FlagExpire != 0 {
+			expires = takers[i].expires(r)
+		}
+		if r == NotRejected || expires {
 			continue
 		}
 		for range l.Orders {
@@ -323,7 +327,9 @@ func (b *book) placeOrders(cmd *Command) {
 		return
 	}
 	b.acceptList(cmd, takers[:len(l.Orders)])
-	if l.Kind.works() && b.enter(&takers[0]) {
+	if expires {
+		b.cancelTaker(&takers[0])
+	} else if l.Kind.works() && b.enter(&takers[0]) {
 		b.cascade()
 	}
 }

@@ -27,7 +27,7 @@ import (
 //	cancel list ID [acct=N]
 //	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
 //	replace ID|last [amount=N] [price=P] [stop=P] [trail=N] [acct=N]
-//	state online|post_only|cancel_only|halted · min QUOTE · band DOWN UP · most PRICE AMOUNT
+//	state online|post_only|cancel_only|halted · min QUOTE · fees MAKER TAKER · band DOWN UP · most PRICE AMOUNT
 //	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
 //	trade PRICE...: a trade of one lot at each, which nothing else in the book may take; prints what it sets off
 //	book · orders (queue order) · stops · balances
@@ -161,7 +161,7 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		if f[0] == "sell" {
 			cmd.Side = engine.Sell
 		}
-		if !strings.Contains(f[1], "=") {
+		if strings.Trim(f[1], "0123456789-") == "" {
 			cmd.Amount = m.integer(f[1])
 			f = f[1:]
 		}
@@ -187,7 +187,7 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		}
 		cmd.Flags |= engine.FlagAllAccount
 		f = f[1:]
-	case "state", "min", "band", "most":
+	case "state", "min", "band", "most", "fees":
 		m.change(f)
 		inst := m.inst
 		return engine.Command{Kind: engine.SetPair, Instrument: &inst}, 0
@@ -293,6 +293,8 @@ func (m *market) change(f []string) {
 			"online": engine.Online, "post_only": engine.PostOnlyState,
 			"cancel_only": engine.CancelOnly, "halted": engine.Halted,
 		}[f[1]]
+	case "fees":
+		m.inst.MakerFee, m.inst.TakerFee = uint32(m.rate(f[1])), uint32(m.rate(f[2]))
 	case "min":
 		m.inst.HasMinQuote, m.inst.MinQuote = true, fixed.FromU64(uint64(m.price(f[1])))
 	case "band":
