@@ -125,3 +125,5 @@ func TestCase42OneCancelsTheOther(t *testing.T) { runScript(t, "case42_oco.txt")
 func TestCase42OneTriggersTheOthers(t *testing.T) { runScript(t, "case42_oto.txt") }
 
 func TestCase42WhatWasBoughtIsSold(t *testing.T) { runScript(t, "case42_opo.txt") }
+
+func TestCase42OrdersOfListsChange(t *testing.T) { runScript(t, "case42_changes.txt") }

@@ -487,10 +487,7 @@ func (b *book) reduceOther(s int32, o *order, d int64) {
 	p.total -= d
 	p.shown -= d
 	e := b.stream.reduced(MakeOrderID(b.id, p.n), b.orders.account(p), p.side, st.price, d)
-	e.OpenAmount, e.Display = p.shown, st.price
-	if st.typ.AtMarket() && p.side == Buy {
-		e.Display = st.stop // the price at which it holds money
-	}
+	e.OpenAmount, e.Display = p.shown, st.waitingPrice()
 }
 
 // leave takes an order that has ended off its list: the end of the working order releases the pending ones or cancels
@@ -653,6 +650,7 @@ func (b *book) emitReleased(s int32, o *order, st *stopOrder, lots int64, quote 
 	e.Maker = MakeOrderID(b.id, b.lists.at(b.listOf(s, o)).n)
 	e.Price = st.price
 	e.MakerOpen = st.stop
+	e.Trail = st.trail
 	e.Amount, e.OpenAmount = lots, lots
 	e.Quote = quote
 }

@@ -39,12 +39,17 @@ func (b *book) replace(cmd *Command) {
 		b.stream.refuse(cmd, r)
 		return
 	}
+	other := int32(0)
+	if amount != o.total {
+		other = b.otherOf(s, o)
+	}
 	if price == lv.price && amount <= o.total {
 		b.replaceInPlace(s, o, lv, amount, amount-filled)
-		return
-	}
-	if b.reenter(s, o, price, amount, filled) {
+	} else if b.reenter(s, o, price, amount, filled) && other == 0 { // with another one it does not trade
 		b.cascade()
+	}
+	if other != 0 {
+		b.replaceOther(other, amount)
 	}
 }
 
@@ -92,7 +97,10 @@ func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) 
 	if r := b.inst.CheckTotal(total(price, amount)); r != NotRejected {
 		return r
 	}
-	if r := b.cover(b.orders.account(o), o.side, b.needsMore(o, price, was, open)); r != NotRejected {
+	if r := b.checkOther(s, o, amount); r != NotRejected {
+		return r
+	}
+	if r := b.cover(b.orders.account(o), o.side, b.needsMore(s, o, price, amount, was, open)); r != NotRejected {
 		return r
 	}
 	if !b.roomFor(o.side, open-was) {
@@ -119,12 +127,11 @@ func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) 
 	return NotRejected
 }
 
-// needsMore returns the units that an order with was open lots needs beyond its hold to have open lots at price.
-func (b *book) needsMore(o *order, price, was, open int64) fixed.U128 {
-	if o.side == Sell {
-		return b.inst.BaseUnits(max(0, open-was))
-	}
-	return b.inst.QuoteUnits(total(price, open).SubFloor(total(b.orders.levels.At(o.level).price, was)))
+// needsMore returns the units that an order with was open lots needs beyond its hold to have open lots at price, of a
+// new total.
+func (b *book) needsMore(s int32, o *order, price, amount, was, open int64) fixed.U128 {
+	before := b.inst.holds(o.side, b.orders.levels.At(o.level).price, was)
+	return b.needsBeyond(s, o, amount, before, b.inst.holds(o.side, price, open))
 }
 
 // emitReplaced reports a replace of an order that is still on its level.

@@ -6,6 +6,10 @@ import "tickhive/internal/fixed"
 // orders that one trade reaches, the oldest still enters first.
 func (b *book) replaceWaiting(cmd *Command, s int32, o *order) {
 	st := b.stops.parked.At(b.orders.cold.At(s).stop)
+	if st.state == pends {
+		b.replacePending(cmd, s, o, st)
+		return
+	}
 	next, amount := *st, o.total
 	if cmd.Flags&FlagHasPrice != 0 {
 		next.price = cmd.Price
@@ -22,17 +26,20 @@ func (b *book) replaceWaiting(cmd *Command, s int32, o *order) {
 	if next.stop != st.stop {
 		next.state = waits // it tracks from the new stop price on
 	}
-	end, r := b.checkWaiting(cmd, o, st, &next, amount)
+	end, r := b.checkWaiting(cmd, s, o, st, &next, amount)
 	if r != NotRejected {
 		b.stream.refuse(cmd, r)
 		return
 	}
-	b.emitWaiting(o, st, &next, amount)
-	if !next.typ.AtMarket() {
-		b.stops.lots[o.side] += amount - o.total
-		b.slices += next.slices(amount) - st.slices(o.total)
+	other := int32(0)
+	if amount != o.total {
+		other = b.otherOf(s, o)
 	}
-	o.total, o.shown = amount, amount
+	b.emitWaiting(o, st, &next, amount)
+	b.setLots(o, st, &next, amount)
+	if other != 0 {
+		b.replaceOther(other, amount)
+	}
 	st.price, st.hold = next.price, next.hold
 	switch {
 	case next.state != st.state || next.stop != st.stop:
@@ -58,10 +65,8 @@ func (b *book) replaceWaiting(cmd *Command, s int32, o *order) {
 
 // checkWaiting checks whether a waiting order may become next with a new amount, and sets the hold of next. end is the
 // price that triggers the order at once, of a trailing order: the last trade has reached it.
-func (b *book) checkWaiting(cmd *Command, o *order, st, next *stopOrder, amount int64) (end int64, r Reason) {
+func (b *book) checkWaiting(cmd *Command, s int32, o *order, st, next *stopOrder, amount int64) (end int64, r Reason) {
 	switch market := st.typ.AtMarket(); {
-	case st.state == pends:
-		return 0, OrderPending
 	case market && cmd.Flags&FlagHasPrice != 0:
 		return 0, PriceOutOfRange
 	case st.flags&FlagQuote != 0 && cmd.Flags&FlagHasAmount != 0:
@@ -88,7 +93,12 @@ func (b *book) checkWaiting(cmd *Command, o *order, st, next *stopOrder, amount 
 			return 0, TotalOutOfRange
 		}
 	}
-	if r := b.cover(b.orders.account(o), o.side, b.waitingNeedsMore(o, st, next, amount)); r != NotRejected {
+	if r := b.checkOther(s, o, amount); r != NotRejected {
+		return 0, r
+	}
+	before := b.inst.holds(o.side, st.waitingPrice(), o.total)
+	more := b.needsBeyond(s, o, amount, before, b.inst.holds(o.side, next.waitingPrice(), amount))
+	if r := b.cover(b.orders.account(o), o.side, more); r != NotRejected {
 		return 0, r
 	}
 	if !st.typ.AtMarket() {
@@ -112,14 +122,6 @@ func (b *book) checkWaiting(cmd *Command, o *order, st, next *stopOrder, amount 
 
 // waitingPrice returns the price at which a waiting buy holds its lots; 0 for one by quote amount.
 func (st *stopOrder) waitingPrice() int64 { return max(st.price, st.hold) }
-
-// waitingNeedsMore returns the units that a waiting order needs beyond its hold to become next with a new amount.
-func (b *book) waitingNeedsMore(o *order, st, next *stopOrder, amount int64) fixed.U128 {
-	if o.side == Sell {
-		return b.inst.BaseUnits(max(0, amount-o.total))
-	}
-	return b.inst.QuoteUnits(total(next.waitingPrice(), amount).SubFloor(total(st.waitingPrice(), o.total)))
-}
 
 // emitWaiting reports the replace of a waiting order.
 func (b *book) emitWaiting(o *order, st, next *stopOrder, amount int64) {
