@@ -64,7 +64,10 @@ func trailEnd(s Side, extreme int64, trail uint16) (price int64, ok bool) {
 		return 0, false
 	}
 	q, _ := bits.Div64(hi, lo, oneTrail)
-	return int64(q), q <= math.MaxInt64
+	if q > math.MaxInt64 {
+		return 0, false
+	}
+	return int64(q), true
 }
 
 // endOf returns the direction in which a trailing order of a side is triggered, whatever the direction in which its
