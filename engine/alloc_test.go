@@ -102,6 +102,24 @@ func TestNoAllocations(t *testing.T) {
 			apply(c)
 			apply(engine.Command{Kind: engine.Cancel, Order: m.core.LastOrderID(0)})
 		},
+		"trailing": func() {
+			apply(place(engine.Sell, 501, 1))
+			apply(place(engine.Buy, 501, 1))
+			for k := range int64(4) { // four extremes, which become one
+				c := place(engine.Sell, 400, 1)
+				c.Type, c.Trail = engine.TakeLimit, uint16(1500+(i*7+k)%300)
+				apply(c)
+				apply(place(engine.Sell, 500-k, 1))
+				apply(place(engine.Buy, 500-k, 1))
+			}
+			o := m.core.LastOrderID(0)
+			apply(engine.Command{
+				Kind: engine.Replace, Order: o - 2, Flags: engine.FlagHasTrail, Trail: 20, Amount: 0,
+			}) // triggers when the price falls
+			apply(place(engine.Sell, 501, 1))
+			apply(place(engine.Buy, 501, 1))
+			apply(engine.Command{Kind: engine.CancelAll})
+		},
 		"client id": func() {
 			c := place(engine.Buy, 250, 1)
 			id.Hash[0], id.Content[0] = uint64(i), uint64(i)

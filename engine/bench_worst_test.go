@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -92,4 +93,38 @@ func cancelOne(r *coreRun, account engine.AccountID, i int) {
 
 func massCancel(r *coreRun, account engine.AccountID) {
 	r.apply(engine.Command{Kind: engine.CancelAll, Account: account, Order: r.core.LastOrderID(0)})
+}
+
+// BenchmarkTrailing is a trade beside orders that trail on both sides, of many extremes and trails: the price goes up and
+// down by a few ticks, so that extremes move and become one, and nothing triggers.
+func BenchmarkTrailing(b *testing.B) {
+	trade := func(r *coreRun, i int) {
+		price := int64(1_000_000 + 40*(i%50) - 79*(i%25))
+		r.apply(place(engine.Sell, price, 1))
+		r.apply(place(engine.Buy, price, 1))
+	}
+	for _, n := range []int{0, 100, 1000, 20_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			r := newCoreRun()
+			for i := range n {
+				if i%3 == 0 {
+					trade(r, i)
+				}
+				r.apply(engine.Command{
+					Type: engine.StopMarket, TIF: engine.IOC, Side: engine.Side(i % 2), Stop: 0, Amount: 1,
+					Trail: uint16(1000 + i*7919%1000),
+				})
+			}
+			from := cpuNs()
+			i := 0
+			for b.Loop() {
+				trade(r, i)
+				i++
+			}
+			b.ReportMetric(float64(cpuNs()-from)/float64(i), "cpu-ns/trade")
+			if waiting := r.core.OpenOrders(0); waiting < n {
+				b.Fatalf("%d of %d orders wait", waiting, n)
+			}
+		})
+	}
 }

@@ -17,6 +17,7 @@ func TestCheckNotices(t *testing.T) {
 	iceberg := func(b *book) *coldOrder { return b.orders.cold.At(best(b, Sell).head) }
 	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.ways[s].Max(); return b.orders.levels.At(ls) }
 	stop := func(b *book, s Side) *order { return b.orders.at(stopLevel(b, s).head) }
+	trailing := func(b *book, s Side) *stopOrder { return b.stops.parked.At(b.stops.trails[s].groups[0].first) }
 	for name, x := range map[string]struct {
 		breaks func(b *book)
 		says   string
@@ -81,9 +82,9 @@ func TestCheckNotices(t *testing.T) {
 		},
 		"order without its client id": {func(b *book) { head(b, Buy).marks &^= markClient }, "have client ids"},
 		"slices":                      {func(b *book) { b.slices++ }, "slices in reserve"},
-		"slot of an order":            {func(b *book) { b.orders.alloc() }, "held 8"},
-		"slot of a level":             {func(b *book) { b.orders.levels.Alloc() }, "on 6, 3"},
-		"slot of a stop":              {func(b *book) { b.stops.parked.Alloc() }, "on 5, 4"},
+		"slot of an order":            {func(b *book) { b.orders.alloc() }, "held 11"},
+		"slot of a level":             {func(b *book) { b.orders.levels.Alloc() }, "on 8, 6"},
+		"slot of a stop":              {func(b *book) { b.stops.parked.Alloc() }, "on 7, 7"},
 		"touch":                       {func(b *book) { b.sides[Buy].touch-- }, "not at hand"},
 		"price cache": {func(b *book) {
 			ls := b.orders.levels.Alloc()
@@ -103,6 +104,25 @@ func TestCheckNotices(t *testing.T) {
 			reach(b, stop(b, Buy))
 			stop(b, Buy).prev = 1
 		}, "linked wrongly"},
+		"group of an order": {func(b *book) { trailing(b, Sell).joined = 0 }, "of another group"},
+		"extreme":           {func(b *book) { b.stops.trails[Sell].groups[0].extreme = 1 }, "has the extreme 1"},
+		"extreme of a buy":  {func(b *book) { b.stops.trails[Buy].groups[0].extreme++ }, "has the extreme 102"},
+		"first of a group":  {func(b *book) { b.stops.trails[Sell].groups[0].first = trailing(b, Sell).child }, "neighbors"},
+		"group empty":       {func(b *book) { b.stops.trails[Sell].groups[0].first = 0 }, "the last group is empty"},
+		"groups empty":      {func(b *book) { b.stops.trails[Sell].empty++ }, "counted 1"},
+		"group numbers":     {func(b *book) { b.stops.trails[Sell].groups[0].from = 99 }, "begins with order 99"},
+		"trail":             {func(b *book) { trailing(b, Sell).trail += 200 }, "does not wait for"},
+		"order of a heap":   {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).trail = 10 }, "comes before it"},
+		"heap link":         {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).prev = 0 }, "linked wrongly"},
+		"state in a heap":   {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).state = waits }, "of another group"},
+		"side in a heap":    {func(b *book) { b.orders.at(trailing(b, Sell).slot).side = Buy }, "of another group"},
+		"level of a group": {func(b *book) {
+			b.orders.levels.At(b.orders.at(trailing(b, Sell).slot).level).price--
+		}, "does not wait for"},
+		"lost order of a heap": {func(b *book) { trailing(b, Sell).child = 0 }, "lots wait"},
+		"state in a queue": {func(b *book) {
+			b.stops.parked.At(b.orders.cold.At(stopLevel(b, Sell).head).stop).state = due
+		}, "waits for"},
 		"stop through": {func(b *book) { b.last = 1 }, "waits"},
 		"stop empty":   {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
 		"crossed": {func(b *book) {

@@ -42,6 +42,9 @@ func fieldsCore(t *testing.T) (*Core, *book) {
 	})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Flags: FlagQuote, Quote: fixed.FromU64(5000)})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Amount: 5})
+	do(Command{Account: 2, Type: TakeMarket, TIF: IOC, Amount: 5, Trail: 1500})
+	do(Command{Account: 2, Side: Sell, Type: StopLimit, Price: 60, Amount: 5, Trail: 1500})
+	do(Command{Account: 1, Side: Sell, Type: TakeLimit, Price: 60, Amount: 6, Trail: 1700})
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +117,12 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	place := []string{"list", "joined", "slot", "child", "next", "prev"} // slots, and its place among the others
 	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash, place...)
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links[:len(links)-1], "total")...) // its side is written
+	group := &b.stops.trails[Sell].groups[0]
+	eachField(t, "group", group, hash, "from", "first")
+	first := b.stops.parked.At(group.first)
+	eachField(t, "trailing order", first, hash, place...)
+	other := b.stops.parked.At(first.child)
+	eachField(t, "second trailing order", other, hash, place...)
 	eachField(t, "level", b.orders.levels.At(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
 	eachField(t, "owner", b.orders.owners.At(b.orders.at(bid).owner), hash,
