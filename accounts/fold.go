@@ -129,6 +129,8 @@ func (s *State) accepted(e *engine.Event) {
 // holds returns the hold of the order that an EventAccepted adds, or the rest of it that an EventCanceled ends.
 func (p *pair) holds(e *engine.Event) fixed.I128 {
 	switch {
+	case e.Side == engine.Sell && e.Amount == 0: // at market by quote amount
+		return p.units(e.OpenAmount)
 	case e.Side == engine.Sell:
 		return p.units(e.Amount)
 	case e.Price == 0:
@@ -173,8 +175,8 @@ func (s *State) changed(e *engine.Event, p *pair, u *user, by fixed.I128) {
 	s.balances.hold(u, p.spends(e.Side), by)
 }
 
-// reduced releases the hold of the lots that self-trade prevention took off. A market buy by amount never held money
-// for them.
+// reduced releases the hold of the lots that self-trade prevention took off. A market buy by amount and a market sell by
+// quote amount never held anything for them.
 func (s *State) reduced(e *engine.Event) {
 	if e.Account == 0 {
 		return
@@ -182,6 +184,7 @@ func (s *State) reduced(e *engine.Event) {
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
 	spare := fixed.I128{}
 	switch {
+	case e.Side == engine.Sell && e.Flags&engine.FlagQuote != 0:
 	case e.Side == engine.Sell:
 		spare = p.units(e.Amount)
 	case e.Display != 0:
@@ -193,12 +196,17 @@ func (s *State) reduced(e *engine.Event) {
 }
 
 // triggered changes the hold of a market buy by amount that has waited, from the price of its hold x amount to what it
-// may spend. Every other stop holds the same as before: of a buy by quote, the event has neither an amount nor money.
+// may spend, and takes the hold of a market sell by quote amount, which has held nothing. Every other stop holds the same
+// as before: of a buy by quote, the event has neither an amount nor money.
 func (s *State) triggered(e *engine.Event) {
-	if e.Account == 0 || e.Side != engine.Buy || !e.Type.AtMarket() {
+	if e.Account == 0 || !e.Type.AtMarket() {
 		return
 	}
 	p, u := s.balances.pair(e.Pair), s.dir.mustFind(uint32(e.Account))
+	if e.Side == engine.Sell {
+		s.balances.hold(u, p.base, p.units(e.Amount))
+		return
+	}
 	s.balances.hold(u, p.quote, p.worth(e.Quote).SubWrap(p.cost(e.Display, e.OpenAmount)))
 }
 

@@ -106,6 +106,32 @@ func TestHoldsFollowFromEvents(t *testing.T) {
 			{engine.Event{Kind: reduced, Flags: quote, Price: 90_00, Amount: 1_0000, Quote: product("110")}, "110 0"},
 			{engine.Event{Kind: canceled, Quote: product("110")}, "0 0"},
 		},
+		"market sell by quote": {
+			{engine.Event{
+				Kind: accepted, Side: sell, Type: market, Flags: quote, Quote: product("300"), OpenAmount: 3_0000,
+			}, "0 3"},
+			{engine.Event{
+				Kind: trade, Side: sell, Flags: quote, Price: 100_00, Amount: 1_0000, Quote: product("200"),
+			}, "0 2"},
+			{engine.Event{ // it holds nothing for these lots
+				Kind: reduced, Side: sell, Flags: quote, Price: 90_00, Amount: 1_0000, Quote: product("110"),
+			}, "0 2"},
+			{engine.Event{Kind: canceled, Side: sell, Quote: product("110"), OpenAmount: 2_0000}, "0 0"},
+		},
+		"waiting market sell by quote": {
+			{engine.Event{
+				Kind: accepted, Side: sell, Type: stop, Flags: quote, MakerOpen: 120_00, Quote: product("240"),
+			}, "0 0"},
+			{engine.Event{Kind: triggered, Side: sell, Type: stop, MakerOpen: 120_00, Amount: 2_0000}, "0 2"},
+			{engine.Event{
+				Kind: trade, Side: sell, Flags: quote, Price: 120_00, Amount: 2_0000, Quote: product("0"),
+			}, "0 0"},
+			{engine.Event{Kind: canceled, Side: sell}, "0 0"},
+		},
+		"limit sell that a replace ends": {
+			{engine.Event{Kind: accepted, Side: sell, Price: 100_00, Amount: 2_0000}, "0 2"},
+			{engine.Event{Kind: canceled, Side: sell, Price: 100_00, Amount: 2_0000, OpenAmount: 1_0000}, "0 0"},
+		},
 		"waiting market buy by amount, less": {
 			{engine.Event{
 				Kind: accepted, Type: stop, Amount: 2_0000, MakerOpen: 120_00, Quote: product("240"),

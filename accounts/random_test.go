@@ -245,7 +245,7 @@ func (w *world) order() engine.Command {
 		} else if cmd.TIF == engine.GTC && w.rng.IntN(8) == 0 {
 			cmd.Flags = engine.FlagPostOnly
 		}
-	} else if cmd.Side == engine.Buy && w.rng.IntN(2) == 0 {
+	} else if w.rng.IntN(2) == 0 {
 		cmd.Flags, cmd.Amount = engine.FlagQuote, 0
 		cmd.Quote = fixed.Mul64(uint64(w.lots()), uint64(w.price(engine.Sell))).Add(fixed.FromU64(w.rng.Uint64N(50)))
 	}

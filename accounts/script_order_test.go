@@ -40,6 +40,8 @@ func (x *exchange) place(f []string) engine.Command {
 			cmd.TIF = engine.IOC
 		case "fok":
 			cmd.TIF = engine.FOK
+		case "expire":
+			cmd.Flags |= engine.FlagExpire
 		case "post-only":
 			cmd.Flags |= engine.FlagPostOnly
 		case "show":

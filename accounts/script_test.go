@@ -24,11 +24,11 @@ import (
 //	asset CURRENCY DIGITS · pair CODE [price=DIGITS] [amount=DIGITS] [maker=PERCENT] [taker=PERCENT]
 //	user NAME [unlimited] · set NAME PROPERTY... · link NAME PERCENT · invite NAME by NAME [link=N]
 //	deposit|withdraw NAME AMOUNT CURRENCY · profit NAME AMOUNT CURRENCY [stake] · halt|lift NAME
-//	buy|sell NAME AMOUNT PAIR @ PRICE|market [WORD...] · buy NAME for QUOTE PAIR market [WORD...]
+//	buy|sell NAME AMOUNT PAIR @ PRICE|market [WORD...] · buy|sell NAME for QUOTE PAIR market [WORD...]
 //	cancel ID · replace ID [amount=N] [price=P]
 //	balance NAME CURRENCY · total CURRENCY · accruals NAME · restart
 //
-// A WORD is ioc, fok, post-only, show=AMOUNT, stop=P or stp=MODE. The user `exchange` is the built-in account.
+// A WORD is ioc, fok, expire, post-only, show=AMOUNT, stop=P or stp=MODE. The user `exchange` is the built-in account.
 // Without maker and taker a pair has no fees. An asset has 8 digits, or as many as its first pair needs if that is
 // more.
 func TestScripts(t *testing.T) {

@@ -104,6 +104,8 @@ func TestCase45AcceptAndExpire(t *testing.T) { runScript(t, "case45_accept_and_e
 
 func TestCase46CancelRestrictions(t *testing.T) { runScript(t, "case46_cancel_restrictions.txt") }
 
+func TestCase47SellByQuote(t *testing.T) { runScript(t, "case47_sell_by_quote.txt") }
+
 func TestScriptMoneyOfMarketBuys(t *testing.T) { runScript(t, "money_market_buys.txt") }
 
 func TestScriptMoneyOfStops(t *testing.T) { runScript(t, "money_stops.txt") }

@@ -21,7 +21,8 @@ const (
 	// The order exists; later events of the same command report its effects. OpenAmount =
 	// Amount. Quote, of a buy at market: what it holds, in product units. By quote that is its quote amount; by amount
 	// what it will cost, or while it waits stop price x amount, of a trailing one without stop price the price that
-	// triggers it now x amount (the built-in account holds nothing: 0).
+	// triggers it now x amount (the built-in account holds nothing: 0). Of a sell at market by quote, Quote is its quote
+	// amount, Amount is 0 and OpenAmount the lots that it holds: what it will sell, while it waits nothing.
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client (place). No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
@@ -43,7 +44,8 @@ const (
 	// quote amount; for a market buy by amount Quote = what is left of its hold. Status is
 	// Canceled or PartiallyExecutedAndCanceled; a market buy by quote that has less left than one
 	// lot costs is Completed. Client is the own id of the request that canceled the order, not the
-	// order's. OpenAmount, with CauseReplace: the total that the request has sent.
+	// order's. OpenAmount, with CauseReplace: the total that the request has sent; for a market sell by quote amount: the
+	// lots that are left of its hold, while Quote is what it has not brought about.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
 	// OpenAmount = the open amount before it trades on. MakerOpen and Display = price and open
@@ -53,7 +55,7 @@ const (
 	EventReplaced
 	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, of a trailing order the price that it was
 	// triggered at, Price, OpenAmount: a waiting order enters the book. Quote, of a market buy by amount: its hold from
-	// now on, which was Display x OpenAmount.
+	// now on, which was Display x OpenAmount. Amount, of a market sell by quote amount: the lots that it holds from now on.
 	EventTriggered
 	// Refilled: Order, Account, Side, Price, Amount = the new slice, OpenAmount: an iceberg
 	// went to the back.

@@ -73,7 +73,7 @@ func (t *taker) fill(price, q int64) {
 	if t.capped {
 		t.money = t.money.Sub(total(price, q))
 	}
-	if !t.byQuote() {
+	if !t.byQuote() || t.side == Sell {
 		t.left -= q
 	}
 }
@@ -149,7 +149,7 @@ func (b *book) enter(t *taker) (done bool) {
 		return false
 	}
 	switch {
-	case t.left == 0 && !t.ended: // filled
+	case t.left == 0 && !t.ended && !t.byQuote(): // filled
 		b.release(t, causeFilled)
 	case t.ended || t.tif != GTC: // a market order is IOC
 		b.cancelTaker(t)
@@ -211,6 +211,9 @@ func (b *book) mark(s int32, o *order, t *taker) {
 
 // cancelTaker cancels the taker's remainder.
 func (b *book) cancelTaker(t *taker) {
+	if t.byQuote() && t.left == 0 {
+		t.cause = CauseFunds
+	}
 	e := b.stream.emit(EventCanceled)
 	e.Order = t.id
 	e.Account = t.account
@@ -221,6 +224,9 @@ func (b *book) cancelTaker(t *taker) {
 	e.Amount = t.open()
 	if t.capped {
 		e.Quote = t.money
+	}
+	if t.sells != 0 {
+		e.OpenAmount = t.sells - t.filled
 	}
 	if t.byQuote() && t.filled > 0 && b.spent(t) {
 		e.Status = Completed
@@ -273,7 +279,7 @@ type taker struct {
 	flags  uint8
 
 	limit   int64 // ticks; for a market order the worst possible price
-	left    int64 // open lots; by quote: unlimited
+	left    int64 // open lots; by quote: unlimited, but where the account has less than a sell would take
 	filled  int64 // lots, earlier fills included
 	display int64
 	was     int64 // what the level it comes back to showed before a replace took it out
@@ -283,6 +289,7 @@ type taker struct {
 	// trades, it counts down when it is capped: by quote, or where it is less than the amount costs.
 	capped bool
 	money  fixed.U128
+	sells  int64 // lots that a market sell by quote holds: what it will sell (reach), of which filled are sold
 
 	typ  OrderType // of a reached waiting order, or of one that its list releases
 	stop int64     // the price that triggers it, until EventTriggered reports it
@@ -317,7 +324,7 @@ func (t *taker) lots(price int64) int64 {
 // amount is a limit.
 func (t *taker) wants(price int64) int64 {
 	if t.byQuote() {
-		return t.lots(price)
+		return lotsFor(t.money, price)
 	}
 	return t.left
 }
@@ -341,6 +348,12 @@ func (t *taker) own() int64 {
 
 // byAmount reports whether it is a market buy by amount that holds money, which the built-in account does not.
 func (t *taker) byAmount() bool { return t.market && t.side == Buy && t.account != 0 && !t.byQuote() }
+
+// asks reports whether it has to know what it will take before it enters: a market buy by amount, and a market sell by
+// quote amount, of an account that holds something.
+func (t *taker) asks() bool {
+	return t.market && t.account != 0 && t.byQuote() == (t.side == Sell)
+}
 
 // endOfMoney ends a taker whose money buys no lot at the next price.
 func (t *taker) endOfMoney() {
@@ -467,7 +480,8 @@ func (b *book) shrink(s int32, o *order, lv *level, l *ladder, open int64) {
 // scan is a walk over the other side (reach) between two parts.
 type scan struct {
 	need  int64      // lots still to be found; 0: no walk is unfinished
-	cost  fixed.U128 // of the lots found, product units
+	cost  fixed.U128 // of the lots found, product units; by quote also of those that self-trade prevention takes off
+	sold  int64      // by quote: the lots found
 	price int64      // of the level to go on with
 	n     uint64     // of the order to go on with at this level, 0: its first
 	// The reserves of other accounts at this level before order n.
@@ -475,9 +489,9 @@ type scan struct {
 }
 
 // reach walks the other side as the taker will take it, and changes nothing: fills reports whether its whole amount is
-// there, cost is the worth of the lots that it gets. It counts hidden lots, and treats orders of the taker's own
-// account as the taker's self-trade mode will. It counts whole levels by their sums and reads single orders only when
-// the account has other orders. known is false when the part ends before the answer is found.
+// there, cost is the worth of the lots that it gets, of a sell by quote amount those lots. It counts hidden lots, and
+// treats orders of the taker's own account as the taker's self-trade mode will. It counts whole levels by their sums and
+// reads single orders only when the account has other orders. known is false when the part ends before the answer is found.
 func (b *book) reach(t *taker) (fills bool, cost fixed.U128, known bool) {
 	opp := &b.sides[t.side.Opposite()]
 	at := b.scan
@@ -496,28 +510,41 @@ func (b *book) reach(t *taker) (fills bool, cost fixed.U128, known bool) {
 			return false
 		}
 		b.stream.visit()
+		if t.byQuote() {
+			if at.need = lotsFor(t.money.Sub(at.cost), lv.price); at.need == 0 {
+				return false
+			}
+		}
 		blocked := false
 		if !own {
-			at.take(lv.price, lv.shown+lv.hidden)
+			blocked = at.take(lv.price, lv.shown+lv.hidden)
 		} else if blocked, known = b.reachAt(t, lv, &at); !known {
 			at.price = lv.price
 			return false
 		}
-		return at.need > 0 && !blocked
+		return !blocked && (at.need > 0 || t.byQuote())
 	})
 	if !known {
-		b.scan = at
+		if b.scan = at; t.byQuote() {
+			b.scan.need = 1 // the next part finds it anew
+		}
 		return false, fixed.U128{}, false
 	}
 	b.scan = scan{}
+	if t.byQuote() {
+		return false, fixed.FromU64(uint64(at.sold)), true
+	}
 	return at.need == 0, at.cost, true
 }
 
-// take counts up to q lots at price.
-func (at *scan) take(price, q int64) {
+// take counts up to q lots at price, and reports whether more are there than it needs.
+func (at *scan) take(price, q int64) (more bool) {
+	more = q > at.need
 	q = min(q, at.need)
 	at.need -= q
+	at.sold += q
 	at.cost = at.cost.Add(total(price, q))
+	return more
 }
 
 // reachAt walks a level order by order. An order of the taker's account ends a taker there (blocked), unless the mode
@@ -525,6 +552,7 @@ func (at *scan) take(price, q int64) {
 // reserves that would queue behind it. A fill-or-kill order that loses an amount is not filled, so it ends there too.
 // The answer is not known yet when the part ends before.
 func (b *book) reachAt(t *taker, lv *level, at *scan) (blocked, known bool) {
+	more := false
 	s := lv.head
 	if at.n != 0 {
 		s = b.orders.ids.Get(at.n)
@@ -538,15 +566,20 @@ func (b *book) reachAt(t *taker, lv *level, at *scan) (blocked, known bool) {
 		b.stream.visit()
 		switch {
 		case o.owner != t.owner:
-			at.take(lv.price, o.shown)
+			more = at.take(lv.price, o.shown)
 			at.hidden += b.orders.hidden(s, o)
 		case t.stp == Decrement && t.market:
-			at.need -= min(at.need, o.shown+b.orders.hidden(s, o))
+			open := o.shown + b.orders.hidden(s, o)
+			d := min(at.need, open)
+			more = d < open
+			if at.need -= d; t.byQuote() {
+				at.cost = at.cost.Add(total(lv.price, d))
+			}
 		case t.stp != CancelMaker:
 			return true, true
 		}
 	}
-	at.take(lv.price, at.hidden)
+	more = at.take(lv.price, at.hidden) || more || s != 0
 	at.n, at.hidden = 0, 0
-	return false, true
+	return more, true
 }

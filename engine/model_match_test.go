@@ -69,6 +69,12 @@ func (m *model) entry(o *modelOrder) engine.Reason {
 
 // play plays the whole match on copies: the cost of what o takes, and whether that is its whole amount.
 func (m *model) play(o *modelOrder) (cost *big.Int, fills bool) {
+	cost, taken := m.playAll(o)
+	return cost, taken == o.rest
+}
+
+// playAll plays the whole match on copies: what o takes, and its cost.
+func (m *model) playAll(o *modelOrder) (cost *big.Int, taken int64) {
 	type copyOf struct {
 		o           *modelOrder
 		shown, rest int64
@@ -80,35 +86,55 @@ func (m *model) play(o *modelOrder) (cost *big.Int, fills bool) {
 		}
 	}
 	cost = new(big.Int)
-	taken, left := int64(0), o.rest
-	for len(q) > 0 && left > 0 {
+	money := new(big.Int) // that a sell by quote amount has still to bring about
+	if o.byQuote {
+		money.Set(o.money)
+	}
+	left := o.rest
+	for len(q) > 0 {
 		x := q[0]
 		q = q[1:]
+		price := x.o.cmd.Price
+		want := left
+		if o.byQuote {
+			want = new(big.Int).Div(money, big.NewInt(price)).Int64()
+		}
+		if want == 0 {
+			break
+		}
 		if x.o.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
 			switch {
 			case o.cmd.STP == engine.CancelMaker:
 				continue
 			case o.cmd.STP == engine.Decrement:
-				left -= min(left, x.rest)
-				continue
+				d := min(want, x.rest)
+				left -= d
+				money.Sub(money, product(price, d))
+				if d == x.rest {
+					continue
+				}
 			}
 			break
 		}
-		d := min(left, x.shown)
-		cost.Add(cost, product(x.o.cmd.Price, d))
+		d := min(want, x.shown)
+		cost.Add(cost, product(price, d))
+		money.Sub(money, product(price, d))
 		left -= d
 		taken += d
 		x.rest -= d
-		if d == x.shown && x.rest > 0 { // refills behind the others of its price
+		if d < x.shown {
+			break
+		}
+		if x.rest > 0 { // refills behind the others of its price
 			x.shown = min(x.o.cmd.Display, x.rest)
 			i := 0
-			for i < len(q) && q[i].o.cmd.Price == x.o.cmd.Price {
+			for i < len(q) && q[i].o.cmd.Price == price {
 				i++
 			}
 			q = slices.Insert(q, i, x)
 		}
 	}
-	return cost, taken == o.rest
+	return cost, taken
 }
 
 // wants returns the number of lots that o takes at price.
@@ -117,6 +143,9 @@ func (o *modelOrder) wants(price int64) int64 {
 		return o.rest
 	}
 	q := new(big.Int).Div(o.money, big.NewInt(price))
+	if o.byQuote && o.most != nil {
+		return min(q.Int64(), *o.most-o.total)
+	}
 	if o.byQuote {
 		return q.Int64()
 	}
@@ -124,6 +153,14 @@ func (o *modelOrder) wants(price int64) int64 {
 		return o.rest
 	}
 	return q.Int64()
+}
+
+// loses returns the lots that an order of its own account at price keeps from it.
+func (o *modelOrder) loses(price int64) int64 {
+	if o.byQuote {
+		return new(big.Int).Div(o.money, big.NewInt(price)).Int64()
+	}
+	return o.rest
 }
 
 func (m *model) levelSum(s engine.Side, price int64) (sum int64) {
@@ -144,6 +181,9 @@ func (m *model) level(s engine.Side, price, before int64) {
 func (m *model) enter(o *modelOrder) {
 	s := 1 - o.cmd.Side
 	stopped := false
+	if o.most != nil && *o.most == 0 {
+		stopped, o.cause = true, engine.CauseFunds
+	}
 	for !stopped && (o.rest > 0 || o.byQuote) {
 		opp := m.side(s)
 		if len(opp) == 0 || !o.allows(opp[0].cmd.Price) {
@@ -156,7 +196,9 @@ func (m *model) enter(o *modelOrder) {
 			if len(q) == 0 || q[0].cmd.Price != price {
 				break
 			}
-			stopped = m.meet(o, q[0])
+			if stopped = m.meet(o, q[0]); o.most != nil && *o.most == o.total {
+				stopped, o.cause = true, engine.CauseFunds
+			}
 		}
 		m.level(s, price, before)
 	}
@@ -217,10 +259,7 @@ func (m *model) meet(o, x *modelOrder) bool {
 // prevented tells of a match that self-trade prevention keeps from happening.
 func (m *model) prevented(o, x *modelOrder) {
 	m.matches++
-	wants := o.rest
-	if o.byQuote {
-		wants = o.wants(x.cmd.Price)
-	}
+	wants := o.loses(x.cmd.Price)
 	e := engine.Event{
 		Kind: engine.EventPrevented, Order: o.id, Maker: x.id, Trade: m.matches, Side: o.cmd.Side,
 		Account: o.cmd.Account, Price: x.cmd.Price, STP: o.cmd.STP, Amount: wants, OpenAmount: x.rest,
@@ -246,10 +285,7 @@ func (m *model) self(o, x *modelOrder) bool {
 	case engine.CancelBoth:
 		m.kill(x, engine.CauseSelfTrade)
 	case engine.Decrement:
-		d := min(o.rest, x.rest)
-		if o.byQuote {
-			d = min(o.wants(x.cmd.Price), x.rest)
-		}
+		d := min(o.loses(x.cmd.Price), x.rest)
 		x.rest -= d
 		x.total -= d
 		x.shown = min(x.shown, x.rest)
@@ -292,6 +328,9 @@ func (m *model) kill(x *modelOrder, cause engine.CancelCause) {
 		e.Quote = fromBig(x.money)
 	} else if x.waiting && x.byAmount() {
 		e.Quote = fromBig(m.needs(x))
+	}
+	if x.sellsByQuote() && x.sells != 0 {
+		e.OpenAmount = x.sells - x.total
 	}
 	m.emit(e)
 	m.ended(x)
@@ -440,6 +479,18 @@ func (m *model) trigger(o *modelOrder) {
 	e := engine.Event{
 		Kind: engine.EventTriggered, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
 		MakerOpen: at, Price: o.cmd.Price, OpenAmount: o.rest,
+	}
+	if o.sellsByQuote() {
+		_, o.sells = m.playAll(o)
+		if m.purse != nil {
+			free := new(big.Int).Div(toBig(m.purse.Free(o.cmd.Account, 0, engine.Sell)),
+				m.purse.units(engine.Sell, big.NewInt(1)))
+			if free.Cmp(big.NewInt(o.sells)) < 0 {
+				o.sells = free.Int64()
+				o.most = new(o.sells)
+			}
+		}
+		e.Amount = o.sells
 	}
 	if o.byAmount() {
 		e.Display = o.hold

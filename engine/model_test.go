@@ -44,6 +44,8 @@ type modelOrder struct {
 	tracks, reached  bool     // reached: it is in the queue, and its extreme does not move any more
 	extreme          int64    // the best price since it tracks
 	hold             int64    // the price at which a waiting market buy by amount holds its lots
+	sells            int64    // lots that a market sell by quote holds
+	most             *int64   // lots that its account has, when that is less than it would sell
 
 	makerFee, takerFee, discount uint32
 	dead                         bool
@@ -175,7 +177,7 @@ func (m *model) members(c engine.Command) engine.Reason {
 	case market && byQuote:
 		q := toBig(c.Quote)
 		switch {
-		case q.Sign() == 0 || c.Side == engine.Sell:
+		case q.Sign() == 0:
 			return engine.AmountNotPositive
 		case q.Cmp(m.mostSettled()) > 0:
 			return engine.TotalOutOfRange
@@ -272,6 +274,13 @@ func (m *model) place(c engine.Command) {
 			return 0
 		},
 		func() engine.Reason {
+			if !o.sellsByQuote() || c.Type != engine.Market {
+				return 0
+			}
+			_, o.sells = m.playAll(o)
+			return m.cover(o, big.NewInt(o.sells))
+		},
+		func() engine.Reason {
 			if !o.byAmount() || c.Type != engine.Market {
 				return 0
 			}
@@ -346,6 +355,11 @@ func (o *modelOrder) byAmount() bool {
 	return o.market() && o.cmd.Side == engine.Buy && !o.byQuote && o.cmd.Account != 0
 }
 
+// sellsByQuote reports whether the order is a market sell by quote amount that holds lots.
+func (o *modelOrder) sellsByQuote() bool {
+	return o.byQuote && o.cmd.Side == engine.Sell && o.cmd.Account != 0
+}
+
 // needs returns what an order holds while it rests or waits: lots of a sell, else product units.
 func (m *model) needs(o *modelOrder) *big.Int {
 	switch {
@@ -382,7 +396,7 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 	}
 	switch {
 	case o.byQuote:
-		e.Quote = c.Quote
+		e.Quote, e.OpenAmount = c.Quote, o.sells
 	case o.byAmount() && c.Type.Waits():
 		e.Quote = fromBig(m.needs(o))
 	case o.byAmount():

@@ -63,7 +63,7 @@ func (b *book) placeTaker(cmd *Command) {
 	r, known := NotRejected, true
 	switch {
 	case !cmd.Type.Waits(): // the check of a waiting order runs when it is triggered
-		if r, known = b.mayEnter(&t); r == NotRejected && t.byAmount() {
+		if r, known = b.mayEnter(&t); r == NotRejected && t.asks() {
 			r, known = b.payAhead(&t)
 		}
 	case cmd.Flags&FlagStrict != 0 && cmd.Trail == 0 && through(b.last, cmd.Type.direction(cmd.Side), cmd.Stop):
@@ -114,13 +114,17 @@ func (t *taker) expires(r Reason) bool {
 	return false
 }
 
-// payAhead sets the money of a market buy by amount to what the amount costs, which the account must have. The answer
-// is not known yet when the part ends before.
+// payAhead sets the money of a market buy by amount to what the amount costs, and the hold of a market sell by quote
+// amount to the lots that it will sell, which the account must have. The answer is not known yet when the part ends
+// before.
 func (b *book) payAhead(t *taker) (r Reason, known bool) {
 	_, cost, known := b.reach(t)
 	switch {
 	case !known:
 		return NoLiquidity, false
+	case t.side == Sell:
+		t.sells = int64(cost.Lo)
+		return b.cover(t.account, Sell, b.inst.BaseUnits(t.sells)), true
 	case b.inst.MaxSettled().Less(cost):
 		return TotalOutOfRange, true
 	}
@@ -198,7 +202,7 @@ func (i *Instrument) checkMarket(cmd *Command, last int64) Reason {
 		}
 		return NotRejected
 	}
-	if cmd.Quote.IsZero() || cmd.Side != Buy {
+	if cmd.Quote.IsZero() {
 		return AmountNotPositive
 	}
 	return i.CheckTotal(cmd.Quote)
@@ -349,6 +353,7 @@ func (b *book) accept(cmd *Command, t *taker) *Event {
 			t.money = total(t.hold, cmd.Amount)
 		}
 		if e.Quote = t.money; t.byQuote() {
+			e.OpenAmount = t.sells
 			return e
 		}
 	}
@@ -370,6 +375,8 @@ func (b *book) coverPlace(cmd *Command) Reason {
 // amount that is known later (payAhead): 0.
 func (i *Instrument) needs(cmd *Command, last int64) fixed.U128 {
 	switch {
+	case cmd.Side == Sell && cmd.Type.AtMarket() && cmd.Flags&FlagQuote != 0: // payAhead
+		return fixed.U128{}
 	case cmd.Side == Sell:
 		return i.BaseUnits(cmd.Amount)
 	case !cmd.Type.AtMarket():

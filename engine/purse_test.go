@@ -115,13 +115,14 @@ func (p *purse) book(e *engine.Event) {
 	case engine.EventPair:
 		p.inst = e.Instrument
 	case engine.EventAccepted:
-		p.hold(e.Account, e.Side, heldBy(e.Side, e.Price, e.Amount, e.Quote))
+		p.hold(e.Account, e.Side, heldBy(e.Side, e.Price, lotsHeld(e), e.Quote))
 	case engine.EventTrade:
 		p.trade(e)
 	case engine.EventCanceled:
-		p.release(e.Account, e.Side, heldBy(e.Side, e.Price, e.Amount, e.Quote))
+		p.release(e.Account, e.Side, heldBy(e.Side, e.Price, lotsHeld(e), e.Quote))
 	case engine.EventReduced:
 		switch {
+		case e.Side == engine.Sell && e.Flags&engine.FlagQuote != 0: // it holds nothing for them
 		case e.Side == engine.Sell || e.Display != 0:
 			p.release(e.Account, e.Side, heldBy(e.Side, e.Display, e.Amount, fixed.U128{}))
 		case e.Flags&engine.FlagQuote != 0:
@@ -131,11 +132,22 @@ func (p *purse) book(e *engine.Event) {
 		p.release(e.Account, e.Side, heldBy(e.Side, e.MakerOpen, e.Display, fixed.U128{}))
 		p.hold(e.Account, e.Side, heldBy(e.Side, e.Price, e.OpenAmount, fixed.U128{}))
 	case engine.EventTriggered:
+		if e.Side == engine.Sell {
+			p.hold(e.Account, e.Side, big.NewInt(e.Amount))
+		}
 		if e.Type.AtMarket() && e.Side == engine.Buy && e.OpenAmount != 0 {
 			p.release(e.Account, e.Side, product(e.Display, e.OpenAmount))
 			p.hold(e.Account, e.Side, toBig(e.Quote))
 		}
 	}
+}
+
+// lotsHeld returns the lots of an order that begins or ends: a sell by quote amount has them in OpenAmount.
+func lotsHeld(e *engine.Event) int64 {
+	if e.Side == engine.Sell && e.Amount == 0 {
+		return e.OpenAmount
+	}
+	return e.Amount
 }
 
 // heldBy returns what an order holds: lots of a sell, else product units.

@@ -22,7 +22,7 @@ import (
 //	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [expire] [follows] [show=N] [stop=P|take=P] [strict] [stp=MODE]
 //		[acct=N] [client=ID [reusable]] [id=N]
 //	buy|sell AMOUNT market [stop=P|take=P] [trail=BASIS POINTS] ... · without a stop price: trail after stop=0 or take=0
-//	buy quote=QUOTE market ...
+//	buy|sell quote=QUOTE market ...
 //	oco|oto|otoco|opo|opoco [client=ID [reusable]]: ORDER; ORDER[; ORDER]
 //	cancel list ID [acct=N]
 //	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
@@ -406,8 +406,11 @@ func describe(e *engine.Event) string {
 	case engine.EventCanceled:
 		s := fmt.Sprintf("canceled %d open %d, %s (%s)", e.Order, e.Amount, e.Status,
 			causes[e.Cause])
-		if e.Cause == engine.CauseReplace {
+		switch {
+		case e.Cause == engine.CauseReplace:
 			s += fmt.Sprintf(", total %d", e.OpenAmount)
+		case e.OpenAmount != 0:
+			s += fmt.Sprintf(", unsold %d", e.OpenAmount)
 		}
 		if !e.Quote.IsZero() {
 			s += ", unspent " + qx(e.Quote)
@@ -432,6 +435,9 @@ func describe(e *engine.Event) string {
 		return fmt.Sprintf("activated %d at %s", e.Order, px(e.Price))
 	case engine.EventTriggered:
 		s := fmt.Sprintf("triggered %d at stop %s", e.Order, px(e.MakerOpen))
+		if e.Amount != 0 {
+			s += fmt.Sprintf(", holds %d", e.Amount)
+		}
 		if !e.Quote.IsZero() {
 			s += ", holds " + qx(e.Quote)
 		}
@@ -466,6 +472,9 @@ func describeAccepted(e *engine.Event) string {
 	fmt.Fprintf(&s, "accepted %d: %s %s %s", e.Order, e.Side, e.Type, e.TIF)
 	if e.Flags&engine.FlagQuote != 0 {
 		fmt.Fprintf(&s, " for %s", qx(e.Quote))
+		if e.OpenAmount != 0 {
+			fmt.Fprintf(&s, " holds %d", e.OpenAmount)
+		}
 	} else {
 		fmt.Fprintf(&s, " %d", e.Amount)
 		if !e.Quote.IsZero() {

@@ -831,6 +831,7 @@ func (s *pairState) codePart() {
 	at := &b.scan
 	s.I63(&at.need)
 	s.u128(&at.cost)
+	s.I63(&at.sold)
 	s.I63(&at.price)
 	s.UpTo(&at.n, b.lastN)
 	s.I63(&at.hidden)
@@ -866,7 +867,7 @@ func (p *partState) sound(at *scan) bool {
 	case t.due:
 		return walks && t.byAmount() && t.typ == Market
 	case t.stop != 0:
-		return walks && t.byAmount() && t.typ.Waits() && t.typ.AtMarket()
+		return walks && t.asks() && t.typ.Waits() && t.typ.AtMarket()
 	}
 	return !walks || t.tif == FOK && !t.market
 }
@@ -905,6 +906,7 @@ func (s *pairState) codeTaker(p *partState, t *taker) {
 	}
 	s.Bool(&t.capped)
 	s.u128(&t.money)
+	s.I63(&t.sells)
 	s.U32(&t.makerFee)
 	s.U32(&t.takerFee)
 	s.U32(&t.discount)

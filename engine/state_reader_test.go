@@ -155,9 +155,9 @@ func (r *stateReader) part() {
 		}
 		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop", "hold")
 		r.byte("taker capped")
-		r.under("taker", "money hi", "money lo", "maker fee", "taker fee", "discount")
+		r.under("taker", "money hi", "money lo", "sells", "maker fee", "taker fee", "discount")
 	}
-	r.under("walk", "need", "cost hi", "cost lo", "price", "n", "hidden")
+	r.under("walk", "need", "cost hi", "cost lo", "sold", "price", "n", "hidden")
 	r.number("wave")
 	r.list("reached", func(stop string) {
 		r.under(stop, "wave", "n")

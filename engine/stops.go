@@ -255,15 +255,19 @@ func (b *book) takerOf(s int32) taker {
 // enterStop lets a reached stop enter. A market buy by amount first gets its money: what the amount costs, of that at
 // most what it held and what its account has free. It returns false when the part ends before.
 func (b *book) enterStop(t *taker) (done bool) {
-	if t.byAmount() {
+	if t.asks() {
 		_, cost, known := b.reach(t)
 		if !known {
 			b.pauseTaker(t)
 			return false
 		}
-		t.money = cost
-		if most := b.affords(t); most.Less(cost) {
-			t.money, t.capped = most, true
+		if t.side == Sell {
+			b.holdLots(t, int64(cost.Lo))
+		} else {
+			t.money = cost
+			if most := b.affords(t); most.Less(cost) {
+				t.money, t.capped = most, true
+			}
 		}
 	}
 	if t.due {
@@ -273,6 +277,20 @@ func (b *book) enterStop(t *taker) (done bool) {
 	}
 	t.stop, t.due = 0, false
 	return b.enterTriggered(t)
+}
+
+// holdLots gives a reached market sell by quote amount, which has held nothing, its hold: the lots that it would sell, of
+// that at most what its account has free.
+func (b *book) holdLots(t *taker, lots int64) {
+	if t.sells = lots; b.ledger.funds == nil {
+		return
+	}
+	b.fold()
+	free, _ := b.ledger.funds.Free(t.account, b.id, Sell).DivMod64(uint64(b.inst.BaseUnits(1).Lo))
+	if free.Less(fixed.FromU64(uint64(lots))) {
+		t.sells = int64(free.Lo)
+		t.left = t.sells
+	}
 }
 
 // affords returns the most that a reached market buy by amount may spend, in product units: its hold and the free money

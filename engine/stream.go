@@ -140,6 +140,7 @@ func (t *stream) triggered(by *taker) {
 	e.Side = by.side
 	e.Type = by.typ
 	e.MakerOpen = by.stop
+	e.Amount = by.sells
 	e.OpenAmount = by.open()
 	e.Price = by.own()
 	if by.byAmount() {

@@ -305,7 +305,7 @@ func (f *Flow) list() engine.Command {
 
 func (f *Flow) market(c *engine.Command) {
 	c.TIF, c.Price = engine.IOC, 0
-	if c.Side == engine.Buy && f.R.IntN(2) == 0 {
+	if f.R.IntN(2) == 0 {
 		c.Flags |= engine.FlagQuote
 		c.Amount = 0
 		c.Quote = fixed.FromU64(uint64(f.R.Int64N(20 * f.mid)))

@@ -509,7 +509,7 @@ func (m *moneyScript) place() *engine.Command {
 	switch atMarket := c.Type == engine.Market || c.Type == engine.StopMarket; {
 	case atMarket:
 		c.TIF = engine.IOC
-		if c.Side == engine.Buy && m.r.IntN(3) == 0 {
+		if m.r.IntN(3) == 0 {
 			c.Flags, c.Amount = engine.FlagQuote, 0
 			c.Quote = fixed.Mul64(uint64(m.amount()), uint64(m.price(pair)))
 			c.Quote = c.Quote.Add(fixed.FromU64(uint64(m.r.IntN(30))))

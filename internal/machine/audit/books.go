@@ -237,7 +237,7 @@ func (d *decoder) unfinished() {
 	if d.number() == 1 {
 		d.taker()
 	}
-	d.skip(7) // walk over the other side: need, cost, price, order, hidden lots; wave
+	d.skip(8) // walk over the other side: need, cost, lots, price, order, hidden lots; wave
 	for range d.number() {
 		d.skip(2) // wave, number
 		d.stop(d.number())
@@ -253,15 +253,18 @@ func (d *decoder) taker() {
 	atMarket := d.number() == 1
 	d.skip(1) // time in force
 	o.mode = d.number()
-	d.skip(1) // flags
+	flags := d.number()
 	o.price = d.number()
 	o.lots = whole(d.number())
-	d.skip(4) // filled, display, was, found
+	filled := d.number()
+	d.skip(3) // display, was, found
 	stop := d.number()
 	capped := d.number() == 1
-	money := d.u128()
+	money, hold := d.u128(), d.number()
 	d.skip(3) // rates
 	switch {
+	case atMarket && o.side != buy && flags&quote != 0:
+		o.lots = whole(hold - min(hold, filled))
 	case !atMarket || o.side != buy:
 	case capped:
 		o.money = money
