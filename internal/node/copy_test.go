@@ -51,6 +51,7 @@ func newCopied(t *testing.T, history byte) *copied {
 		for p, ok := w.Publish(0); ok; p, ok = w.Publish(0) {
 			c.messages = append(c.messages, p.Data)
 			w.Acked(p.Number, uint64(len(c.messages)))
+			c.resolve(w)
 		}
 	}
 	publish()
@@ -69,6 +70,22 @@ func newCopied(t *testing.T, history byte) *copied {
 		c.states = append(c.states, r.State())
 	}
 	return c
+}
+
+// resolve ends a doubt of the writer.
+func (c *copied) resolve(w *stream.Writer) {
+	c.t.Helper()
+	for seq, doubt := w.Wants(); doubt; seq, doubt = w.Wants() {
+		last, err := uint64(len(c.messages)), error(nil)
+		if seq > last {
+			err = w.End(last)
+		} else {
+			err = w.Read(seq, c.messages[seq-1])
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
 }
 
 // log returns a log with the first n messages.
