@@ -317,6 +317,48 @@ func TestAStreamWithoutTheKnownMessage(t *testing.T) {
 	}
 }
 
+// A node compares the last message that counts for it with the stream. What the stream does not have may be late for
+// 30 s, and what it has removed is in snapshots.
+func TestAStateThatTheStreamContinues(t *testing.T) {
+	for name, c := range map[string]struct {
+		history byte // of the stream
+		has     int  // messages at the beginning
+		change  func(c *copied, log jet.Log)
+		after   time.Duration
+		want    error
+	}{
+		"the same message": {1, 12, nil, 0, nil},
+		"another one":      {2, 12, nil, 0, stream.ErrReplaced},
+		"one that is late": {1, 4, func(c *copied, log jet.Log) {
+			time.AfterFunc(9_700*time.Millisecond, func() { c.publish(log, 4, 12) })
+		}, 10 * time.Second, nil},
+		"none": {1, 4, nil, 30 * time.Second, jet.ErrMissing},
+		"one that was removed": {1, 12, func(c *copied, log jet.Log) {
+			if err := log.Trim(c.t.Context(), 9); err != nil {
+				c.t.Fatal(err)
+			}
+		}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				own, other := newCopied(t, 1), newCopied(t, c.history)
+				log, m := other.log(c.has), node.OwnMachine()
+				if c.change != nil {
+					c.change(other, log)
+				}
+				begun := time.Now()
+				err := node.Continues(t.Context(), &m, log, &own.states[9])
+				if took := time.Since(begun); !errors.Is(err, c.want) || took != c.after {
+					t.Errorf("%v after %s", err, took)
+				}
+				if off := errors.Is(err, node.ErrOffChain); off != (c.want == stream.ErrReplaced) {
+					t.Errorf("off the chain: %t", off)
+				}
+			})
+		})
+	}
+}
+
 // The end of the patience, in the middle of a request, does not hide what the requests before have found.
 func TestPatienceDoesNotEndWithARequestThatItCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
