@@ -252,6 +252,13 @@ func (w *Writer) Failed(number uint64) {
 	}
 }
 
+// Doubt begins a doubt for a reason of the caller's: the log has been silent for too long to be believed unread.
+func (w *Writer) Doubt() {
+	if !w.doubt && w.status < Fenced {
+		w.distrust()
+	}
+}
+
 // distrust begins a doubt. What came behind the last valid message may be lost, and another writer's in its place.
 func (w *Writer) distrust() {
 	w.doubt, w.flying, w.proven = true, 0, w.read.at.Valid == 0
@@ -306,8 +313,10 @@ func (w *Writer) Read(seq uint64, data []byte) error {
 	m, valid, err := w.read.Next(seq, data)
 	switch {
 	case errors.Is(err, ErrRules): // it counts, and is not of this program
-	case err != nil || !valid:
+	case err != nil:
 		return err
+	case !valid:
+		return nil
 	case len(w.window) > 0 && bytes.Equal(data, w.window[0].data):
 		w.drop()
 		return nil
