@@ -315,6 +315,9 @@ func (w *Writer) Read(seq uint64, data []byte) error {
 	case errors.Is(err, ErrRules): // it counts, and is not of this program
 	case err != nil:
 		return err
+	case !valid && w.status == Leading && w.read.at.lacks(&m):
+		w.read = before
+		return fmt.Errorf("%w: message %d is of the writer of term %d", ErrReplaced, seq, m.Term)
 	case !valid:
 		return nil
 	case len(w.window) > 0 && bytes.Equal(data, w.window[0].data):

@@ -311,6 +311,40 @@ func TestACampaignBehindMessagesThatWereReplaced(t *testing.T) {
 	}
 }
 
+// The same under a writer that goes on, and has no reason to doubt: it believes its next acknowledgement. It notices
+// the other writer as soon as it has to read, and acknowledges nothing more.
+func TestAWriterWhoseMessagesWereReplaced(t *testing.T) {
+	w, l := leader(t)
+	before := stateOf(t, *l)
+	add(t, w, "a")
+	send(w, l)
+	*l = (*l)[:2]
+	other := campaign(t, before, 2)
+	lead(t, other, l)
+	add(t, w, "b")
+	send(w, l)
+	add(t, other, "c")
+	send(other, l)
+	resolve(t, other, *l)
+	send(other, l)
+	add(t, w, "d")
+	send(w, l) // refused
+	confirmed := w.State().End.Seq
+	for range 2 { // it asks again, since a server may be behind
+		if err := read(w, *l); !errors.Is(err, ErrReplaced) {
+			t.Errorf("a message of the other writer: %v", err)
+		}
+	}
+	if _, ok := w.Publish(0); ok || w.State().End.Seq != confirmed || w.Unconfirmed() != 1 {
+		t.Errorf("the writer goes on: %+v", w.State())
+	}
+	add(t, other, "e")
+	send(other, l)
+	if _, records := valid(t, *l); other.Status() != Leading || !slices.Equal(records, []string{"c", "e"}) {
+		t.Errorf("the other writer: status %d, records %v", other.Status(), records)
+	}
+}
+
 func TestBoundsOfTheQueue(t *testing.T) {
 	w, l := leader(t)
 	large := bytes.Repeat([]byte("x"), MaxRecord)
