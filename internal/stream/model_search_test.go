@@ -207,7 +207,9 @@ func TestEverySmallScheduleBehindALoss(t *testing.T) {
 					t.Fatalf("%d of %d and %d messages lost: %s: %s\n%v", lost, counted, void, s.found.failed,
 						s.found.detail, s.path)
 				}
-				total += len(s.seen)
+				if total += len(s.seen); len(s.seen) == s.limit {
+					t.Errorf("%d of %d and %d messages lost: the bounds are too wide", lost, counted, void)
+				}
 				if s := exploreLoss(termByNumber, counted, void, lost, b); s.found != nil {
 					found++
 				}
