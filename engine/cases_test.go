@@ -106,6 +106,8 @@ func TestCase46CancelRestrictions(t *testing.T) { runScript(t, "case46_cancel_re
 
 func TestCase47SellByQuote(t *testing.T) { runScript(t, "case47_sell_by_quote.txt") }
 
+func TestCase48Amend(t *testing.T) { runScript(t, "case48_amend.txt") }
+
 func TestScriptMoneyOfMarketBuys(t *testing.T) { runScript(t, "money_market_buys.txt") }
 
 func TestScriptMoneyOfStops(t *testing.T) { runScript(t, "money_stops.txt") }

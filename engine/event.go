@@ -48,7 +48,8 @@ const (
 	// lots that are left of its hold, while Quote is what it has not brought about.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
-	// OpenAmount = the open amount before it trades on. MakerOpen and Display = price and open
+	// OpenAmount = the open amount before it trades on. Flags = FlagSmallerOnly of an amendment, and Client = the new
+	// client id that it gives the order, nil: it keeps its id. MakerOpen and Display = price and open
 	// amount before the replace. Of a waiting order also Type, Trail, and in Quote its stop price in ticks (StopPrice);
 	// a market buy by amount has in Price and MakerOpen the prices at which it holds money, and any other order at
 	// market 0.

@@ -123,10 +123,74 @@ func (m *model) replace(c engine.Command) {
 	case m.inst.State == engine.CancelOnly:
 		r = engine.PairCancelOnly
 	}
+	if r == 0 && c.Flags&engine.FlagSmallerOnly != 0 {
+		r = m.mayAmend(o, c)
+	}
 	if r != 0 {
 		m.reject(c, r)
 		return
 	}
+	from := len(m.out)
+	m.replaceOpen(o, c)
+	if e := &m.out[from]; c.Flags&engine.FlagSmallerOnly != 0 && e.Kind == engine.EventReplaced {
+		o.amends++
+		e.Flags, e.Client = engine.FlagSmallerOnly, c.Client
+		if c.Client != nil {
+			m.rename(o, c.Client)
+		}
+	}
+}
+
+// mayAmend returns the refusal of an amendment, NotRejected if it may lower the total.
+func (m *model) mayAmend(o *modelOrder, c engine.Command) engine.Reason {
+	const others = engine.FlagHasPrice | engine.FlagHasStop | engine.FlagHasTrail
+	if c.Flags&others != 0 || c.Flags&engine.FlagHasAmount == 0 || c.Amount >= o.total || c.Amount <= o.total-o.rest {
+		return engine.AmendNotSmaller
+	}
+	if c.Client != nil {
+		named, open := false, 0
+		for _, id := range m.ids {
+			if id.isOpen {
+				open++
+			}
+			if id.order == o {
+				named = true
+			} else if id.account == o.cmd.Account && id.text == c.Client.Hash && (id.isOpen || !c.Client.Reusable) {
+				return engine.DuplicateClientOrderID
+			}
+		}
+		if !named && open >= m.opts.ClientIDs {
+			return engine.TooManyOrders
+		}
+	}
+	if o.amends >= 10 {
+		return engine.TooManyAmends
+	}
+	return 0
+}
+
+// rename gives an order another client id.
+func (m *model) rename(o *modelOrder, id *engine.ClientID) {
+	own := slices.IndexFunc(m.ids, func(x *modelID) bool { return x.order == o })
+	if own >= 0 && m.ids[own].text == id.Hash {
+		return
+	}
+	m.ids = slices.DeleteFunc(m.ids, func(x *modelID) bool {
+		return x.account == o.cmd.Account && x.text == id.Hash
+	})
+	if own = slices.IndexFunc(m.ids, func(x *modelID) bool { return x.order == o }); own >= 0 {
+		m.ids[own].text = id.Hash
+		return
+	}
+	m.makeRoom()
+	m.ids = append(m.ids, &modelID{
+		account: o.cmd.Account, text: id.Hash, content: id.Content, n: o.n, order: o, isOpen: true,
+	})
+}
+
+// replaceOpen changes an open order.
+func (m *model) replaceOpen(o *modelOrder, c engine.Command) {
+	hasPrice, hasAmount := c.Flags&engine.FlagHasPrice != 0, c.Flags&engine.FlagHasAmount != 0
 	if o.waiting {
 		m.replaceWaiting(o, c)
 		return
@@ -149,7 +213,8 @@ func (m *model) replace(c engine.Command) {
 		m.out[from].OpenAmount = c.Amount
 		return
 	}
-	if r = m.sums(price, amount); r == 0 {
+	r := m.sums(price, amount)
+	if r == 0 {
 		r = m.replaced(o, price, amount, filled)
 	}
 	if r != 0 {

@@ -44,8 +44,9 @@ type modelOrder struct {
 	tracks, reached  bool     // reached: it is in the queue, and its extreme does not move any more
 	extreme          int64    // the best price since it tracks
 	hold             int64    // the price at which a waiting market buy by amount holds its lots
-	sells            int64    // lots that a market sell by quote holds
-	most             *int64   // lots that its account has, when that is less than it would sell
+	amends           int
+	sells            int64  // lots that a market sell by quote holds
+	most             *int64 // lots that its account has, when that is less than it would sell
 
 	makerFee, takerFee, discount uint32
 	dead                         bool
@@ -419,15 +420,7 @@ func (m *model) remember(o *modelOrder, c engine.Command) {
 			return id.account == c.Account && id.text == c.Client.Hash
 		})
 	}
-	for len(m.ids) >= m.opts.ClientIDs {
-		for _, id := range m.ids {
-			if id.inWindow {
-				id.inWindow = false
-				break
-			}
-		}
-		m.purge()
-	}
+	m.makeRoom()
 	m.ids = append(m.ids, &modelID{
 		account: c.Account, text: c.Client.Hash, content: c.Client.Content, n: o.n, order: o, isOpen: true,
 		inWindow: true,
@@ -441,6 +434,19 @@ func (m *model) remember(o *modelOrder, c engine.Command) {
 		}
 	}
 	m.purge()
+}
+
+// makeRoom lets the oldest leave the window until one more id can be remembered.
+func (m *model) makeRoom() {
+	for len(m.ids) >= m.opts.ClientIDs {
+		for _, id := range m.ids {
+			if id.inWindow {
+				id.inWindow = false
+				break
+			}
+		}
+		m.purge()
+	}
 }
 
 func (m *model) purge() {

@@ -45,6 +45,7 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	o.n = n
 	o.owner = owner
 	o.side = side
+	o.amends = 0
 	q.ids.Put(n, s)
 	if owner != owners.Builtin {
 		q.link(s, o)

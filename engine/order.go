@@ -23,6 +23,8 @@ type order struct {
 	side  Side
 	marks marks
 	stp   SelfTrade
+
+	amends uint8 // how often it was amended
 }
 
 // marks says which members of coldOrder and stopOrder are set, and whether a replace may take.

@@ -7,10 +7,18 @@ import "tickhive/internal/fixed"
 // old id.
 func (b *book) replace(cmd *Command) {
 	s, o, r := b.checkReplace(cmd)
-	if r != NotRejected {
+	switch {
+	case r != NotRejected:
 		b.stream.refuse(cmd, r)
-		return
+	case cmd.Flags&FlagSmallerOnly != 0:
+		b.amend(cmd, s, o)
+	default:
+		b.change(cmd, s, o)
 	}
+}
+
+// change carries out a Replace of an open order.
+func (b *book) change(cmd *Command, s int32, o *order) {
 	if o.marks&markStop != 0 {
 		b.replaceWaiting(cmd, s, o)
 		return

@@ -27,6 +27,7 @@ import (
 //	cancel list ID [acct=N]
 //	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
 //	replace ID|last [amount=N] [price=P] [stop=P] [trail=N] [acct=N]
+//	amend ID|last [amount=N] [acct=N] [client=ID [reusable]]
 //	state online|post_only|cancel_only|halted · min QUOTE · fees MAKER TAKER · band DOWN UP · most PRICE AMOUNT
 //	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
 //	trade PRICE...: a trade of one lot at each, which nothing else in the book may take; prints what it sets off
@@ -165,10 +166,13 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 			cmd.Amount = m.integer(f[1])
 			f = f[1:]
 		}
-	case "cancel", "replace":
+	case "cancel", "replace", "amend":
 		cmd.Kind = engine.Cancel
-		if f[0] == "replace" {
+		if f[0] != "cancel" {
 			cmd.Kind = engine.Replace
+		}
+		if f[0] == "amend" {
+			cmd.Flags = engine.FlagSmallerOnly
 		}
 		switch f[1] {
 		case "list":
@@ -429,6 +433,9 @@ func describe(e *engine.Event) string {
 		}
 		if e.Trail != 0 {
 			s += fmt.Sprintf(" trail %d", e.Trail)
+		}
+		if e.Client != nil {
+			s += ", named " + e.Client.Text
 		}
 		return s
 	case engine.EventActivated:

@@ -116,11 +116,11 @@ func (w walker) instrument(i *Instrument) {
 	w.bits64(&i.CreatedNs)
 }
 
-// bits encodes or decodes an order's self-trade mode and marks.
+// bits encodes or decodes an order's self-trade mode, marks and number of amendments.
 func (w walker) bits(o *order) {
-	u := uint64(o.stp) | uint64(o.marks)<<3
-	if w.UpTo(&u, math.MaxUint8); w.Reading() {
-		o.stp, o.marks = SelfTrade(u&7), marks(u>>3)
+	u := uint64(o.stp) | uint64(o.marks)<<3 | uint64(o.amends)<<8
+	if w.UpTo(&u, MaxAmends<<8|math.MaxUint8); w.Reading() {
+		o.stp, o.marks, o.amends = SelfTrade(u&7), marks(u&math.MaxUint8>>3), uint8(u>>8)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestPairStateHasBounds(t *testing.T) {
 		{"self-trade mode", changes{"bid 1 order 1 bits": 16 | 4}, ""},
 		{"self-trade mode beyond", changes{"bid 1 order 1 bits": 16 | 5}, "order 1 does not add up"},
 		{"waiting in the book", changes{"bid 1 order 1 bits": 16 | 32}, "order 1 does not add up"},
-		{"bits beyond", changes{"bid 1 order 1 bits": 256}, "256 is above 255"},
+		{"bits beyond", changes{"bid 1 order 1 bits": 2816}, "2816 is above 2815"},
 		{"nothing shown", changes{"bid 1 order 1 shown": 0}, "order 1 does not add up"},
 		{"more than the total", changes{"bid 1 order 1 shown": 6}, "order 1 does not add up"},
 		{"one slice", changes{"ask 1 order 2 display": 3}, ""},

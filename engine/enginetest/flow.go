@@ -370,7 +370,25 @@ func (f *Flow) replace() engine.Command {
 			c.Price, c.Amount = 0, 0
 		}
 	}
+	if o := f.Reader.Orders[c.Order]; o != nil && f.R.IntN(3) == 0 {
+		f.amend(&c, o)
+	}
 	return c
+}
+
+// amend makes a replace an amendment of its order's account, which may give the order another client id.
+func (f *Flow) amend(c *engine.Command, o *readOrder) {
+	if f.R.IntN(8) > 0 {
+		c.Flags = engine.FlagHasAmount
+		c.Price, c.Stop, c.Trail = 0, 0, 0
+		c.Amount = o.traded + max(0, o.now-f.R.Int64N(3))
+	}
+	c.Flags = c.Flags&^engine.FlagAllAccount | engine.FlagSmallerOnly
+	if c.Account = o.account; f.R.IntN(2) == 0 {
+		f.texts++
+		c.Client = ClientID(c.Account, fmt.Sprint(f.texts-f.R.IntN(20)*f.R.IntN(2)), "")
+		c.Client.Reusable = f.texts%2 == 0
+	}
 }
 
 // NewRand returns a source of random numbers for a seed.

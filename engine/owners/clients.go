@@ -155,7 +155,22 @@ func (c *Clients) RememberList(o *Set, hash, content [2]uint64, n uint64, ws int
 }
 
 func (c *Clients) remember(o *Set, hash, content [2]uint64, key uint64, ws int32) int32 {
+	s := c.attach(o, hash, content, key, ws)
 	w := o.slots.At(ws)
+	c.enterWindow(s, w)
+	if w.window > c.perOwner {
+		c.leaveWindow(o, w.clientHead)
+	}
+	return s
+}
+
+// Attach stores an id of an open order of owner ws outside the window, which has the age of the orders: the pair forgets
+// the id when the order ends. HasRoom must be true.
+func (c *Clients) Attach(o *Set, hash, content [2]uint64, n uint64, ws int32) int32 {
+	return c.attach(o, hash, content, Key(n, false), ws)
+}
+
+func (c *Clients) attach(o *Set, hash, content [2]uint64, key uint64, ws int32) int32 {
 	for c.entries.InUse() >= c.perPair {
 		if c.oldest == 0 {
 			panic("BUG: engine: no room for a client id that was let in")
@@ -166,11 +181,15 @@ func (c *Clients) remember(o *Set, hash, content [2]uint64, key uint64, ws int32
 	*c.entries.At(s) = Client{Hash: hash, Content: content, order: key<<2 | clientOpen, Owner: ws}
 	c.table.Put(c.place(&hash), s, hash)
 	c.open++
-	c.enterWindow(s, w)
-	if w.window > c.perOwner {
-		c.leaveWindow(o, w.clientHead)
-	}
 	return s
+}
+
+// Rename gives an entry another id, which no entry may have.
+func (c *Clients) Rename(s int32, hash [2]uint64) {
+	e := c.entries.At(s)
+	c.table.Delete(c.place(&e.Hash), s, e.Hash)
+	e.Hash = hash
+	c.table.Put(c.place(&hash), s, hash)
 }
 
 // Restore adds an entry of a decoded state. The caller adds entries by ascending key.

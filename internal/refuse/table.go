@@ -250,7 +250,7 @@ var Table = []Row{
 	{
 		Code: "AMEND_NOT_SMALLER", Status: 409,
 		Binance: Binance{-2038, "Order amend (quantity increase) is not supported."},
-		Order:   "An amendment must lower the amount.",
+		Order:   "An amendment must lower the amount, and leave it above what is filled.",
 	},
 	{
 		Code: "CANCEL_RESTRICTED", Status: 409,
