@@ -26,7 +26,7 @@ func (m *model) find(c engine.Command) (*modelOrder, engine.Reason) {
 
 // remove ends an order on request and says what its level shows afterwards.
 func (m *model) remove(o *modelOrder, cause engine.CancelCause) {
-	if o.waiting {
+	if o.waiting || o.pending {
 		m.kill(o, cause)
 		return
 	}
@@ -47,6 +47,9 @@ func (m *model) cancel(c engine.Command) {
 	if filled := o.total > o.rest; filled && c.Flags&engine.FlagOnlyNew != 0 ||
 		!filled && c.Flags&engine.FlagOnlyPartial != 0 {
 		m.reject(c, engine.CancelRestricted)
+		return
+	}
+	if m.cancelWhole(o, causeOf(c), c.Client) {
 		return
 	}
 	from := len(m.out)
@@ -74,7 +77,9 @@ func (m *model) cancelAll(c engine.Command) {
 	}
 	slices.SortFunc(victims, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
 	for _, o := range victims {
-		m.remove(o, causeOf(c))
+		if !o.dead && !m.cancelWhole(o, causeOf(c), nil) {
+			m.remove(o, causeOf(c))
+		}
 	}
 	if len(victims) == 0 {
 		m.emit(engine.Event{Kind: engine.EventNothing, Account: c.Account})

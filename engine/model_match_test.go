@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 // side returns the resting orders of a side in the order in which a taker meets them.
@@ -242,8 +243,16 @@ func (m *model) meet(o, x *modelOrder) bool {
 		e.Status = engine.Completed
 	}
 	m.emit(e)
+	if o.cmd.Side == engine.Buy {
+		m.brings(o, d, o.takerFee)
+	} else {
+		m.brings(x, d, x.makerFee)
+	}
+	m.lookAtLists()
 	if x.rest == 0 {
+		m.leaves(x, true, 0)
 		m.ended(x)
+		m.lookAtLists()
 	} else if x.shown == 0 {
 		x.shown = min(x.cmd.Display, x.rest)
 		m.clock++
@@ -281,9 +290,11 @@ func (m *model) self(o, x *modelOrder) bool {
 	switch o.cmd.STP {
 	case engine.CancelMaker:
 		m.kill(x, engine.CauseSelfTrade)
+		m.lookAtLists()
 		return false
 	case engine.CancelBoth:
 		m.kill(x, engine.CauseSelfTrade)
+		m.lookAtLists()
 	case engine.Decrement:
 		d := min(o.loses(x.cmd.Price), x.rest)
 		x.rest -= d
@@ -306,6 +317,9 @@ func (m *model) self(o, x *modelOrder) bool {
 		m.emit(e)
 		if x.rest == 0 {
 			m.kill(x, engine.CauseSelfTrade)
+			m.lookAtLists()
+		} else {
+			m.reduceOther(x, d)
 		}
 		if o.rest > 0 || o.byQuote {
 			return false
@@ -332,13 +346,19 @@ func (m *model) kill(x *modelOrder, cause engine.CancelCause) {
 	if x.sellsByQuote() && x.sells != 0 {
 		e.OpenAmount = x.sells - x.total
 	}
+	if x.pending {
+		e.Quote = fixed.U128{}
+	}
 	m.emit(e)
+	m.leaves(x, false, cause)
 	m.ended(x)
 }
 
 func (m *model) remainder(o *modelOrder, stopped bool) {
 	if o.rest == 0 && !stopped && !o.byQuote {
+		m.leaves(o, true, 0)
 		m.ended(o)
+		m.lookAtLists()
 		return
 	}
 	if !stopped && o.cmd.TIF == engine.GTC && !o.market() {
@@ -362,6 +382,7 @@ func (m *model) remainder(o *modelOrder, stopped bool) {
 			m.out[len(m.out)-1].Status = engine.Completed
 		}
 	}
+	m.lookAtLists()
 }
 
 // rises reports whether a waiting order is reached from below.
@@ -470,6 +491,8 @@ func (m *model) look() {
 }
 
 func (m *model) trigger(o *modelOrder) {
+	o.active = true
+	m.lookAtLists()
 	o.waiting = false
 	o.cmd.Flags &^= engine.FlagStrict
 	at := o.cmd.Stop
@@ -503,6 +526,7 @@ func (m *model) trigger(o *modelOrder) {
 	m.emit(e)
 	if m.entry(o) != 0 {
 		m.kill(o, engine.CauseUnfillable)
+		m.lookAtLists()
 		return
 	}
 	m.enter(o)
@@ -533,6 +557,10 @@ func (m *model) stops() {
 				o.reached = true
 				through = append(through, o)
 			}
+			if o.pending && !o.reached && o.list.due && o == o.list.legs[0] {
+				o.reached = true
+				through = append(through, o)
+			}
 		}
 		slices.SortFunc(through, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
 		queue = append(queue, through...)
@@ -541,6 +569,13 @@ func (m *model) stops() {
 		}
 		o := queue[0]
 		queue = queue[1:]
-		m.trigger(o)
+		switch {
+		case o.dead:
+		case o.pending:
+			o.reached = false
+			m.begin(o.list)
+		default:
+			m.trigger(o)
+		}
 	}
 }

@@ -26,6 +26,9 @@ type model struct {
 
 	purse *purse // nil: no limits of money
 
+	lists []*modelList
+	kept  bool // the order that state judges pends
+
 	open []*modelOrder
 	ids  []*modelID // remembered client ids, oldest first
 }
@@ -50,6 +53,10 @@ type modelOrder struct {
 
 	makerFee, takerFee, discount uint32
 	dead                         bool
+	list                         *modelList
+	pending                      bool // its list keeps it back
+	active                       bool // it has been triggered
+	yielded                      bool // the other one of its list has ended it
 	cause                        engine.CancelCause
 }
 
@@ -78,6 +85,8 @@ func (m *model) apply(c engine.Command) []engine.Event {
 	switch c.Kind {
 	case engine.Place:
 		m.place(c)
+	case engine.PlaceList:
+		m.placeList(c)
 	case engine.Cancel:
 		m.cancel(c)
 	case engine.Replace:
@@ -93,7 +102,7 @@ func (m *model) apply(c engine.Command) []engine.Event {
 		inst := m.inst
 		m.emit(engine.Event{Kind: engine.EventPair, Instrument: &inst})
 	}
-	m.open = slices.DeleteFunc(m.open, func(o *modelOrder) bool { return !o.resting && !o.waiting })
+	m.open = slices.DeleteFunc(m.open, func(o *modelOrder) bool { return !o.resting && !o.waiting && !o.pending })
 	return m.out
 }
 
@@ -102,7 +111,7 @@ func (m *model) reject(c engine.Command, r engine.Reason) {
 		Kind: engine.EventRejected, Reason: r, Side: c.Side, Account: c.Account,
 		Client: c.Client, Status: engine.Rejected,
 	}
-	if c.Kind != engine.Place && c.Kind != engine.CancelAll {
+	if c.Kind != engine.Place && c.Kind != engine.PlaceList && c.Kind != engine.CancelAll {
 		e.Order, e.Client = c.Order, nil
 	}
 	m.emit(e)
@@ -224,7 +233,7 @@ func (m *model) members(c engine.Command) engine.Reason {
 func (m *model) fits(side engine.Side, lots int64) bool {
 	sum := big.NewInt(lots)
 	for _, o := range m.open {
-		if o.cmd.Side == side && (o.resting || o.waiting && !o.market()) {
+		if o.cmd.Side == side && (o.resting || (o.waiting || o.pending) && !o.market()) {
 			sum.Add(sum, big.NewInt(o.rest))
 		}
 	}
@@ -406,6 +415,12 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 	if c.Type.Waits() {
 		e.MakerOpen, e.Trail = c.Stop, c.Trail
 	}
+	if o.list != nil {
+		e.Maker = o.list.id
+	}
+	if o.pending {
+		e.Status, e.Quote = engine.Pending, fixed.U128{}
+	}
 	if c.Client != nil {
 		m.remember(o, c)
 	}
@@ -454,7 +469,7 @@ func (m *model) purge() {
 }
 
 func (m *model) ended(o *modelOrder) {
-	o.resting, o.waiting, o.dead = false, false, true
+	o.resting, o.waiting, o.pending, o.dead = false, false, false, true
 	for _, id := range m.ids {
 		if id.order == o {
 			id.isOpen = false
@@ -481,7 +496,7 @@ func (m *model) state(c engine.Command) engine.Reason {
 	if c.Client != nil && ofOpen >= m.opts.ClientIDs {
 		return engine.TooManyOrders
 	}
-	if c.Type != engine.Market && (c.Type != engine.Limit || c.TIF == engine.GTC) {
+	if m.kept || c.Type != engine.Market && (c.Type != engine.Limit || c.TIF == engine.GTC) {
 		all, mine := 0, 0
 		for _, o := range m.open {
 			all++
@@ -492,10 +507,10 @@ func (m *model) state(c engine.Command) engine.Reason {
 		if all >= m.opts.OpenOrders || c.Account != 0 && mine >= m.opts.AccountOrders {
 			return engine.TooManyOrders
 		}
-		if c.Type != engine.Limit {
+		if m.kept || c.Type != engine.Limit {
 			all, mine = 0, 0
 			for _, o := range m.open {
-				if o.waiting {
+				if o.waiting || o.pending {
 					all++
 					if o.cmd.Account == c.Account {
 						mine++
@@ -527,7 +542,7 @@ func (o *modelOrder) reserve() int64 {
 		return 0
 	case o.resting:
 		return inSlices(o.rest-o.shown, d)
-	case o.waiting:
+	case o.waiting, o.pending:
 		return inSlices(o.rest-d, d)
 	}
 	return 0

@@ -242,7 +242,11 @@ func (f *Flow) list() engine.Command {
 			}
 			for _, t := range types {
 				if o.Type == t {
-					o.Account = c.Account
+					if o.Account = c.Account; o.Client.Named() {
+						id := ClientID(c.Account, o.Client.Text, "")
+						id.Reusable = o.Client.Reusable
+						o.Client = id
+					}
 					return o
 				}
 			}
