@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
+	"fmt"
 	"net/netip"
 
 	"tickhive/internal/refuse"
@@ -31,12 +32,20 @@ func InWindow(nowNs, timestampMs, windowMs int64) bool {
 	return timestampMs < nowMs+AheadMs && nowMs-timestampMs <= windowMs
 }
 
+// OutOfWindow says on which side of its window a timestamp is.
+func OutOfWindow(nowNs, timestampMs int64) string {
+	if timestampMs >= nowNs/msNs+AheadMs {
+		return fmt.Sprintf("Timestamp for this request was %dms ahead of the server's time.", AheadMs)
+	}
+	return "Timestamp for this request is outside of the recvWindow."
+}
+
 // VerifyPayload checks a request at nowNs. A signature counts for as long as its timestamp is within the window,
 // as often as it is sent: the scheme has no nonce. No signature counts that an earlier process may have accepted. The
 // field of a refusal names what is wrong: timestamp, signature, or the key for everything that the key does not permit.
 func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Refusal) {
 	if !InWindow(nowNs, p.TimestampMs, p.WindowMs) {
-		return Principal{}, unauthorized("timestamp", "Timestamp for this request is outside of the recvWindow.")
+		return Principal{}, unauthorized("timestamp", "%s", OutOfWindow(nowNs, p.TimestampMs))
 	}
 	if first := v.notBeforeMs; p.TimestampMs < first {
 		return Principal{}, unauthorized("timestamp", "Timestamp for this request is before %d, so it may have been "+
