@@ -137,6 +137,9 @@ type ahead struct {
 	kept                   bool // the order that is checked pends
 }
 
+// alone is before an order that is of no list. It is only read.
+var alone ahead
+
 // placeList places the orders of a list, or none of them. It first answers a repeat of the list's client id. Then it
 // checks each order in turn as place does, where the first one answers for the money of all; then the list; and then
 // what the book says.
@@ -192,7 +195,7 @@ func (b *book) checkList(cmd *Command) (at int, r Reason) {
 	}
 	for i := range l.Orders {
 		o := l.order(i)
-		if r = b.checkOrder(l, i, &o, a); r != NotRejected {
+		if r = b.checkOrder(l, i, &o, &a); r != NotRejected {
 			return i + 1, r
 		}
 		a.add(b, &o)
@@ -221,7 +224,7 @@ func (l *List) order(i int) Command {
 }
 
 // checkOrder checks an order of a list but for the book.
-func (b *book) checkOrder(l *List, i int, o *Command, a ahead) Reason {
+func (b *book) checkOrder(l *List, i int, o *Command, a *ahead) Reason {
 	if r := b.checkMembers(o); r != NotRejected {
 		return r
 	}

@@ -37,7 +37,7 @@ func (b *book) place(cmd *Command) {
 		b.stream.refuse(cmd, DuplicateClientOrderID)
 		return
 	}
-	if r := b.checkState(cmd, ahead{}); r != NotRejected {
+	if r := b.checkState(cmd, &alone); r != NotRejected {
 		b.stream.refuse(cmd, r)
 		return
 	}
@@ -221,7 +221,7 @@ func (i *Instrument) checkHold(cmd *Command, last int64) Reason {
 
 // checkState checks whether the pair takes new orders, and more orders of this account
 // (status 409), behind the ones of its list.
-func (b *book) checkState(cmd *Command, a ahead) Reason {
+func (b *book) checkState(cmd *Command, a *ahead) Reason {
 	if r := b.inst.CheckState(cmd); r != NotRejected {
 		return r
 	}
