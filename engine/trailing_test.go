@@ -80,8 +80,11 @@ func (f *trailFlow) place() engine.Command {
 
 func (f *trailFlow) replace() engine.Command {
 	c := engine.Command{Kind: engine.Replace, Order: f.pick(), Flags: engine.FlagAllAccount}
-	switch f.r.IntN(5) {
+	switch f.r.IntN(6) {
 	case 0:
+		c.Flags |= engine.FlagHasStop | engine.FlagHasTrail
+		c.Stop, c.Trail = f.price+f.r.Int64N(61)-30, f.trail()
+	case 3:
 		c.Flags |= engine.FlagHasStop
 		c.Stop = f.price + f.r.Int64N(61) - 30
 	case 1:
