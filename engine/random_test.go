@@ -15,14 +15,11 @@ type mix struct {
 	commands, accepted, trading int
 	kinds                       [4]int
 	placed                      map[engine.OrderID]combo
-	tracks                      map[engine.OrderID]bool
 	filled                      map[combo]int
 	reasons                     map[engine.Reason]int
 	events                      [20]int
 	short                       int // triggered market buys whose money ended
 	covered                     int // market buys by amount that held what they cost
-	trailed                     int // orders that the market has triggered behind their extreme
-	waited                      int // replaces of waiting orders
 	taken                       int // reusable client ids of ended orders that a new order has taken over
 	ids                         map[[2]uint64]bool
 }
@@ -36,7 +33,7 @@ type combo struct {
 func newMix() *mix {
 	return &mix{
 		placed: map[engine.OrderID]combo{}, filled: map[combo]int{},
-		tracks: map[engine.OrderID]bool{}, reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{},
+		reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{},
 	}
 }
 
@@ -71,16 +68,6 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 				m.short++
 			}
 			delete(m.placed, e.Order)
-		case engine.EventActivated:
-			m.tracks[e.Order] = true
-		case engine.EventTriggered:
-			if m.tracks[e.Order] {
-				m.trailed++
-			}
-		case engine.EventReplaced:
-			if e.Type.Waits() {
-				m.waited++
-			}
 		case engine.EventRejected:
 			m.reasons[e.Reason]++
 		}
@@ -168,13 +155,9 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	if counts.covered < n/200 || counts.short < n/20_000 {
 		t.Errorf("%d market buys were covered, the money of %d ended", counts.covered, counts.short)
 	}
-	if counts.trailed < n/200 || counts.waited < n/200 {
-		t.Errorf("%d trailing orders were triggered, %d waiting ones replaced", counts.trailed, counts.waited)
-	}
 	for _, r := range []engine.Reason{
 		engine.AboveMaxQuoteAmount, engine.InsufficientFunds, engine.AccountHalted, engine.PriceOutOfBand,
 		engine.PriceOutOfRange, engine.AmountOutOfRange, engine.WouldTrigger,
-		engine.TrailOutOfRange,
 	} {
 		if counts.reasons[r] < 2*least {
 			t.Errorf("%d orders were refused with %s", counts.reasons[r], r)

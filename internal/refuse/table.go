@@ -219,8 +219,9 @@ var Table = []Row{
 		Order:   "The last trade must be between the two prices of the orders of which one cancels the other.",
 	},
 	{
-		Code: "NO_LIQUIDITY", Status: 409, Binance: Binance{-2010, "The other side of the book is empty."},
-		Order: "The other side of the book is empty.",
+		Code: "NO_LIQUIDITY", Status: 409,
+		Binance: Binance{-2010, "Order book liquidity is less than symbol minimum quantity."},
+		Order:   "The other side of the book is empty.",
 	},
 	{
 		Code: "FOK_UNFILLED", Status: 409, Binance: Binance{-2010, "The book cannot fill the whole order at once."},
@@ -244,8 +245,9 @@ var Table = []Row{
 		Order: "The order is closed.",
 	},
 	{
-		Code: "ORDER_PENDING", Status: 409, Binance: Binance{-2010, "Order amend is not supported for this order."},
-		Order: "The order's list has not released it yet, and sets its amount.",
+		Code: "ORDER_PENDING", Status: 409,
+		Binance: Binance{-2038, "Order amend (pending OPO order) is not supported."},
+		Order:   "The order's list has not released it yet, and sets its amount.",
 	},
 	{
 		Code: "AMEND_NOT_SMALLER", Status: 409,
@@ -282,7 +284,7 @@ var Table = []Row{
 		Order: "The icebergs of the pair have as many slices as the exchange takes.",
 	},
 	{
-		Code: "TOO_MANY_AMENDS", Status: 409, Binance: Binance{-2038, "The order has been amended too often."},
+		Code: "TOO_MANY_AMENDS", Status: 409, Binance: Binance{-1013, "Filter failure: MAX_NUM_ORDER_AMENDS"},
 		Order: "The order has been amended 10 times, which is the most.",
 	},
 }
@@ -323,7 +325,7 @@ var BinanceTable = []BinanceRow{
 	{-1007, "504", "the outcome of a change is unknown ([OUTCOME_UNKNOWN](errors.md#codes)): look at the order " +
 		"before repeating it"},
 	{-1013, "400", "an order against a filter, which the message names"},
-	{-1020, "404, 405", "a route or method that does not exist here; 400: an order that has no counterpart here"},
+	{-1020, "404, 405", "a route or method that does not exist here; 400: a value that the exchange does not take"},
 	{-1021, "400", "`timestamp`"},
 	{-1022, "400", "the key is unknown or the signature is wrong"},
 	{-1100, "400", "illegal characters in a [parameter](#parameters)"},
@@ -341,6 +343,21 @@ var BinanceTable = []BinanceRow{
 	{-1128, "400", "parameters that do not go together"},
 	{-1130, "400", "the value of a parameter is not valid"},
 	{-1131, "400", "`recvWindow`"},
+	{-1134, "400", "a strategy type below 1000000"},
+	{-1145, "400", "unknown `cancelRestrictions`"},
+	{-1158, "400", "a type that no order of an OCO has"},
+	{-1160, "400", "an iceberg in a list whose time in force is not `GTC`"},
+	{-1165, "400", "the limit order of a purchase by OCO is above"},
+	{-1166, "400", "the limit order of a sale by OCO is below"},
+	{-1168, "400", "both orders of an OCO are limit orders"},
+	{-1196, "400", "the stop loss of a purchase by OCO is below"},
+	{-1197, "400", "the stop loss of a sale by OCO is above"},
+	{-1198, "400", "the take profit of a purchase by OCO is above"},
+	{-1199, "400", "the take profit of a sale by OCO is below"},
+	{-1222, "400", "the working order of an OPO sells"},
+	{-1223, "400", "a pending order of an OPO buys"},
+	{-1224, "400", "the working order of an OPO has no quantity"},
+	{-1225, "400", "a pending order of an OPO has a quantity"},
 	{-2010, "400", "the order is refused"},
 	{-2011, "400", "a cancel of an order that is not open"},
 	{-2013, "400", "no such order"},
@@ -349,5 +366,6 @@ var BinanceTable = []BinanceRow{
 	{-2021, "409", "half of a cancelReplace is refused"},
 	{-2022, "400", "all of a cancelReplace is refused"},
 	{-2038, "400", "an amend is refused"},
+	{-2043, "400", "a reference price: no symbol has one"},
 	{-4056, "400", "a logon with an HMAC key"},
 }

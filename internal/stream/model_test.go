@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -10,12 +9,11 @@ import (
 type planted uint8
 
 const (
-	sound        planted = iota
-	anyAck               // the writer takes an acknowledgement for all messages up to its own, whatever its number
-	believeAll           // every reader executes every message: no rule of validity
-	denyUnknown          // the writer reports a command as not executed when its answer does not arrive
-	blindTerm            // a candidate is the writer once its term is acknowledged, without reading up to it
-	termByNumber         // the same, if the number is the one that it expects
+	sound       planted = iota
+	anyAck              // the writer takes an acknowledgement for all messages up to its own, whatever its number
+	believeAll          // every reader executes every message: no rule of validity
+	denyUnknown         // the writer reports a command as not executed when its answer does not arrive
+	blindTerm           // a candidate is the writer once its term is acknowledged, without reading up to it
 )
 
 // failure names a broken invariant.
@@ -77,7 +75,7 @@ func force(s *State, data []byte, bug planted) {
 		case Base:
 			s.History = [16]byte{}
 		}
-	case sound, anyAck, denyUnknown, blindTerm, termByNumber:
+	case sound, anyAck, denyUnknown, blindTerm:
 	}
 }
 
@@ -103,7 +101,6 @@ type node struct {
 type cluster struct {
 	bug     planted
 	compare bool // the log compares the expected number
-	lossy   bool // the log has lost messages: a node may have read others than a reader finds
 	log     [][]byte
 	truth   follower // has read the whole log
 	states  []State  // truth after each message
@@ -133,12 +130,8 @@ func (c *cluster) fail(f failure, format string, args ...any) {
 
 // campaign makes a node a candidate that has read the log up to seq.
 func (c *cluster) campaign(n int, seq uint64, inFlight int) {
-	c.campaignBehind(n, c.states[seq], inFlight)
-}
-
-// campaignBehind makes a node a candidate behind a state.
-func (c *cluster) campaignBehind(n int, at State, inFlight int) {
 	c.lives++
+	at := c.states[seq]
 	w, err := Campaign(&Candidate{
 		At: at, Node: uint64(c.lives), Rules: 1, Keys: testKeys, Found: Founding{History: [16]byte{byte(c.lives)}},
 		Limits: Limits{InFlight: inFlight, Queue: 1 << 20},
@@ -237,10 +230,7 @@ func (c *cluster) answer(i int) {
 	switch {
 	case f.seq == 0:
 		nd.w.Failed(f.p.Number)
-	case nd.w.State().History == [16]byte{}: // its base message is open
-		nd.w.Acked(f.p.Number, f.seq)
-	case c.bug == anyAck, c.bug == blindTerm && nd.w.Status() == Campaigning,
-		c.bug == termByNumber && nd.w.Status() == Campaigning && f.seq == nd.w.State().Seq+1:
+	case c.bug == anyAck, c.bug == blindTerm && nd.w.Status() == Campaigning:
 		believe(nd.w, f.p.Number, f.seq)
 	default:
 		nd.w.Acked(f.p.Number, f.seq)
@@ -273,12 +263,8 @@ func (c *cluster) resolve(n int, stale bool) {
 		return
 	}
 	if !w.proven {
-		if err := c.prove(w, seq); err != nil {
-			if c.lossy && (errors.Is(err, ErrReplaced) || errors.Is(err, ErrShrunk)) {
-				c.nodes[n] = node{} // it ends
-			} else {
-				c.fail(broken, "%v", err)
-			}
+		if err := w.Read(seq, c.log[seq-1]); err != nil {
+			c.fail(broken, "%v", err)
 			return
 		}
 		seq, _ = w.Wants()
@@ -298,14 +284,6 @@ func (c *cluster) resolve(n int, stale bool) {
 		c.fail(broken, "%v", err)
 	}
 	c.settle(n)
-}
-
-// prove lets a writer read the last valid message that it knows.
-func (c *cluster) prove(w *Writer, seq uint64) error {
-	if seq > uint64(len(c.log)) {
-		return w.End(uint64(len(c.log)))
-	}
-	return w.Read(seq, c.log[seq-1])
 }
 
 // settle acknowledges what a writer has confirmed, and denies the rest when it is fenced.
@@ -328,7 +306,7 @@ func (c *cluster) settle(n int) {
 	if nd.w.Status() == Fenced {
 		c.deny(n)
 	}
-	if c.bug == sound && (!c.lossy || nd.w.Status() == Leading) && s != c.states[s.Seq] {
+	if c.bug == sound && s != c.states[s.Seq] {
 		c.fail(disagree, "node %d: %+v, a reader: %+v", n, s, c.states[s.Seq])
 	}
 }

@@ -74,8 +74,8 @@ func (q *call) checkCredentials(need security, payload func() auth.Payload) *fai
 		if err != nil {
 			return err
 		}
-		if !auth.InWindow(q.f.opt.Clock.NowNs(), at, window) {
-			return badTime
+		if now := q.f.opt.Clock.NowNs(); !auth.InWindow(now, at, window) {
+			return fail(codeBadTime, "%s", auth.OutOfWindow(now, at))
 		}
 	case need == signed || q.sent("signature"): // libraries sign more than they need to
 		p := payload()
@@ -117,11 +117,8 @@ func principal(who *auth.Principal) *edge.Principal {
 	}
 }
 
-var (
-	badTime     = fail(codeBadTime, "Timestamp for this request is outside of the recvWindow.")
-	rejectedKey = fail(codeRejectedKey, "Invalid API-key, IP, or permissions for action.").
-			with(fasthttp.StatusUnauthorized)
-)
+var rejectedKey = fail(codeRejectedKey, "Invalid API-key, IP, or permissions for action.").
+	with(fasthttp.StatusUnauthorized)
 
 // authFailure translates a refusal of the credentials.
 func authFailure(r *refuse.Refusal) *failure {
@@ -157,191 +154,6 @@ func withoutSignature(text []byte) []byte {
 		out = append(out, part...)
 	}
 	return out
-}
-
-// orderStatus translates the status of an order.
-func orderStatus(r *marketdata.OrderRecord) string {
-	switch r.Status {
-	case engine.Created:
-		return "NEW"
-	case engine.PartiallyCompleted:
-		return "PARTIALLY_FILLED"
-	case engine.Completed:
-		return "FILLED"
-	case engine.Rejected: // refused orders leave none behind
-		return "REJECTED"
-	case engine.Canceled, engine.PartiallyExecutedAndCanceled:
-	}
-	switch r.Cause {
-	case engine.CauseRequest, engine.CauseReplace:
-		return "CANCELED"
-	case engine.CauseSelfTrade:
-		return "EXPIRED_IN_MATCH"
-	case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseFunds:
-	}
-	return "EXPIRED"
-}
-
-// typeName translates the type of an order.
-func typeName(t engine.OrderType, postOnly bool) string {
-	switch t {
-	case engine.Market:
-		return "MARKET"
-	case engine.StopLimit:
-		return "STOP_LOSS_LIMIT"
-	case engine.StopMarket:
-		return "STOP_LOSS"
-	case engine.Limit:
-	}
-	if postOnly {
-		return "LIMIT_MAKER"
-	}
-	return "LIMIT"
-}
-
-// tifName translates the time in force. Orders at the market's price show GTC, as on the other exchange.
-func tifName(r *marketdata.OrderRecord) string {
-	switch {
-	case isMarket(r.Type):
-	case r.TIF == engine.IOC:
-		return "IOC"
-	case r.TIF == engine.FOK:
-		return "FOK"
-	}
-	return "GTC"
-}
-
-func isMarket(t engine.OrderType) bool { return t == engine.Market || t == engine.StopMarket }
-
-func sideName(s engine.Side) string {
-	if s == engine.Buy {
-		return "BUY"
-	}
-	return "SELL"
-}
-
-// selfTrades lists the self-trade modes by the engine's numbers.
-var selfTrades = [...]string{
-	engine.SelfTradeNone: "NONE", engine.CancelTaker: "EXPIRE_TAKER", engine.CancelMaker: "EXPIRE_MAKER",
-	engine.CancelBoth: "EXPIRE_BOTH", engine.Decrement: "DECREMENT",
-}
-
-// quantity returns the lots that an order asked for. An order by quote amount asked for no number of lots, so its
-// quantity is the lots that it got.
-func quantity(r *marketdata.OrderRecord) int64 {
-	if r.ByQuote {
-		return r.Filled
-	}
-	return r.Amount
-}
-
-// asked returns the quote amount that an order asked for. The most that another purchase may spend is no request.
-func asked(r *marketdata.OrderRecord) fixed.U128 {
-	if r.ByQuote {
-		return r.Quote
-	}
-	return fixed.U128{}
-}
-
-// works reports whether the order is or was in the book; of an old stop that is not known, so it does.
-func works(r *marketdata.OrderRecord) bool { return r.Trigger != marketdata.Waiting }
-
-// changedNs returns the time of the order's last change.
-func changedNs(r *marketdata.OrderRecord) int64 { return max(r.CreatedNs, r.ChangedNs, r.EndedNs) }
-
-// writeOrderHead writes the members that every form of an order begins with. client is the client order id to show.
-func writeOrderHead(w *json.Writer, symbol, client string, id engine.OrderID) {
-	w.Name("symbol").Word(symbol)
-	w.Name("orderId").Uint(uint64(id))
-	w.Name("orderListId").Int(-1)
-	w.Name("clientOrderId").Text(client)
-}
-
-// writeOrderFigures writes the members that queries and results share.
-func writeOrderFigures(w *json.Writer, in *engine.Instrument, r *marketdata.OrderRecord) {
-	w.Name("price").Units(r.Price, in.DigitsPrice)
-	w.Name("origQty").Units(quantity(r), in.DigitsAmount)
-	w.Name("executedQty").Units(r.Filled, in.DigitsAmount)
-	w.Name("origQuoteOrderQty").Sum(asked(r), in.DigitsTotal())
-	w.Name("cummulativeQuoteQty").Sum(r.FilledQuote, in.DigitsTotal())
-	w.Name("status").Word(orderStatus(r))
-	w.Name("timeInForce").Word(tifName(r))
-	w.Name("type").Word(typeName(r.Type, r.PostOnly))
-	w.Name("side").Word(sideName(r.Side))
-	if r.Stop != 0 {
-		w.Name("stopPrice").Units(r.Stop, in.DigitsPrice)
-	}
-	if r.Display != 0 {
-		w.Name("icebergQty").Units(r.Display, in.DigitsAmount)
-	}
-	if works(r) {
-		w.Name("workingTime").Ms(r.CreatedNs)
-	} else {
-		w.Name("workingTime").Int(-1)
-	}
-	w.Name("selfTradePreventionMode").Word(selfTrades[r.STP])
-}
-
-// writeOrder writes an order as queries show it.
-func (f *Facade) writeOrder(w *json.Writer, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord) {
-	w.Object()
-	writeOrderHead(w, f.symbolsOf(root).of(in), f.orderID(r), r.ID)
-	writeOrderFigures(w, in, r)
-	if r.Stop == 0 { // queries have both members of every order
-		w.Name("stopPrice").Units(0, in.DigitsPrice)
-	}
-	if r.Display == 0 {
-		w.Name("icebergQty").Units(0, in.DigitsAmount)
-	}
-	w.Name("time").Ms(r.CreatedNs)
-	w.Name("updateTime").Ms(changedNs(r))
-	w.Name("isWorking").Bool(works(r))
-	w.EndObject()
-}
-
-// result returns an order as the answer to its placing shows it. kind is ACK, RESULT or FULL.
-func (f *Facade) result(root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord, kind string) []byte {
-	w := json.Quoted(nil)
-	w.Object()
-	writeOrderHead(&w, f.symbolsOf(root).of(in), f.orderID(r), r.ID)
-	w.Name("transactTime").Ms(changedNs(r))
-	if kind != "ACK" {
-		writeOrderFigures(&w, in, r)
-	}
-	if kind == "FULL" {
-		w.Name("fills").List()
-		for i := range r.Fills {
-			fill := &r.Fills[i]
-			w.Object()
-			w.Name("price").Units(fill.Price, in.DigitsPrice)
-			w.Name("qty").Units(fill.Amount, in.DigitsAmount)
-			writeCommission(&w, in, fill, "commission", "commissionAsset")
-			w.Name("tradeId").Uint(uint64(fill.Trade))
-			w.EndObject()
-		}
-		w.EndList()
-	}
-	w.EndObject()
-	return w.Bytes()
-}
-
-// writeCommission writes the fee of a fill and its currency with the given names of the members.
-func writeCommission(w *json.Writer, in *engine.Instrument, fill *marketdata.Fill, amount, asset string) {
-	currency, digits := objects.FeeAsset(in, fill.Side)
-	w.Name(amount).Sum(fill.Fee, digits)
-	w.Name(asset).Word(currency)
-}
-
-// writeCanceled writes an order as the answer to its cancel shows it. client is the id of the cancel, "" for none.
-func (f *Facade) writeCanceled(w *json.Writer, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
-	client string,
-) {
-	w.Object()
-	writeOrderHead(w, f.symbolsOf(root).of(in), f.cancelID(r, client), r.ID)
-	w.Name("origClientOrderId").Text(f.orderID(r))
-	w.Name("transactTime").Ms(changedNs(r))
-	writeOrderFigures(w, in, r)
-	w.EndObject()
 }
 
 // balances returns a row for every currency: the currencies of assets and pairs, zeros included, and the caller's other
@@ -476,14 +288,39 @@ func commission(q *call) ([]byte, *failure) {
 	writeFourRates(w.Name("standardCommission"), maker, taker)
 	writeFourRates(w.Name("specialCommission"), fixed.I128{}, fixed.I128{})
 	writeFourRates(w.Name("taxCommission"), fixed.I128{}, fixed.I128{})
+	writeNoDiscount(&w)
+	w.EndObject()
+	return w.Bytes(), nil
+}
+
+// testRates is the answer to the test of an order that asks for its rates.
+func (q *call) testRates(in *engine.Instrument, side engine.Side) []byte {
+	terms := q.f.opt.Users.Terms(q.account())
+	maker := objects.Discounted(in.MakerFee, terms.Discount(side))
+	taker := objects.Discounted(in.TakerFee, terms.Discount(side))
+	w := json.Quoted(nil)
+	w.Object()
+	for _, rates := range [...]struct {
+		name         string
+		maker, taker fixed.I128
+	}{{name: "standard", maker: maker, taker: taker}, {name: "special"}, {name: "tax"}} {
+		w.Name(rates.name + "CommissionForOrder").Object()
+		writeRates(&w, "maker", rates.maker, "taker", rates.taker)
+		w.EndObject()
+	}
+	writeNoDiscount(&w)
+	w.EndObject()
+	return w.Bytes()
+}
+
+// writeNoDiscount writes the member discount: no third currency pays a fee.
+func writeNoDiscount(w *json.Writer) {
 	w.Name("discount").Object()
 	w.Name("enabledForAccount").Bool(false)
 	w.Name("enabledForSymbol").Bool(false)
 	w.Name("discountAsset").Null()
 	w.Name("discount").Units(0, 8)
 	w.EndObject()
-	w.EndObject()
-	return w.Bytes(), nil
 }
 
 // tradeFee serves GET /sapi/v1/asset/tradeFee.

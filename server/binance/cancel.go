@@ -1,6 +1,7 @@
 package binance
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -13,7 +14,6 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/json"
-	"tickhive/server/objects"
 )
 
 // orderNames names the parameters by which a request finds an order, and the error for an unknown one.
@@ -44,16 +44,16 @@ func (q *call) find(n orderNames) (entry.Answer, *failure) {
 			return a, err
 		}
 		a, refused = q.f.opt.Entry.Order(q.account(), text)
-	case byClient && !objects.IsClientOrderID(client):
+	case byClient && !clientIDText.MatchString(client):
 		return a, illegal(n.client, clientIDForm)
 	case byClient:
 		a, refused = q.f.opt.Entry.ClientOrder(q.account(), v.Instrument.Code, client)
-		if id, ok := q.f.ids.order(client); ok && refused != nil && refused.Code == refuse.NotFound {
+		if id, ok := q.f.ids.named(client, ofOrder); ok && refused != nil && refused.Code == refuse.NotFound {
 			byID = true
 			a, refused = q.f.opt.Entry.Order(q.account(), strconv.FormatUint(uint64(id), 10))
 		}
 	default:
-		return a, fail(codeMandatory, "Param '%s' or '%s' must be sent, but both were empty/null!", n.client, n.id)
+		return a, bothMissing(n.client, n.id)
 	}
 	switch {
 	case refused != nil && (refused.Code == refuse.NotFound || refused.Code == refuse.InvalidParam):
@@ -74,37 +74,59 @@ func order(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	w := json.Quoted(nil)
-	q.f.writeOrder(&w, q.f.opt.Board.Load(), a.Instrument, &a.Record)
+	q.f.orders(&w, q.f.opt.Board.Load(), a.Instrument).order(&a.Record)
 	return w.Bytes(), nil
+}
+
+// restriction reads the state to which a cancel is restricted.
+func (q *call) restriction() (entry.Only, *failure) {
+	switch text, given := q.text("cancelRestrictions"); {
+	case !given:
+		return entry.AnyState, nil
+	case text == "ONLY_NEW":
+		return entry.OnlyNew, nil
+	case text == "ONLY_PARTIALLY_FILLED":
+		return entry.OnlyPartial, nil
+	}
+	return 0, fail(codeBadRestriction, "Invalid cancelRestrictions")
 }
 
 // cancel serves DELETE /api/v3/order.
 func cancel(q *call) ([]byte, *failure) {
+	c := entry.Command{Kind: entry.CancelOrder}
 	a, err := q.find(canceled)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.Only, err = q.restriction()
 	}
-	client, err := q.clientID("newClientOrderId")
+	if err == nil {
+		c.Client, err = q.clientID("newClientOrderId")
+	}
 	if err == nil {
 		err = q.unread()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return q.cancelOne(&a, client)
-}
-
-// cancelOne cancels an order and returns the answer. client is the cancel's own id, "" for none.
-func (q *call) cancelOne(a *entry.Answer, client string) ([]byte, *failure) {
+	c.Order = a.Order
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
-	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: a.Order, Client: client}
+	*req.One() = c
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, changeFailure(refused)
 	}
 	w := json.Quoted(nil)
-	q.f.writeCanceled(&w, q.f.opt.Board.Load(), a.Instrument, &req.Answers[0].Record, client)
+	q.f.writeCanceled(&w, &req.Answers[0], c.Client)
 	return w.Bytes(), nil
+}
+
+// writeCanceled writes the answer to a cancel: the order, or the list that has ended with it. client is the own id of the
+// cancel, "" for none.
+func (f *Facade) writeCanceled(w *json.Writer, a *entry.Answer, client string) {
+	if a.List != nil {
+		f.canceledList(w, a.List, client)
+	} else {
+		f.orders(w, f.opt.Board.Load(), a.Instrument).canceled(&a.Record, client)
+	}
 }
 
 // changeFailure translates the refusal of a change of an order.
@@ -115,7 +137,8 @@ func changeFailure(r *refuse.Refusal) *failure {
 	return placeFailure(r)
 }
 
-// cancelAll serves DELETE /api/v3/openOrders: it cancels the orders that are open when it begins.
+// cancelAll serves DELETE /api/v3/openOrders: it cancels the orders that are open when it begins. A list ends with its
+// first order.
 func cancelAll(q *call) ([]byte, *failure) {
 	v, err := q.pair()
 	if err == nil {
@@ -131,7 +154,12 @@ func cancelAll(q *call) ([]byte, *failure) {
 	if len(open) == 0 {
 		return nil, canceled.unknown
 	}
-	root := q.f.opt.Board.Load()
+	lists := map[engine.OrderID]bool{}
+	open = slices.DeleteFunc(open, func(r marketdata.OrderRecord) bool {
+		again := lists[r.List]
+		lists[r.List] = r.List != 0
+		return again
+	})
 	w := json.Quoted(nil)
 	w.List()
 	req := q.f.opt.Entry.Acquire(q.account())
@@ -147,10 +175,12 @@ func cancelAll(q *call) ([]byte, *failure) {
 			return nil, changeFailure(refused)
 		}
 		for i := range req.Answers {
-			if a := &req.Answers[i]; a.Reason == engine.NotRejected {
-				q.f.writeCanceled(&w, root, v.Instrument, &a.Record, "")
-			} else if a.Reason == engine.PairHalted {
+			switch a := &req.Answers[i]; a.Reason {
+			case engine.NotRejected:
+				q.f.writeCanceled(&w, a, "")
+			case engine.PairHalted:
 				return nil, reasonFailure(a.Reason)
+			default: // it has ended meanwhile
 			}
 		}
 	}
@@ -161,7 +191,7 @@ func cancelAll(q *call) ([]byte, *failure) {
 // cancelBatch is the number of orders that one batch cancels.
 const cancelBatch = 100
 
-// cancelReplace serves POST /api/v3/order/cancelReplace: a cancel, then a new order.
+// cancelReplace serves POST /api/v3/order/cancelReplace: a cancel and a new order with no other command between them.
 func cancelReplace(q *call) ([]byte, *failure) {
 	mode, err := q.required("cancelReplaceMode")
 	if err == nil && mode != "STOP_ON_FAILURE" && mode != "ALLOW_FAILURE" {
@@ -174,7 +204,13 @@ func cancelReplace(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := q.clientID("cancelNewClientOrderId")
+	c := entry.Command{Kind: entry.CancelOrder}
+	if c.Client, err = q.clientID("cancelNewClientOrderId"); err == nil {
+		c.Only, err = q.restriction()
+	}
+	if err == nil { // no limit of orders is there that could be exceeded
+		_, err = q.word("orderRateLimitExceededMode", "DO_NOTHING", "CANCEL_ONLY")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,99 +221,185 @@ func cancelReplace(q *call) ([]byte, *failure) {
 	if err := q.unread(); err != nil {
 		return nil, err
 	}
-	var first, second []byte
-	if cancelErr == nil {
-		first, cancelErr = q.cancelOne(&a, client)
-	}
-	if cancelErr != nil && (mode == "STOP_ON_FAILURE" || cancelErr.code == codeTimeout) {
-		return nil, replaceFailure(first, cancelErr, nil, nil)
-	}
-	second, placeErr := q.submit(&o)
-	if cancelErr != nil || placeErr != nil {
-		return nil, replaceFailure(first, cancelErr, second, placeErr)
-	}
-	return replacedAnswer(first, nil, second, nil), nil
+	c.Order = a.Order
+	o.place.Follows = mode == "STOP_ON_FAILURE"
+	return q.replace(&c, &o, cancelErr)
 }
 
-// replaceFailure is the answer to a cancelReplace of which a half failed.
-func replaceFailure(first []byte, cancelErr *failure, second []byte, placeErr *failure) *failure {
-	e := fail(codeNotReplaced, "Order cancel-replace failed.")
-	if first != nil || second != nil {
-		e = fail(codePartlyReplaced, "Order cancel-replace partially failed.").with(fasthttp.StatusConflict)
+// replace carries out a cancel and a new order. cancelErr is set if there is nothing to cancel.
+func (q *call) replace(c *entry.Command, o *newOrder, cancelErr *failure) ([]byte, *failure) {
+	var h halves
+	req := q.f.opt.Entry.Acquire(q.account())
+	defer q.f.opt.Entry.Release(req)
+	req.Records, req.Together = true, true
+	if h.cancel.err = cancelErr; cancelErr == nil {
+		req.Commands = append(req.Commands, *c)
+	} else if o.place.Follows {
+		return nil, h.failure()
 	}
-	for _, half := range []*failure{cancelErr, placeErr} {
-		if half != nil && half.code == codeTimeout {
-			return half
+	o.place.Follows = o.place.Follows && cancelErr == nil
+	if id := q.repeated(&o.place, o.view.Instrument); id != 0 && (id != c.Order || cancelErr != nil) {
+		h.place.err = reasonFailure(engine.DuplicateClientOrderID)
+	} else {
+		req.Commands = append(req.Commands, entry.Command{Kind: entry.PlaceOrder, Place: o.place})
+	}
+	if len(req.Commands) == 0 {
+		return nil, h.failure()
+	}
+	if refused := req.Submit(); refused != nil {
+		return nil, placeFailure(refused)
+	}
+	for i := range req.Answers {
+		a := &req.Answers[i]
+		switch {
+		case a.Reason == engine.CancelFailed:
+		case req.Commands[i].Kind == entry.PlaceOrder && a.Reason != engine.NotRejected:
+			h.place.err = reasonFailure(a.Reason)
+		case req.Commands[i].Kind == entry.PlaceOrder:
+			var err *failure
+			if h.place.answer, err = q.result(a, o.kind); err != nil {
+				return nil, err
+			}
+		case a.Reason != engine.NotRejected:
+			h.cancel.err = reasonFailure(a.Reason)
+		default:
+			w := json.Quoted(nil)
+			q.f.writeCanceled(&w, a, c.Client)
+			h.cancel.answer = w.Bytes()
 		}
 	}
-	e.data = replacedAnswer(first, cancelErr, second, placeErr)
+	if h.cancel.answer != nil && h.place.answer != nil {
+		return h.body(), nil
+	}
+	return nil, h.failure()
+}
+
+// halves are the outcomes of the cancel and of the new order of a cancelReplace.
+type halves struct{ cancel, place half }
+
+// half is one of them; without answer and error it was not attempted.
+type half struct {
+	answer []byte
+	err    *failure
+}
+
+// failure is the answer to a cancelReplace of which a half failed.
+func (h *halves) failure() *failure {
+	e := fail(codeNotReplaced, "Order cancel-replace failed.")
+	if h.cancel.answer != nil || h.place.answer != nil {
+		e = fail(codePartlyReplaced, "Order cancel-replace partially failed.").with(fasthttp.StatusConflict)
+	}
+	e.data = h.body()
 	return e
 }
 
-// replacedAnswer returns the results of both halves. A half without answer and error was not attempted.
-func replacedAnswer(first []byte, cancelErr *failure, second []byte, placeErr *failure) []byte {
-	result := func(answer []byte, err *failure) string {
-		switch {
-		case answer != nil:
-			return "SUCCESS"
-		case err != nil:
-			return "FAILURE"
-		}
-		return "NOT_ATTEMPTED"
-	}
-	response := func(answer []byte, err *failure) []byte {
-		switch {
-		case answer != nil:
-			return answer
-		case err != nil:
-			return err.body()
-		}
-		return []byte("null")
-	}
+// body returns the outcomes of both halves.
+func (h *halves) body() []byte {
 	var w json.Writer
 	w.Object()
-	w.Name("cancelResult").Word(result(first, cancelErr))
-	w.Name("newOrderResult").Word(result(second, placeErr))
-	w.Name("cancelResponse").Raw(response(first, cancelErr))
-	w.Name("newOrderResponse").Raw(response(second, placeErr))
+	w.Name("cancelResult").Word(h.cancel.result())
+	w.Name("newOrderResult").Word(h.place.result())
+	w.Name("cancelResponse").Raw(h.cancel.response())
+	w.Name("newOrderResponse").Raw(h.place.response())
 	w.EndObject()
 	return w.Bytes()
 }
 
-// amend serves PUT /api/v3/order/amend/keepPriority: a smaller amount, at the same place in the queue.
+func (h *half) result() string {
+	switch {
+	case h.answer != nil:
+		return "SUCCESS"
+	case h.err != nil:
+		return "FAILURE"
+	}
+	return "NOT_ATTEMPTED"
+}
+
+func (h *half) response() []byte {
+	switch {
+	case h.answer != nil:
+		return h.answer
+	case h.err != nil:
+		return h.err.body()
+	}
+	return []byte("null")
+}
+
+// amend serves PUT /api/v3/order/amend/keepPriority: a smaller amount, at the same place in the queue. The order gets
+// another client id, a random one if none was sent.
 func amend(q *call) ([]byte, *failure) {
 	a, err := q.find(queried)
 	if err != nil {
 		return nil, err
 	}
-	amount, err := q.decimal("newQty", true)
+	c := entry.Replace{SmallerOnly: true, ClientReusable: true}
+	c.Amount, err = q.decimal("newQty", always)
+	client := ""
+	if err == nil {
+		client, err = q.clientID("newClientOrderId")
+	}
 	if err == nil {
 		err = q.unread()
 	}
 	if err != nil {
 		return nil, err
 	}
-	units, exact, fits, bad := fixed.ParseUnits(string(amount), a.Instrument.DigitsAmount)
-	switch {
-	case bad != nil || !exact || !fits:
-		return nil, reasonFailure(engine.AmountOffLot)
-	case !a.Record.Status.Open() || a.Record.ByQuote || units >= a.Record.Amount || units <= a.Record.Filled:
-		return nil, fail(codeAmendRejected, "The new quantity must be below the order's and above what is executed.")
+	was := q.f.orderID(&a.Record)
+	if client != was {
+		c.Client = []byte(cmp.Or(client, randomID()))
 	}
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
-	*req.One() = entry.Command{Kind: entry.ReplaceOrder, Order: a.Order, Replace: entry.Replace{Amount: amount}}
+	*req.One() = entry.Command{Kind: entry.ReplaceOrder, Order: a.Order, Replace: c}
 	if refused := req.SubmitOne(); refused != nil {
-		return nil, changeFailure(refused)
+		return nil, amendFailure(refused, &a, c.Amount)
 	}
 	r := &req.Answers[0].Record
+	execution, err := q.executionID(&req.Answers[0])
+	if err != nil {
+		return nil, err
+	}
 	w := json.Quoted(nil)
 	w.Object()
 	w.Name("transactTime").Ms(changedNs(r))
-	w.Name("executionId").Uint(uint64(r.Seq))
-	q.f.writeOrder(w.Name("amendedOrder"), q.f.opt.Board.Load(), a.Instrument, r)
+	w.Name("executionId").Uint(execution)
+	w.Name("amendedOrder")
+	q.f.orders(&w, q.f.opt.Board.Load(), a.Instrument).amended(r, was)
+	if r.List != 0 {
+		if err := q.writeListStatus(w.Name("listStatus"), r.List); err != nil {
+			return nil, err
+		}
+	}
 	w.EndObject()
 	return w.Bytes(), nil
+}
+
+// executionID returns the seq of the event of an amendment, which its report and the list of amendments have too.
+func (q *call) executionID(a *entry.Answer) (uint64, *failure) {
+	rows, refused := q.f.opt.Entry.Amendments(a.Record.ID, 0, maxRows)
+	if refused != nil {
+		return 0, fromRefusal(refused)
+	}
+	for _, m := range slices.Backward(rows) {
+		if m.Number <= uint64(a.Seq) { // not that of a later request
+			return m.Number, nil
+		}
+	}
+	return uint64(a.Seq), nil
+}
+
+// amendFailure translates the refusal of an amendment. One to the amount that the order has would change nothing.
+func amendFailure(r *refuse.Refusal, a *entry.Answer, amount []byte) *failure {
+	lots, exact, _, _ := fixed.ParseUnits(string(amount), a.Instrument.DigitsAmount)
+	switch {
+	case r.Code != entry.Code(engine.AmendNotSmaller):
+		return changeFailure(r)
+	case !hasQuantity(&a.Record):
+		return reasonFailure(engine.OrderPending)
+	case exact && lots == a.Record.Amount:
+		return fail(codeAmendRejected, "The requested action would change no state; rejecting.")
+	}
+	return changeFailure(r)
 }
 
 // listPage is the number of rows that are read from the history at a time.
@@ -337,7 +459,7 @@ func (q *call) orderRows(rows []marketdata.OrderRecord) []byte {
 	w := json.Quoted(nil)
 	w.List()
 	for i := range rows {
-		q.f.writeOrder(&w, root, root.View(rows[i].ID.Pair()).Instrument, &rows[i])
+		q.f.orders(&w, root, root.View(rows[i].ID.Pair()).Instrument).order(&rows[i])
 	}
 	w.EndList()
 	return w.Bytes()

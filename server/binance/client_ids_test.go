@@ -242,7 +242,7 @@ func TestIDsAreGenerated(t *testing.T) {
 	if other := b.ask("POST", orderPath, restBid+"newClientOrderId="+id); other.ClientOrderID != id {
 		t.Errorf("another account sends the id: %+v", other)
 	}
-	status, body := a.raw("PUT", orderPath+"/amend/keepPriority", both+"&newQty=0.5")
+	status, body := a.raw("PUT", orderPath+"/amend/keepPriority", both+"&newQty=0.5&newClientOrderId="+id)
 	if status != 200 || !strings.Contains(body, `"clientOrderId":"`+id+`"`) {
 		t.Errorf("%d %s", status, body)
 	}
@@ -324,7 +324,7 @@ func TestTheNativeAPIRepeats(t *testing.T) {
 	native := func(price string) map[string]any {
 		t.Helper()
 		return r.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":`+price+
-			`,"amount":1,"clientOrderId":"both","accountId":"`+a.id+`"}`)
+			`,"amount":1,"clientOrderId":"both","selfTradePrevention":"cancel_maker","accountId":"`+a.id+`"}`)
 	}
 	one := native("90")
 	a.duplicate("an order of the native API", a.ask("POST", orderPath, restBid+"newClientOrderId=both"))
@@ -393,7 +393,7 @@ func TestIDsSurviveARestart(t *testing.T) {
 				}
 			}
 			repeat := r.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
-				`"price":90,"amount":1,"clientOrderId":"ended","accountId":"`+a.id+`"}`)
+				`"price":90,"amount":1,"clientOrderId":"ended","selfTradePrevention":"cancel_maker","accountId":"`+a.id+`"}`)
 			if fmt.Sprint(repeat["orderId"]) != fmt.Sprint(ended.OrderID) {
 				t.Errorf("a native repeat: %v, want order %d", repeat, ended.OrderID)
 			}

@@ -132,6 +132,7 @@ func endpoints() []endpoint {
 		{get, "/api/v3/trades", "trades.recent", 25, open, trades},
 		{get, "/api/v1/trades", "", 25, open, trades},
 		{get, "/api/v3/historicalTrades", "trades.historical", 25, open, historicalTrades},
+		{get, "/api/v3/historicalBlockTrades", "blockTrades.historical", 25, open, noBlockTrades},
 		{get, "/api/v3/aggTrades", "trades.aggregate", 4, open, aggTrades},
 		{get, "/api/v3/klines", "klines", 2, open, klines},
 		{get, "/api/v3/uiKlines", "uiKlines", 2, open, klines},
@@ -141,19 +142,36 @@ func endpoints() []endpoint {
 		{get, "/api/v3/ticker/price", "ticker.price", 0, open, price},
 		{get, "/api/v3/ticker/bookTicker", "ticker.book", 0, open, bookTicker},
 		{get, "/api/v3/ticker", "ticker", 0, open, rolling},
+		{get, "/api/v3/executionRules", "executionRules", 0, open, executionRules},
+		{get, "/api/v3/referencePrice", "referencePrice", 2, open, noReferencePrice},
+		{get, "/api/v3/referencePrice/calculation", "referencePrice.calculation", 2, open, noReferencePrice},
 		{get, "/sapi/v1/system/status", "", 1, open, systemStatus},
 		{get, "/fapi/v1/exchangeInfo", "", 1, open, noContracts},
 		{get, "/dapi/v1/exchangeInfo", "", 1, open, noContracts},
 		{post, "/api/v3/order", "order.place", 1, signed, place},
-		{post, "/api/v3/order/test", "order.test", 1, signed, test},
+		{post, "/api/v3/order/test", "order.test", 0, signed, test},
 		{get, "/api/v3/order", "order.status", 4, signed, order},
 		{del, "/api/v3/order", "order.cancel", 1, signed, cancel},
 		{post, "/api/v3/order/cancelReplace", "order.cancelReplace", 1, signed, cancelReplace},
 		{put, "/api/v3/order/amend/keepPriority", "order.amend.keepPriority", 4, signed, amend},
+		{get, "/api/v3/order/amendments", "order.amendments", 4, signed, amendments},
+		{post, "/api/v3/order/oco", "orderList.place", 1, signed, placeList(engine.OCO, oldOCO)},
+		{post, "/api/v3/orderList/oco", "orderList.place.oco", 1, signed, placeList(engine.OCO, oco)},
+		{post, "/api/v3/orderList/oto", "orderList.place.oto", 1, signed, placeList(engine.OTO, oto)},
+		{post, "/api/v3/orderList/otoco", "orderList.place.otoco", 1, signed, placeList(engine.OTOCO, otoco)},
+		{post, "/api/v3/orderList/opo", "orderList.place.opo", 1, signed, placeList(engine.OPO, oto)},
+		{post, "/api/v3/orderList/opoco", "orderList.place.opoco", 1, signed, placeList(engine.OPOCO, otoco)},
+		{get, "/api/v3/orderList", "orderList.status", 4, signed, list},
+		{del, "/api/v3/orderList", "orderList.cancel", 1, signed, cancelList},
+		{get, "/api/v3/openOrderList", "openOrderLists.status", 6, signed, openLists},
+		{get, "/api/v3/allOrderList", "allOrderLists", 20, signed, allLists},
 		{get, "/api/v3/openOrders", "openOrders.status", 0, signed, openOrders},
 		{del, "/api/v3/openOrders", "openOrders.cancelAll", 1, signed, cancelAll},
 		{get, "/api/v3/allOrders", "allOrders", 20, signed, allOrders},
 		{get, "/api/v3/myTrades", "myTrades", 20, signed, myTrades},
+		{get, "/api/v3/myPreventedMatches", "myPreventedMatches", 0, signed, preventedMatches},
+		{get, "/api/v3/myAllocations", "myAllocations", 20, signed, noAllocations},
+		{get, "/api/v3/myFilters", "myFilters", 40, signed, myFilters},
 		{get, "/api/v3/account", "account.status", 20, signed, account},
 		{get, "/api/v3/account/commission", "account.commission", 20, signed, commission},
 		{post, "/api/v3/userDataStream", "userDataStream.start", 2, keyed, startStream},
@@ -234,6 +252,21 @@ const (
 	codeOptionalParams = -1128
 	codeInvalidParam   = -1130
 	codeBadWindow      = -1131
+	codeBadStrategy    = -1134
+	codeBadRestriction = -1145
+	codeListType       = -1158
+	codeIcebergTIF     = -1160
+	codeLimitAbove     = -1165
+	codeLimitBelow     = -1166
+	codeBothLimit      = -1168
+	codeStopBelow      = -1196
+	codeStopAbove      = -1197
+	codeTakeAbove      = -1198
+	codeTakeBelow      = -1199
+	codeWorkingSide    = -1222
+	codePendingSide    = -1223
+	codeWorkingParam   = -1224
+	codePendingParam   = -1225
 	codeOrderRejected  = -2010
 	codeCancelRejected = -2011
 	codeNoOrder        = -2013
@@ -243,6 +276,7 @@ const (
 	codePartlyReplaced = -2021
 	codeNotReplaced    = -2022
 	codeAmendRejected  = -2038
+	codeNoReference    = -2043
 )
 
 // failure is an error answer in the form of the other exchange.
@@ -378,15 +412,22 @@ func (q *call) readParams(texts ...[]byte) *failure {
 	return nil
 }
 
-// text returns the value of a parameter; given is false for a missing or empty one.
+// text returns the value of a parameter; given is false for a missing or empty one, and for a parameter without a name,
+// which none has.
 func (q *call) text(name string) (value string, given bool) {
 	for i := range q.params {
-		if p := &q.params[i]; p.name == name {
+		if p := &q.params[i]; p.name == name && name != "" {
 			p.read = true
 			return p.value, p.value != ""
 		}
 	}
 	return "", false
+}
+
+// given reports whether a parameter has a value.
+func (q *call) given(name string) bool {
+	_, given := q.text(name)
+	return given
 }
 
 // sent reports whether a parameter was sent, and leaves it unread.

@@ -32,7 +32,9 @@ func TestGolden(t *testing.T) {
 		"/api/v3/avgPrice?symbol=BTCUSDT", "/api/v3/ticker/24hr?symbol=BTCUSDT", "/api/v3/ticker/24hr?type=MINI",
 		"/api/v3/ticker/tradingDay?symbol=BTCUSDT", "/api/v3/ticker/price", "/api/v3/ticker/bookTicker",
 		"/api/v3/ticker?symbol=BTCUSDT&windowSize=1h", "/sapi/v1/system/status", "/fapi/v1/exchangeInfo",
-		"/dapi/v1/exchangeInfo", "/sapi/v1/margin/allPairs", "/api/v3/nothing", "/api/v3/depth", "/api/v3/account",
+		"/dapi/v1/exchangeInfo", "/api/v3/executionRules?symbol=BTCUSDT", "/api/v3/referencePrice?symbol=BTCUSDT",
+		"/api/v3/referencePrice/calculation?symbol=BTCUSDT", "/api/v3/historicalBlockTrades?symbol=BTCUSDT&fromId=1",
+		"/sapi/v1/margin/allPairs", "/api/v3/nothing", "/api/v3/depth", "/api/v3/account",
 		"/api/v3/depth?symbol=AAABBB", "/api/v3/klines?symbol=BTCUSDT&interval=2m",
 	} {
 		status, body, _ := r.get(target)
@@ -48,15 +50,40 @@ func TestGolden(t *testing.T) {
 			"newClientOrderId=stop-1"},
 		{"POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT_MAKER&quantity=1&price=90"},
 		{"GET", "/api/v3/order", "symbol=BTCUSDT&origClientOrderId=ask-1"},
-		{"PUT", "/api/v3/order/amend/keepPriority", "symbol=BTCUSDT&origClientOrderId=ask-1&newQty=1.5"},
+		{"PUT", "/api/v3/order/amend/keepPriority", "symbol=BTCUSDT&origClientOrderId=ask-1&newQty=1.5&" +
+			"newClientOrderId=ask-1"},
+		{"GET", "/api/v3/order/amendments", "symbol=BTCUSDT&orderId=26"},
 		{"POST", "/api/v3/order/cancelReplace", "symbol=BTCUSDT&side=SELL&type=LIMIT&timeInForce=GTC&quantity=1&" +
 			"price=104&cancelReplaceMode=STOP_ON_FAILURE&cancelOrigClientOrderId=ask-1&newClientOrderId=ask-2"},
+		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=SELL&type=TAKE_PROFIT_LIMIT&timeInForce=GTC&quantity=1&price=150&" +
+			"stopPrice=150&trailingDelta=100&newClientOrderId=trail-1&strategyId=1&strategyType=1000000&" +
+			"newOrderRespType=RESULT"},
+		{"POST", "/api/v3/order/oco", "symbol=BTCUSDT&side=SELL&quantity=1&price=120&stopPrice=80&listClientOrderId=oco-1"},
+		{"POST", "/api/v3/orderList/oco", "symbol=BTCUSDT&side=BUY&quantity=1&aboveType=STOP_LOSS&aboveStopPrice=120&" +
+			"belowType=TAKE_PROFIT&belowStopPrice=80&newOrderRespType=ACK"},
+		{"POST", "/api/v3/orderList/oto", "symbol=BTCUSDT&workingType=LIMIT_MAKER&workingSide=BUY&workingPrice=90&" +
+			"workingQuantity=1&pendingType=MARKET&pendingSide=SELL&pendingQuantity=1&newOrderRespType=FULL"},
+		{"POST", "/api/v3/orderList/otoco", "symbol=BTCUSDT&workingType=LIMIT_MAKER&workingSide=BUY&workingPrice=90&" +
+			"workingQuantity=1&pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=120&" +
+			"pendingBelowType=STOP_LOSS&pendingBelowStopPrice=80"},
+		{"POST", "/api/v3/orderList/opo", "symbol=BTCUSDT&workingType=LIMIT_MAKER&workingSide=BUY&workingPrice=90&" +
+			"workingQuantity=1&pendingType=MARKET&pendingSide=SELL"},
+		{"POST", "/api/v3/orderList/opoco", "symbol=BTCUSDT&workingType=LIMIT_MAKER&workingSide=BUY&workingPrice=90&" +
+			"workingQuantity=1&pendingSide=SELL&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=120&" +
+			"pendingBelowType=STOP_LOSS&pendingBelowStopPrice=80"},
+		{"GET", "/api/v3/orderList", "origClientOrderId=oco-1"},
+		{"DELETE", "/api/v3/orderList", "symbol=BTCUSDT&listClientOrderId=oco-1&newClientOrderId=gone"},
+		{"GET", "/api/v3/openOrderList", ""},
+		{"GET", "/api/v3/allOrderList", "limit=1"},
 		{"GET", "/api/v3/openOrders", ""},
 		{"DELETE", "/api/v3/order", "symbol=BTCUSDT&origClientOrderId=ask-2&newClientOrderId=gone"},
 		{"DELETE", "/api/v3/order", "symbol=BTCUSDT&origClientOrderId=ask-2"},
 		{"DELETE", "/api/v3/openOrders", "symbol=BTCUSDT"},
 		{"GET", "/api/v3/allOrders", "symbol=BTCUSDT"},
 		{"GET", "/api/v3/myTrades", "symbol=BTCUSDT"},
+		{"GET", "/api/v3/myPreventedMatches", "symbol=BTCUSDT&preventedMatchId=1"},
+		{"GET", "/api/v3/myAllocations", "symbol=BTCUSDT"},
+		{"GET", "/api/v3/myFilters", "symbol=ETHBTC"},
 		{"GET", "/api/v3/account", "omitZeroBalances=true"},
 		{"GET", "/api/v3/account/commission", "symbol=BTCUSDT"},
 		{"GET", "/sapi/v1/asset/tradeFee", "symbol=BTCUSDT"},

@@ -95,12 +95,9 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	status, byStatus := q.text("symbolStatus")
-	if byStatus && given {
-		return nil, fail(codeOptionalParams, "Combination of optional parameters invalid.")
-	}
-	if byStatus && status != "TRADING" && status != "HALT" && status != "BREAK" {
-		return nil, invalid("symbolStatus")
+	status, byStatus, err := q.symbolStatus(given)
+	if err != nil {
+		return nil, err
 	}
 	spot, err := q.wantsSpot()
 	if err != nil {
@@ -133,6 +130,18 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	w.EndList()
 	w.EndObject()
 	return w.Bytes(), nil
+}
+
+// symbolStatus reads the parameter of the same name, which does not go together with named symbols.
+func (q *call) symbolStatus(named bool) (status string, given bool, err *failure) {
+	status, given = q.text("symbolStatus")
+	switch {
+	case given && named:
+		err = fail(codeOptionalParams, "Combination of optional parameters invalid.")
+	case given && status != "TRADING" && status != "HALT" && status != "BREAK":
+		err = invalid("symbolStatus")
+	}
+	return status, given, err
 }
 
 // wantsSpot reports whether the parameter permissions includes SPOT, the only permission that pairs have.
@@ -172,14 +181,15 @@ func (f *Facade) writeSymbol(w *json.Writer, in *engine.Instrument, name string,
 	if in.State == engine.PostOnlyState {
 		w.Name("orderTypes").Words("LIMIT_MAKER")
 	} else {
-		w.Name("orderTypes").Words("LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT")
+		w.Name("orderTypes").Words("LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT",
+			"TAKE_PROFIT", "TAKE_PROFIT_LIMIT")
 	}
 	w.Name("icebergAllowed").Bool(true)
-	w.Name("ocoAllowed").Bool(false)
-	w.Name("otoAllowed").Bool(false)
-	w.Name("opoAllowed").Bool(false)
+	w.Name("ocoAllowed").Bool(true)
+	w.Name("otoAllowed").Bool(true)
+	w.Name("opoAllowed").Bool(true)
 	w.Name("quoteOrderQtyMarketAllowed").Bool(true)
-	w.Name("allowTrailingStop").Bool(false)
+	w.Name("allowTrailingStop").Bool(true)
 	w.Name("cancelReplaceAllowed").Bool(true)
 	w.Name("amendAllowed").Bool(true)
 	w.Name("pegInstructionsAllowed").Bool(false)
@@ -194,8 +204,8 @@ func (f *Facade) writeSymbol(w *json.Writer, in *engine.Instrument, name string,
 		w.Words("SPOT")
 		w.EndList()
 	}
-	w.Name("defaultSelfTradePreventionMode").Word("EXPIRE_TAKER")
-	w.Name("allowedSelfTradePreventionModes").Words(selfTrades[:]...)
+	w.Name("defaultSelfTradePreventionMode").Word(selfTrades[engine.CancelMaker])
+	w.Name("allowedSelfTradePreventionModes").Words(append(selfTrades[:], transfer)...)
 	w.EndObject()
 }
 
@@ -230,13 +240,28 @@ func (f *Facade) writeFilters(w *json.Writer, in *engine.Instrument) {
 		w.Name("avgPriceMins").Int(0)
 		w.EndObject()
 	}
+	o := &f.opt.Engine
+	for _, filter := range [...]struct {
+		kind, name string
+		most       int
+	}{
+		{"ICEBERG_PARTS", "limit", int(cmp.Or(o.IcebergSlices, engine.DefaultIcebergSlices))},
+		{"MAX_NUM_ORDERS", "maxNumOrders", cmp.Or(o.AccountOrders, engine.DefaultAccountOrders)},
+		{"MAX_NUM_ALGO_ORDERS", "maxNumAlgoOrders", cmp.Or(o.AccountStops, engine.DefaultAccountStops)},
+		{"MAX_NUM_ORDER_LISTS", "maxNumOrderLists", cmp.Or(o.AccountLists, engine.DefaultAccountLists)},
+		{"MAX_NUM_ORDER_AMENDS", "maxNumOrderAmends", engine.MaxAmends},
+	} {
+		w.Object()
+		w.Name("filterType").Word(filter.kind)
+		w.Name(filter.name).Int(int64(filter.most))
+		w.EndObject()
+	}
 	w.Object()
-	w.Name("filterType").Word("MAX_NUM_ORDERS")
-	w.Name("maxNumOrders").Int(int64(cmp.Or(f.opt.Engine.AccountOrders, engine.DefaultAccountOrders)))
-	w.EndObject()
-	w.Object()
-	w.Name("filterType").Word("MAX_NUM_ALGO_ORDERS")
-	w.Name("maxNumAlgoOrders").Int(int64(cmp.Or(f.opt.Engine.AccountStops, engine.DefaultAccountStops)))
+	w.Name("filterType").Word("TRAILING_DELTA")
+	for _, place := range [...]string{"Above", "Below"} {
+		w.Name("minTrailing" + place + "Delta").Int(10)
+		w.Name("maxTrailing" + place + "Delta").Int(2000)
+	}
 	w.EndObject()
 }
 

@@ -97,7 +97,7 @@ func TestExchangeInfoShowsTheRulesOfThePair(t *testing.T) {
 	}
 	s := info.Symbols[0]
 	if s.Symbol != "BTCUSDT" || s.BaseAsset != "BTC" || s.QuoteAsset != "USDT" || s.Status != "TRADING" ||
-		!s.IsSpotTradingAllowed || s.IsMarginTradingAllowed || s.OcoAllowed {
+		!s.IsSpotTradingAllowed || s.IsMarginTradingAllowed || !s.OcoAllowed || len(s.OrderTypes) != 7 {
 		t.Errorf("%+v", s)
 	}
 	if s.BaseAssetPrecision != 8 || s.QuotePrecision != 8 || s.QuoteAssetPrecision != 8 ||
@@ -116,6 +116,22 @@ func TestExchangeInfoShowsTheRulesOfThePair(t *testing.T) {
 	}
 	if f := s.PercentPriceBySideFilter(); f.BidMultiplierUp != "10.0" || trim(f.AskMultiplierDown) != "0.1" {
 		t.Errorf("%+v", f)
+	}
+	if f := s.TrailingDeltaFilter(); f == nil || *f != (gobinance.TrailingDeltaFilter{
+		MinTrailingAboveDelta: 10, MaxTrailingAboveDelta: 2000, MinTrailingBelowDelta: 10, MaxTrailingBelowDelta: 2000,
+	}) {
+		t.Errorf("%+v", f)
+	}
+	most := map[string]any{}
+	for _, f := range s.Filters {
+		for _, name := range []string{"maxNumAlgoOrders", "maxNumOrderLists", "maxNumOrderAmends", "limit"} {
+			if v, has := f[name]; has {
+				most[name] = v
+			}
+		}
+	}
+	if got := fmt.Sprint(most); got != "map[limit:10000 maxNumAlgoOrders:200 maxNumOrderAmends:10 maxNumOrderLists:20]" {
+		t.Error(got)
 	}
 	r.Call("POST", "/assets", `{"symbol":"TEN","digits":10}`)
 	r.Call("POST", "/pairs",

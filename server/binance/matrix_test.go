@@ -42,9 +42,49 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 		return fmt.Sprint(o.OrderID)
 	}
 	symbol := [][2]string{{"symbol", "BTCUSDT"}}
+	list := [][2]string{
+		{"symbol", "BTCUSDT"}, {"workingType", "LIMIT"}, {"workingSide", "BUY"}, {"workingTimeInForce", "GTC"},
+		{"workingPrice", "90"}, {"workingQuantity", "1"}, {"pendingSide", "SELL"},
+	}
+	legs := func(above, below string) [][2]string {
+		return [][2]string{
+			{above + "Type", "LIMIT_MAKER"}, {above + "Price", "120"}, {below + "Type", "STOP_LOSS"}, {below + "StopPrice", "80"},
+		}
+	}
+	freshList := func() string {
+		var l struct{ OrderListID int64 }
+		a := s.attempt(append(slices.Clone(list), [2]string{"pendingType", "MARKET"}, [2]string{"pendingQuantity", "1"}), false)
+		_, body := s.send("POST", "/api/v3/orderList/oto?"+s.finish(a).query())
+		if err := json.Unmarshal([]byte(body), &l); err != nil || l.OrderListID == 0 {
+			s.r.t.Fatalf("%s %v", body, err)
+		}
+		return fmt.Sprint(l.OrderListID)
+	}
 	switch route {
 	case "POST /api/v3/order", "POST /api/v3/order/test":
 		return order
+	case "POST /api/v3/order/oco":
+		return append(symbol, [][2]string{
+			{"side", "SELL"}, {"quantity", "1"}, {"price", "120"}, {"stopPrice", "80"},
+		}...)
+	case "POST /api/v3/orderList/oco":
+		return append(legs("above", "below"), [][2]string{{"symbol", "BTCUSDT"}, {"side", "SELL"}, {"quantity", "1"}}...)
+	case "POST /api/v3/orderList/oto":
+		return append(list, [][2]string{{"pendingType", "MARKET"}, {"pendingQuantity", "1"}}...)
+	case "POST /api/v3/orderList/opo":
+		return append(list, [2]string{"pendingType", "MARKET"})
+	case "POST /api/v3/orderList/otoco":
+		return append(append(list, [2]string{"pendingQuantity", "1"}), legs("pendingAbove", "pendingBelow")...)
+	case "POST /api/v3/orderList/opoco":
+		return append(list, legs("pendingAbove", "pendingBelow")...)
+	case "GET /api/v3/orderList":
+		return [][2]string{{"orderListId", freshList()}}
+	case "DELETE /api/v3/orderList":
+		return append(symbol, [2]string{"orderListId", freshList()})
+	case "GET /api/v3/openOrderList", "GET /api/v3/allOrderList":
+		return nil
+	case "GET /api/v3/myPreventedMatches", "GET /api/v3/order/amendments":
+		return append(symbol, [2]string{"orderId", fresh()})
 	case "GET /api/v3/order", "DELETE /api/v3/order":
 		return append(symbol, [2]string{"orderId", fresh()})
 	case "POST /api/v3/order/cancelReplace":
@@ -56,7 +96,8 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 	case "DELETE /api/v3/openOrders":
 		fresh() // without an open order it is -2011
 		return symbol
-	case "GET /api/v3/openOrders", "GET /api/v3/allOrders", "GET /api/v3/myTrades",
+	case "GET /api/v3/openOrders", "GET /api/v3/allOrders", "GET /api/v3/myTrades", "GET /api/v3/myFilters",
+		"GET /api/v3/myAllocations",
 		"GET /api/v3/account/commission":
 		return symbol
 	case "GET /api/v3/account", "POST /api/v3/userDataStream", "GET /sapi/v1/asset/tradeFee",
@@ -207,7 +248,7 @@ func TestBrokenSignaturesAreRefusedOnEverySignedRoute(t *testing.T) {
 			}
 		}
 	}
-	if len(routes) < 20 {
+	if len(routes) < 34 {
 		t.Errorf("%d routes", len(routes))
 	}
 	t.Logf("%d routes and methods, %d requests", len(routes), requests)

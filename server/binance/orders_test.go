@@ -22,7 +22,7 @@ func TestOrdersAgreeWithTheNativeAPI(t *testing.T) {
 	rest, err := a.NewCreateOrderService().Symbol("BTCUSDT").Side("SELL").Type("LIMIT").TimeInForce("GTC").
 		Quantity("2").Price("100.5").NewClientOrderID("ask-1").Do(ctx)
 	if err != nil || rest.Status != "NEW" || rest.ClientOrderID != "ask-1" || len(rest.Fills) != 0 ||
-		rest.SelfTradePreventionMode != "EXPIRE_TAKER" {
+		rest.SelfTradePreventionMode != "EXPIRE_MAKER" {
 		t.Fatalf("%+v %v", rest, err)
 	}
 	take, err := b.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("MARKET").Quantity("0.5").Do(ctx)
@@ -168,6 +168,15 @@ func TestOrderTypes(t *testing.T) {
 		{"side=SELL&type=STOP_LOSS&quantity=1&stopPrice=94", "NEW", "STOP_LOSS", "GTC"},
 		{"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=105", "NEW", "STOP_LOSS", "GTC"},
 		{limitBuy + "&quantity=5&price=97&icebergQty=1", "NEW", "LIMIT", "GTC"},
+		{"side=SELL&type=TAKE_PROFIT&quantity=1&stopPrice=105", "NEW", "TAKE_PROFIT", "GTC"},
+		{"side=BUY&type=TAKE_PROFIT&quoteOrderQty=50&stopPrice=90", "NEW", "TAKE_PROFIT", "GTC"},
+		{
+			"side=BUY&type=TAKE_PROFIT_LIMIT&timeInForce=GTC&quantity=2&price=89&stopPrice=90&icebergQty=1", "NEW",
+			"TAKE_PROFIT_LIMIT", "GTC",
+		},
+		{"side=BUY&type=STOP_LOSS&quoteOrderQty=50&stopPrice=105", "NEW", "STOP_LOSS", "GTC"},
+		{"side=BUY&type=LIMIT&timeInForce=FOK&quantity=50&price=101", "EXPIRED", "LIMIT", "FOK"},
+		{limitBuy + "&quantity=1&price=97&selfTradePreventionMode=TRANSFER&newClientOrderId=a/b", "NEW", "LIMIT", "GTC"},
 	} {
 		status, body := a.raw("POST", "/api/v3/order", "symbol=BTCUSDT&newOrderRespType=RESULT&"+w.params)
 		var o gobinance.Order
@@ -177,28 +186,44 @@ func TestOrderTypes(t *testing.T) {
 		}
 	}
 	open, err := a.NewListOpenOrdersService().Symbol("BTCUSDT").Do(ctx)
-	if err != nil || len(open) != 5 {
+	if err != nil || len(open) != 10 {
 		t.Fatalf("%d %v", len(open), err)
 	}
 	for _, o := range open {
 		a.agrees(o)
-		if o.IsWorking == strings.HasPrefix(string(o.Type), "STOP") {
+		waits := strings.Contains(string(o.Type), "_LOSS") || strings.Contains(string(o.Type), "_PROFIT")
+		if o.IsWorking == waits {
 			t.Errorf("%+v", o)
 		}
 	}
 	for params, answer := range map[string]string{
-		"":                                                          `{"code":-1102,`,
-		"side=BUY":                                                  `{"code":-1102,`,
-		"side=UP&type=LIMIT":                                        `{"code":-1117,`,
-		"side=BUY&type=OCO":                                         `{"code":-1116,`,
-		"side=BUY&type=TAKE_PROFIT&quantity=1":                      `{"code":-2010,"msg":"Take profit`,
+		"":                                     `{"code":-1102,`,
+		"side=BUY":                             `{"code":-1102,`,
+		"side=UP&type=LIMIT":                   `{"code":-1117,`,
+		"side=BUY&type=OCO":                    `{"code":-1116,`,
+		"side=BUY&type=TAKE_PROFIT&quantity=1": `{"code":-1102,"msg":"Param 'stopPrice' or 'trail`,
+		"side=BUY&type=TAKE_PROFIT_LIMIT&quantity=1&stopPrice=1":    `{"code":-1102,"msg":"Mandatory parameter 'time`,
+		"side=BUY&type=TAKE_PROFIT&quantity=1&stopPrice=101":        `{"code":-2010,"msg":"Order would trigger imm`,
+		"side=SELL&type=TAKE_PROFIT&quantity=1&stopPrice=101":       `{"code":-2010,"msg":"Order would trigger imm`,
+		"side=SELL&type=STOP_LOSS&quantity=1&stopPrice=106":         `{"code":-2010,"msg":"Order would trigger imm`,
+		"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=96":           `{"code":-2010,"msg":"Order would trigger imm`,
+		"side=SELL&type=STOP_LOSS&quantity=1&trailingDelta=9":       `{"code":-1013,"msg":"Filter failure: TRAILING_`,
+		"side=SELL&type=STOP_LOSS&quantity=1&trailingDelta=0":       `{"code":-1013,"msg":"Filter failure: TRAILING_`,
+		"side=SELL&type=STOP_LOSS&quantity=1&trailingDelta=2001":    `{"code":-1013,"msg":"Filter failure: TRAILING_`,
+		"side=SELL&type=STOP_LOSS&quantity=1&trailingDelta=1.5":     `{"code":-1100,`,
+		limitBuy + "&quantity=1&price=98&trailingDelta=10":          `{"code":-1106,"msg":"Parameter 'trailingDelta'`,
+		limitBuy + "&quantity=1&price=98&stopPrice=97":              `{"code":-1106,"msg":"Parameter 'stopPrice'`,
+		limitBuy + "&quantity=1&price=98&strategyType=999999":       `{"code":-1134,`,
+		limitBuy + "&quantity=1&price=98&strategyId=x":              `{"code":-1100,`,
+		limitBuy + "&quantity=1&price=98&icebergQty=1.5":            `{"code":-2010,"msg":"IcebergQty exceeds QTY."`,
+		limitBuy + "&quantity=1&price=98&selfTradePreventionMode=X": `{"code":-1130,`,
 		"side=BUY&type=LIMIT&quantity=1&price=1":                    `{"code":-1102,"msg":"Mandatory parameter 'time`,
 		"side=BUY&type=LIMIT&timeInForce=GTX":                       `{"code":-1115,`,
 		"side=BUY&type=LIMIT&timeInForce=GTC":                       `{"code":-1102,"msg":"Mandatory parameter 'quan`,
 		"side=BUY&type=MARKET&quantity=1&price=1":                   `{"code":-1106,`,
 		"side=BUY&type=MARKET&quantity=1e3":                         `{"code":-1100,`,
-		"side=BUY&type=MARKET&quantity=1&trailingDelta=10":          `{"code":-1104,`,
-		"side=SELL&type=MARKET&quoteOrderQty=10":                    `{"code":-1020,`,
+		"side=BUY&type=MARKET&quantity=1&trailingDelta=10":          `{"code":-1106,`,
+		"side=SELL&type=MARKET&quoteOrderQty=4":                     `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
 		"side=BUY&type=MARKET&quoteOrderQty=10.123456789":           `{"code":-1111,`,
 		"side=BUY&type=MARKET&quoteOrderQty=4.99999999":             `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
 		limitBuy + "&quantity=1&price=98.001":                       `{"code":-1013,"msg":"Filter failure: PRICE`,
@@ -206,7 +231,6 @@ func TestOrderTypes(t *testing.T) {
 		limitBuy + "&quantity=0.01&price=98":                        `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
 		"side=BUY&type=LIMIT_MAKER&quantity=1&price=101":            `{"code":-2010,"msg":"Order would immediately`,
 		limitBuy + "&quantity=99999&price=98":                       `{"code":-2010,"msg":"Account has insufficient`,
-		"side=BUY&type=LIMIT&timeInForce=FOK&quantity=50&price=101": `{"code":-2010,`,
 		limitBuy + "&quantity=1&price=98&newClientOrderId=%20":      `{"code":-1100,`,
 		limitBuy + "&quantity=1&price=98&newOrderRespType=X":        `{"code":-1130,`,
 	} {
@@ -215,7 +239,7 @@ func TestOrderTypes(t *testing.T) {
 	if list, err := b.NewListOrdersService().Symbol("BTCUSDT").Do(ctx); err != nil || len(list) != 0 {
 		t.Errorf("a refused order left a trace: %+v %v", list, err)
 	}
-	for _, path := range []string{"/api/v3/order/oco", "/api/v3/orderList/oco", "/sapi/v1/margin/order"} {
+	for _, path := range []string{"/api/v3/sor/order", "/api/v3/sor/order/test", "/sapi/v1/margin/order"} {
 		b.fails("POST", path, "symbol=BTCUSDT", 404, `{"code":-1020,`)
 	}
 	// order/test checks and places nothing.
@@ -225,6 +249,13 @@ func TestOrderTypes(t *testing.T) {
 	}
 	b.fails("POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=98.001",
 		400, `{"code":-1013,"msg":"Filter failure: PRICE_FILTER"`)
+	if status, body := b.raw("POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&"+
+		"price=98&computeCommissionRates=true"); status != 200 || body != `{"standardCommissionForOrder":{"maker":"0.001",`+
+		`"taker":"0.001"},"specialCommissionForOrder":{"maker":"0.0","taker":"0.0"},"taxCommissionForOrder":{"maker":"0.0",`+
+		`"taker":"0.0"},"discount":{"enabledForAccount":false,"enabledForSymbol":false,"discountAsset":null,`+
+		`"discount":"0.00000000"}}` {
+		t.Errorf("%d %s", status, body)
+	}
 	r.Call("PATCH", "/pairs/BTC_USDT", `{"state":"halted"}`)
 	for _, path := range []string{"/api/v3/order", "/api/v3/order/test"} {
 		b.fails("POST", path, "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=98", 400,
@@ -270,7 +301,7 @@ func TestCancelsAndReplaces(t *testing.T) {
 
 	status, body := a.raw("PUT", "/api/v3/order/amend/keepPriority",
 		fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=0.4", both.NewOrderResponse.OrderID))
-	if status != 200 || !strings.Contains(body, `"origQty":"0.40000"`) {
+	if status != 200 || !strings.Contains(body, `"qty":"0.40000"`) {
 		t.Errorf("%d %s", status, body)
 	}
 	a.fails("PUT", "/api/v3/order/amend/keepPriority",
@@ -327,8 +358,8 @@ func TestSignatures(t *testing.T) {
 		}
 	}
 	for params, want := range map[string]string{
-		fmt.Sprintf("timestamp=%d", at-5001):             `{"code":-1021,`,
-		fmt.Sprintf("timestamp=%d", at+1000):             `{"code":-1021,`,
+		fmt.Sprintf("timestamp=%d", at-5001):             `{"code":-1021,"msg":"Timestamp for this request is outside of`,
+		fmt.Sprintf("timestamp=%d", at+1000):             `{"code":-1021,"msg":"Timestamp for this request was 1000ms ahead of`,
 		fmt.Sprintf("timestamp=%d&recvWindow=60001", at): `{"code":-1131,`,
 		"recvWindow=1": `{"code":-1102,`,
 		fmt.Sprintf("timestamp=%d&recvWindow=10", at-11):      `{"code":-1021,`,

@@ -2,21 +2,15 @@ package binance
 
 import (
 	"bytes"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/sha256"
-	"encoding/binary"
-	"math/bits"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/objects"
+	"tickhive/server/json"
 )
 
 // newOrder is an order as the request describes it.
@@ -26,140 +20,273 @@ type newOrder struct {
 	kind  string // ACK, RESULT or FULL
 }
 
-// orderTypes translates the types; those without a counterpart are refused.
+// orderTypes translates the types.
 var orderTypes = map[string]engine.OrderType{
 	"LIMIT": engine.Limit, "LIMIT_MAKER": engine.Limit, "MARKET": engine.Market,
 	"STOP_LOSS": engine.StopMarket, "STOP_LOSS_LIMIT": engine.StopLimit,
+	"TAKE_PROFIT": engine.TakeMarket, "TAKE_PROFIT_LIMIT": engine.TakeLimit,
 }
 
 var timesInForce = map[string]engine.TimeInForce{"GTC": engine.GTC, "IOC": engine.IOC, "FOK": engine.FOK}
 
-// readOrder reads the parameters of a new order and checks which of them belong together.
+// orderParams names the parameters of one order of a request.
+type orderParams struct {
+	side, kind, tif, price, stop, trail, iceberg, client, strategy, strategyType string
+
+	quantity string // "": an order whose list gives it its quantity
+	quote    string // "": no order by quote amount
+	listed   bool   // an order of a list
+}
+
+var alone = orderParams{
+	side: "side", kind: "type", tif: "timeInForce", price: "price", stop: "stopPrice", trail: "trailingDelta",
+	iceberg: "icebergQty", client: "newClientOrderId", strategy: "strategyId", strategyType: "strategyType",
+	quantity: "quantity", quote: "quoteOrderQty",
+}
+
+// readOrder reads the parameters of a new order that is no part of a list.
 func (q *call) readOrder() (o newOrder, err *failure) {
 	if o.view, err = q.pair(); err != nil {
 		return o, err
 	}
-	o.place.Pair = []byte(o.view.Instrument.Code)
-	side, err := q.required("side")
+	word, err := q.readOne(&alone, o.view.Instrument, &o.place)
 	if err != nil {
 		return o, err
 	}
-	switch side {
-	case "BUY":
-		o.place.Side = engine.Buy
-	case "SELL":
-		o.place.Side = engine.Sell
-	default:
-		return o, fail(codeBadSide, "Invalid side.")
-	}
-	name, err := q.required("type")
-	if err != nil {
+	if err = q.readSelfTrade(&o.place); err != nil {
 		return o, err
 	}
-	if name == "TAKE_PROFIT" || name == "TAKE_PROFIT_LIMIT" {
-		return o, fail(codeOrderRejected, "Take profit orders are not supported for this symbol.")
+	words := []string{"ACK", "RESULT", "FULL"}
+	if word == "LIMIT" || word == "MARKET" {
+		words = []string{"FULL", "RESULT", "ACK"}
 	}
-	known := false
-	if o.place.Type, known = orderTypes[name]; !known {
-		return o, fail(codeBadType, "Invalid orderType.")
-	}
-	if err := q.readTerms(&o, name); err != nil {
-		return o, err
-	}
-	return o, q.readOptions(&o, name)
+	o.kind, err = q.word("newOrderRespType", words...)
+	return o, err
 }
 
-// readTerms reads the decimals and the time in force of an order of a type.
-func (q *call) readTerms(o *newOrder, name string) (err *failure) {
-	p := &o.place
-	limit := name == "LIMIT" || name == "STOP_LOSS_LIMIT"
-	market := name == "MARKET" || name == "STOP_LOSS"
-	text, given := q.text("timeInForce")
-	switch {
-	case given && !limit:
-		return notRequired("timeInForce")
-	case !given && limit:
-		return missing("timeInForce")
-	case given:
-		if p.TIF, given = timesInForce[text]; !given {
-			return fail(codeBadTIF, "Invalid timeInForce.")
-		}
-	case market:
-		p.TIF = engine.IOC
+// readOne reads the parameters of one order, checks which of them belong together, and returns the word of its type.
+func (q *call) readOne(n *orderParams, in *engine.Instrument, p *entry.Place) (word string, err *failure) {
+	if p.Side, err = q.side(n.side); err != nil {
+		return "", err
 	}
-	p.PostOnly = name == "LIMIT_MAKER"
-	_, byQuote := q.text("quoteOrderQty")
+	if word, err = q.orderWord(n.kind); err != nil {
+		return "", err
+	}
+	return word, q.readTerms(n, word, in, p)
+}
+
+// orderWord reads the word of a type.
+func (q *call) orderWord(name string) (string, *failure) {
+	word, err := q.required(name)
+	if _, known := orderTypes[word]; err == nil && !known {
+		err = fail(codeBadType, "Invalid orderType.")
+	}
+	return word, err
+}
+
+func (q *call) side(name string) (engine.Side, *failure) {
+	side, err := q.required(name)
+	switch {
+	case err != nil:
+		return 0, err
+	case side == "BUY":
+		return engine.Buy, nil
+	case side == "SELL":
+		return engine.Sell, nil
+	}
+	return 0, fail(codeBadSide, "Invalid side.")
+}
+
+// readTerms reads the parameters that depend on the type of an order. The rules of the interface are set in every
+// order: a stop price that the market has passed is refused, what the book cannot fill expires, and a client id is free
+// again when its order has ended.
+func (q *call) readTerms(n *orderParams, word string, in *engine.Instrument, p *entry.Place) (err *failure) {
+	p.Pair, p.Type, p.PostOnly = []byte(in.Code), orderTypes[word], word == "LIMIT_MAKER"
+	p.ClientReusable = true
+	if err = q.readTIF(n, p); err != nil {
+		return err
+	}
+	p.Expire = p.Type.AtMarket() || p.TIF == engine.FOK
+	market, waits := p.Type.AtMarket(), p.Type.Waits()
+	byQuote, trails := n.quote != "" && q.given(n.quote), q.given(n.trail)
+	stop := needIf(waits)
+	if trails {
+		if p.Trail, err = q.trail(n, waits); err != nil {
+			return err
+		}
+		stop = maybe
+	} else if waits && !q.given(n.stop) {
+		return bothMissing(n.stop, n.trail)
+	}
+	p.Strict = waits && !trails
 	for _, m := range []struct {
 		name  string
 		value *[]byte
-		rule  bool // required; otherwise not permitted
+		rule  need
 	}{
-		{"quoteOrderQty", &p.Quote, market && byQuote},
-		{"quantity", &p.Amount, !market || !byQuote},
-		{"price", &p.Price, !market},
-		{"stopPrice", &p.Stop, name == "STOP_LOSS" || name == "STOP_LOSS_LIMIT"},
+		{n.quote, &p.Quote, needIf(market && byQuote)},
+		{n.quantity, &p.Amount, needIf(!market || !byQuote)},
+		{n.price, &p.Price, needIf(!market)},
+		{n.stop, &p.Stop, stop},
 	} {
+		if m.name == "" {
+			continue
+		}
 		if *m.value, err = q.decimal(m.name, m.rule); err != nil {
 			return err
 		}
 	}
-	if byQuote && p.Side == engine.Sell {
-		return fail(codeUnsupported, "This operation is not supported: a sell order by quoteOrderQty.")
-	}
-	if p.Quote, err = cutQuote(p.Quote, o.view.Instrument); err != nil {
+	if p.Quote, err = cutQuote(p.Quote, in); err != nil {
 		return err
 	}
-	if _, iceberg := q.text("icebergQty"); iceberg {
-		if market || p.TIF != engine.GTC {
-			return notRequired("icebergQty")
-		}
-		p.Display, err = q.decimal("icebergQty", true)
+	if err = q.readIceberg(n, p); err != nil {
+		return err
 	}
-	return err
+	return q.readLabels(n, p)
 }
 
-// readOptions reads the parameters that every type may have.
-func (q *call) readOptions(o *newOrder, name string) (err *failure) {
-	client, err := q.clientID("newClientOrderId")
+// trail reads how far behind the best price an order trails, in basis points.
+func (q *call) trail(n *orderParams, waits bool) (int64, *failure) {
+	if !waits {
+		return 0, notRequired(n.trail)
+	}
+	v, err := q.number(n.trail, 0)
+	if err == nil && v == 0 { // 0 means that an order does not trail
+		err = reasonFailure(engine.TrailOutOfRange)
+	}
+	return v, err
+}
+
+// readTIF reads the time in force, which orders with a limit have.
+func (q *call) readTIF(n *orderParams, p *entry.Place) *failure {
+	text, given := q.text(n.tif)
+	known, limit := true, !p.Type.AtMarket() && !p.PostOnly
+	switch {
+	case given && !limit:
+		return notRequired(n.tif)
+	case !given && limit:
+		return missing(n.tif)
+	case given:
+		p.TIF, known = timesInForce[text]
+	case p.Type.AtMarket():
+		p.TIF = engine.IOC
+	}
+	if !known {
+		return fail(codeBadTIF, "Invalid timeInForce.")
+	}
+	return nil
+}
+
+// readIceberg reads the amount that an order shows at a time.
+func (q *call) readIceberg(n *orderParams, p *entry.Place) (err *failure) {
+	switch {
+	case !q.given(n.iceberg):
+		return nil
+	case p.Type.AtMarket():
+		return notRequired(n.iceberg)
+	case p.TIF != engine.GTC && n.listed:
+		return fail(codeIcebergTIF, "Parameter '%s' is not supported if '%s' is not GTC.", n.iceberg, n.tif)
+	case p.TIF != engine.GTC:
+		return notRequired(n.iceberg)
+	}
+	if p.Display, err = q.decimal(n.iceberg, always); err != nil || p.Amount == nil {
+		return err
+	}
+	shown, all := fixed.MustText(p.Display), fixed.MustText(p.Amount)
+	if shown.Cmp(all) > 0 {
+		return fail(codeOrderRejected, "IcebergQty exceeds QTY.")
+	}
+	return nil
+}
+
+// readLabels reads the client id and the labels of a strategy.
+func (q *call) readLabels(n *orderParams, p *entry.Place) *failure {
+	client, err := q.clientID(n.client)
 	if err != nil {
 		return err
 	}
 	if client != "" {
-		o.place.Client, o.place.ClientReusable = []byte(client), true
+		p.Client = []byte(client)
 	}
-	if mode, given := q.text("selfTradePreventionMode"); given {
-		i := slices.Index(selfTrades[:], mode)
-		if i < 0 {
-			return invalid("selfTradePreventionMode")
-		}
-		o.place.STP, o.place.STPGiven = engine.SelfTrade(i), true
+	if p.Strategy, err = q.label(n.strategy); err != nil {
+		return err
 	}
-	words := []string{"ACK", "RESULT", "FULL"}
-	if name == "LIMIT" || name == "MARKET" {
-		words = []string{"FULL", "RESULT", "ACK"}
+	if p.StrategyType, err = q.label(n.strategyType); err == nil && p.StrategyType != nil &&
+		*p.StrategyType < minStrategyType {
+		err = fail(codeBadStrategy, "%s was less than %d.", n.strategyType, minStrategyType)
 	}
-	o.kind, err = q.word("newOrderRespType", words...)
 	return err
+}
+
+// minStrategyType is the smallest type of a strategy.
+const minStrategyType = 1_000_000
+
+// label returns a whole number, nil for a missing one.
+func (q *call) label(name string) (*int64, *failure) {
+	if !q.given(name) {
+		return nil, nil
+	}
+	v, err := q.number(name, 0)
+	return &v, err
+}
+
+// readSelfTrade reads the self-trade prevention of an order. Accounts share nothing here, so the mode TRANSFER, which
+// moves money between accounts of one group, is DECREMENT.
+func (q *call) readSelfTrade(p *entry.Place) *failure {
+	p.STP, p.STPGiven = engine.CancelMaker, true
+	mode, given := q.text("selfTradePreventionMode")
+	if !given {
+		return nil
+	}
+	i := slices.Index(selfTrades[:], mode)
+	switch {
+	case mode == transfer:
+		p.STP = engine.Decrement
+	case i < 0:
+		return invalid("selfTradePreventionMode")
+	default:
+		p.STP = engine.SelfTrade(i)
+	}
+	return nil
 }
 
 func notRequired(name string) *failure {
 	return fail(codeNotRequired, "Parameter '%s' sent when not required.", name)
 }
 
+func bothMissing(one, other string) *failure {
+	return fail(codeMandatory, "Param '%s' or '%s' must be sent, but both were empty/null!", one, other)
+}
+
 const decimalForm = `^([0-9]{1,20})(\.[0-9]{1,20})?$`
 
 var decimalText = regexp.MustCompile(decimalForm)
 
-// decimal returns the text of a decimal, nil for a missing one. With required it must be given, otherwise it
-// must not.
-func (q *call) decimal(name string, required bool) ([]byte, *failure) {
+// need says whether a parameter is sent.
+type need uint8
+
+const (
+	never need = iota
+	maybe
+	always
+)
+
+func needIf(yes bool) need {
+	if yes {
+		return always
+	}
+	return never
+}
+
+// decimal returns the text of a decimal, nil for a missing one.
+func (q *call) decimal(name string, rule need) ([]byte, *failure) {
 	text, given := q.text(name)
 	switch {
-	case !given && required:
+	case !given && rule == always:
 		return nil, missing(name)
 	case !given:
 		return nil, nil
-	case !required:
+	case rule == never:
 		return nil, notRequired(name)
 	case !decimalText.MatchString(text):
 		return nil, illegal(name, decimalForm)
@@ -183,18 +310,12 @@ func cutQuote(text []byte, in *engine.Instrument) ([]byte, *failure) {
 	return bytes.TrimSuffix(text[:min(len(text), point+1+in.DigitsTotal())], []byte{'.'}), nil
 }
 
-// orderAlone reads a new order and refuses every other parameter.
-func (q *call) orderAlone() (newOrder, *failure) {
+// place serves POST /api/v3/order.
+func place(q *call) ([]byte, *failure) {
 	o, err := q.readOrder()
 	if err == nil {
 		err = q.unread()
 	}
-	return o, err
-}
-
-// place serves POST /api/v3/order.
-func place(q *call) ([]byte, *failure) {
-	o, err := q.orderAlone()
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +324,7 @@ func place(q *call) ([]byte, *failure) {
 
 // submit places the order and returns the answer.
 func (q *call) submit(o *newOrder) ([]byte, *failure) {
-	if q.repeats(o) {
+	if q.repeated(&o.place, o.view.Instrument) != 0 {
 		return nil, reasonFailure(engine.DuplicateClientOrderID)
 	}
 	req := q.f.opt.Entry.Acquire(q.account())
@@ -213,13 +334,43 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, placeFailure(refused)
 	}
-	a := &req.Answers[0]
-	return q.f.result(q.f.opt.Board.Load(), a.Instrument, &a.Record, o.kind), nil
+	return q.result(&req.Answers[0], o.kind)
+}
+
+// result is the answer to a new order. It fails without the prevented matches, which are read behind the command.
+func (q *call) result(a *entry.Answer, kind string) ([]byte, *failure) {
+	r := &a.Record
+	var matches []marketdata.PreventedMatch
+	if r.Prevented != 0 && kind != "ACK" {
+		var refused *refuse.Refusal
+		if matches, refused = q.f.opt.Entry.PreventedMatches(marketdata.PreventedQuery{
+			Account: q.account(), Pair: a.Instrument.ID, Order: r.ID, Limit: maxRows,
+		}); refused != nil {
+			return nil, fromRefusal(refused)
+		}
+	}
+	w := json.Quoted(nil)
+	q.f.orders(&w, q.f.opt.Board.Load(), a.Instrument).result(r, kind, matches)
+	return w.Bytes(), nil
 }
 
 // test serves POST /api/v3/order/test: it checks what can be checked without the money and the book.
 func test(q *call) ([]byte, *failure) {
-	o, err := q.orderAlone()
+	rates, err := q.word("computeCommissionRates", "false", "true")
+	if err != nil {
+		return nil, err
+	}
+	weight := 1
+	if rates == "true" {
+		weight = 20
+	}
+	if err := q.pay(weight); err != nil {
+		return nil, err
+	}
+	o, err := q.readOrder()
+	if err == nil {
+		err = q.unread()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +380,10 @@ func test(q *call) ([]byte, *failure) {
 	if refused := req.Test(); refused != nil {
 		return nil, placeFailure(refused)
 	}
-	return []byte("{}"), nil
+	if rates == "false" {
+		return []byte("{}"), nil
+	}
+	return q.testRates(o.view.Instrument, o.place.Side), nil
 }
 
 // reasonFailure translates a reason for which the engine refuses an order.
@@ -245,136 +399,4 @@ func placeFailure(r *refuse.Refusal) *failure {
 		return fail(codeUnsupported, "This operation is not supported: %s", r.Message)
 	}
 	return fromRefusal(r)
-}
-
-// clientIDs makes the ids of orders and cancels that were sent without one, as the other exchange does:
-//
-//	order id u64, use u64  --AES-128-->  128 bits  --base 62-->  22 characters
-//
-// So nothing is stored: the id of an order is computed wherever the order is shown, and read back where a request names
-// it. The key depends on the seed of the directory, which a restart, a restored copy and a later writer of a cluster
-// have too. It is no secret that protects anything: who guesses the id of an order still needs the account's key.
-//
-// Owner: immutable; any goroutine may use it.
-type clientIDs struct{ cipher cipher.Block }
-
-// idUse says what an id is for.
-type idUse uint64
-
-const (
-	ofOrder  idUse = iota
-	ofCancel       // of the request that canceled the order, of which there is one at most
-)
-
-// generatedLen is the length of a generated id, and digitChunk as many digits as fit into 64 bits.
-const (
-	generatedLen = 22
-	digitChunk   = 10
-)
-
-const digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-// pow62 is 62^digitChunk.
-const pow62 = 62 * 62 * 62 * 62 * 62 * 62 * 62 * 62 * 62 * 62
-
-func newClientIDs(seed uint64) clientIDs {
-	key := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("tickhive generated client order ids"), seed))
-	block, err := aes.NewCipher(key[:16])
-	if err != nil {
-		panic("BUG: binance: " + err.Error()) // no other length
-	}
-	return clientIDs{block}
-}
-
-// generate returns the id for an order.
-func (c clientIDs) generate(id engine.OrderID, use idUse) string {
-	var b [aes.BlockSize]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(id))
-	binary.BigEndian.PutUint64(b[8:], uint64(use))
-	c.cipher.Encrypt(b[:], b[:])
-	high, low := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
-	var text [generatedLen]byte
-	for at := generatedLen; at > 0; {
-		var chunk uint64
-		high, chunk = high/pow62, high%pow62
-		low, chunk = bits.Div64(chunk, low, pow62)
-		for range min(digitChunk, at) {
-			at--
-			text[at] = digits62[chunk%62]
-			chunk /= 62
-		}
-	}
-	return string(text[:])
-}
-
-// order returns the order for which an id was generated, false: the id is none of an order.
-func (c clientIDs) order(text string) (engine.OrderID, bool) {
-	if len(text) != generatedLen {
-		return 0, false
-	}
-	var high, low uint64
-	for i := range len(text) {
-		digit := text[i]
-		switch {
-		case digit >= 'a':
-			digit -= 'a' - 36
-		case digit >= 'A':
-			digit -= 'A' - 10
-		default:
-			digit -= '0'
-		}
-		if digit >= 62 || digits62[digit] != text[i] {
-			return 0, false
-		}
-		over, top := bits.Mul64(high, 62)
-		carry, next := bits.Mul64(low, 62)
-		var c1, c2 uint64
-		low, c1 = bits.Add64(next, uint64(digit), 0)
-		if high, c2 = bits.Add64(top, carry, c1); over|c2 != 0 {
-			return 0, false // above 2^128
-		}
-	}
-	var b [aes.BlockSize]byte
-	binary.BigEndian.PutUint64(b[:8], high)
-	binary.BigEndian.PutUint64(b[8:], low)
-	c.cipher.Decrypt(b[:], b[:])
-	return engine.OrderID(binary.BigEndian.Uint64(b[:8])), idUse(binary.BigEndian.Uint64(b[8:])) == ofOrder
-}
-
-// orderID returns the client order id of an order: the one that was sent, or a generated one.
-func (f *Facade) orderID(r *marketdata.OrderRecord) string {
-	if r.Client != "" {
-		return r.Client
-	}
-	return f.ids.generate(r.ID, ofOrder)
-}
-
-// cancelID returns the id of the request that has canceled an order: the one that was sent, or a generated one.
-func (f *Facade) cancelID(r *marketdata.OrderRecord, sent string) string {
-	if sent != "" {
-		return sent
-	}
-	return f.ids.generate(r.ID, ofCancel)
-}
-
-const clientIDForm = `^[\.A-Z\:a-z0-9_-]{1,64}$`
-
-// clientID reads a client order id, "" for none.
-func (q *call) clientID(name string) (string, *failure) {
-	client, given := q.text(name)
-	if given && !objects.IsClientOrderID(client) {
-		return "", illegal(name, clientIDForm)
-	}
-	return client, nil
-}
-
-// repeats reports whether a new order has the id that was generated for an open order of the caller: the engine knows
-// the ids alone that were sent. An order that ends right after this look could have been refused just before its end.
-func (q *call) repeats(o *newOrder) bool {
-	id, ok := q.f.ids.order(string(o.place.Client))
-	if !ok || id.Pair() != o.view.Instrument.ID {
-		return false
-	}
-	a, refused := q.f.opt.Entry.Order(q.account(), strconv.FormatUint(uint64(id), 10))
-	return refused == nil && a.Record.Client == "" && a.Record.Status.Open()
 }

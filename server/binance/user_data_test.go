@@ -38,12 +38,17 @@ func (u *user) follow() *life {
 func (l *life) event() userEvent {
 	l.t.Helper()
 	var e userEvent
-	if err := json.Unmarshal([]byte(l.next()), &e); err != nil {
+	text := l.next()
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		l.t.Fatal(err)
 	}
 	l.fold(e)
+	e[wholeEvent] = json.RawMessage(text)
 	return e
 }
+
+// wholeEvent is the name under which an event has its own text.
+const wholeEvent = ""
 
 func (l *life) fold(e userEvent) {
 	if e.text("e") != "outboundAccountPosition" {
@@ -127,7 +132,7 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	want := map[string]string{
 		"s": "BTCUSDT", "c": "ask-1", "S": "SELL", "o": "LIMIT", "f": "GTC", "p": "100.50", "P": "0.00",
 		"F": "0.00000", "g": "-1", "C": "", "r": "NONE", "i": fmt.Sprint(rest.OrderID), "n": "0", "N": "null",
-		"T": at, "E": at, "M": "false", "O": at, "Q": "0.0000000", "W": at, "V": "EXPIRE_TAKER",
+		"T": at, "E": at, "M": "false", "O": at, "Q": "0.0000000", "W": at, "V": "EXPIRE_MAKER",
 	}
 	for name, v := range want {
 		if first.text(name) != v {
@@ -157,14 +162,14 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	}
 	anna.reports("TRADE PARTIALLY_FILLED true true 2 1 0.5 100.5 100.5 50.25 2")
 	if status, body := a.raw("PUT", "/api/v3/order/amend/keepPriority",
-		fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=1.5", rest.OrderID)); status != http.StatusOK {
+		fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=1.5&newClientOrderId=ask-1", rest.OrderID)); status != http.StatusOK {
 		t.Fatal(body)
 	}
 	anna.reports("REPLACED PARTIALLY_FILLED true false 1.5 1 0 0 100.5 0 -1")
 	must(limit(a, "BUY", "1", "50").TimeInForce("IOC").Do(ctx))
 	anna.reports("NEW NEW true false 1 0 0 0 0 0 -1", "EXPIRED EXPIRED false false 1 0 0 0 0 0 -1")
 	// self-trade prevention: the taker ends; with DECREMENT the maker loses what the taker would have taken
-	must(limit(a, "BUY", "0.2", "100.5").Do(ctx))
+	must(limit(a, "BUY", "0.2", "100.5").SelfTradePreventionMode("EXPIRE_TAKER").Do(ctx))
 	prevented := anna.reports("NEW NEW true false 0.2 0 0 0 0 0 -1",
 		"TRADE_PREVENTION EXPIRED_IN_MATCH false false 0.2 0 0 0 0 0 -1")[1]
 	if trim(prevented.text("A")) != "0.2" || trim(prevented.text("B")) != "0.2" {

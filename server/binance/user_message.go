@@ -2,6 +2,7 @@ package binance
 
 import (
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/server/json"
@@ -21,6 +22,9 @@ func (f *Facade) appendUserMessage(b []byte, m *private.Event) []byte {
 	case m.Order != nil:
 		begin("executionReport")
 		f.writeReport(&w, reportOf(m.Order))
+	case m.List != nil:
+		begin("listStatus")
+		f.writeListEvent(&w, m.List)
 	case m.Transfer != nil:
 		begin("balanceUpdate")
 		w.Name("a").Word(m.Transfer.Currency)
@@ -41,17 +45,44 @@ func (f *Facade) appendUserMessage(b []byte, m *private.Event) []byte {
 	return w.Bytes()
 }
 
+// writeListEvent writes the members of a listStatus behind its time.
+func (f *Facade) writeListEvent(w *json.Writer, l *private.List) {
+	of := entry.OrderList{ListRecord: l.List, Instrument: f.opt.Board.Load().View(l.List.ID.Pair()).Instrument}
+	for i, id := range l.List.Orders {
+		of.Orders = append(of.Orders, marketdata.OrderRecord{ID: id, Client: l.Clients[i]})
+	}
+	kind, status := "EXEC_STARTED", "EXECUTING"
+	switch l.Event.Kind {
+	case engine.EventListEnded:
+		kind, status = "ALL_DONE", "ALL_DONE"
+	case engine.EventReplaced: // an order of it has another client order id
+		kind = "UPDATED"
+	default:
+	}
+	lw := f.lists(w, &of)
+	w.Name("s").Word(lw.symbol)
+	w.Name("g").Uint(uint64(l.List.ID))
+	w.Name("c").Word(contingency(l.List.Kind))
+	w.Name("l").Word(kind)
+	w.Name("L").Word(status)
+	w.Name("r").Word("NONE")
+	w.Name("C").Text(f.listID(&l.List))
+	w.Name("T").Ms(l.Event.TimeNs)
+	lw.members("O", "s", "i", "c")
+}
+
 // orderReport is an event of an order, and the order as the event left it.
 type orderReport struct {
-	event engine.Event
-	order marketdata.OrderRecord
-	maker bool // the order is the maker of the trade
+	event     engine.Event
+	order     marketdata.OrderRecord
+	maker     bool // the order is the maker of the trade
+	prevented *private.Prevented
 }
 
 // reportOf returns the report of an event. A purchase by quote amount that has spent it is filled by its last trade:
 // the other exchange has no further event, so deliver leaves out the event that ends the purchase.
 func reportOf(o *private.Order) *orderReport {
-	r := &orderReport{event: o.Event, order: o.Order, maker: o.Maker}
+	r := &orderReport{event: o.Event, order: o.Order, maker: o.Maker, prevented: o.Prevented}
 	if o.Final != nil {
 		r.order = *o.Final
 	}
@@ -68,15 +99,14 @@ func (r *orderReport) execution() string {
 	case engine.EventReduced:
 		return "TRADE_PREVENTION"
 	case engine.EventCanceled:
-		switch r.event.Cause {
-		case engine.CauseRequest, engine.CauseReplace:
+		switch orderStatus(&r.order) {
+		case "CANCELED":
 			return "CANCELED"
-		case engine.CauseSelfTrade:
+		case "EXPIRED_IN_MATCH":
 			return "TRADE_PREVENTION"
-		case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseFunds:
 		}
 		return "EXPIRED"
-	default: // accepted, or a stop that enters the book
+	default: // accepted, released, or a stop that enters the book
 		return "NEW"
 	}
 }
@@ -103,7 +133,8 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("p").Units(o.Price, in.DigitsPrice)
 	w.Name("P").Units(o.Stop, in.DigitsPrice)
 	w.Name("F").Units(o.Display, in.DigitsAmount)
-	w.Name("g").Int(-1)
+	w.Name("g")
+	orderWriter{Writer: w}.listID(o.List)
 	w.Name("C").Text(was)
 	w.Name("x").Word(r.execution())
 	w.Name("X").Word(orderStatus(o))
@@ -111,6 +142,9 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("i").Uint(uint64(o.ID))
 	r.writeTrade(w, in)
 	w.Name("T").Ms(e.TimeNs)
+	if o.Prevented != 0 {
+		w.Name("v").Uint(o.Prevented)
+	}
 	w.Name("I").Uint(uint64(e.Seq))
 	w.Name("w").Bool(o.Status.Open() && works(o))
 	w.Name("m").Bool(r.maker)
@@ -118,21 +152,45 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("O").Ms(o.CreatedNs)
 	w.Name("Z").Sum(o.FilledQuote, in.DigitsTotal())
 	w.Name("Q").Sum(asked(o), in.DigitsTotal())
-	switch { // the time at which a stop entered the book is in the report of that event alone
-	case e.Kind == engine.EventTriggered:
+	switch { // the time at which a stop or a pending order entered the book is in the report of that event alone
+	case e.Kind == engine.EventTriggered || e.Kind == engine.EventReleased && works(o):
 		w.Name("W").Ms(e.TimeNs)
-	case o.Stop == 0:
+	case o.Stop == 0 && o.Trail == 0 && works(o):
 		w.Name("W").Ms(o.CreatedNs)
 	}
 	w.Name("V").Word(selfTrades[o.STP])
-	if r.execution() == "TRADE_PREVENTION" {
-		w.Name("A").Units(r.prevented(), in.DigitsAmount)
-		w.Name("B").Units(e.Amount, in.DigitsAmount)
-	}
+	r.writeConditional(w, in)
 }
 
-// prevented returns the lots that self-trade prevention has taken from the order.
-func (r *orderReport) prevented() int64 { return r.order.Reduced + r.order.Canceled }
+// writeConditional writes the members that only some reports have.
+func (r *orderReport) writeConditional(w *json.Writer, in *engine.Instrument) {
+	o := &r.order
+	if o.Trail != 0 {
+		w.Name("d").Int(int64(o.Trail))
+		w.Name("D")
+		orderWriter{Writer: w}.msOrNone(o.TrackNs, o.TrackNs != 0)
+	}
+	if o.Strategy != nil {
+		w.Name("j").Int(*o.Strategy)
+	}
+	if o.StrategyType != nil {
+		w.Name("J").Int(*o.StrategyType)
+	}
+	if r.execution() == "TRADE_PREVENTION" {
+		w.Name("A").Units(prevented(o), in.DigitsAmount)
+		w.Name("B").Units(r.event.Amount, in.DigitsAmount)
+		if p := r.prevented; p != nil {
+			w.Name("u").Int(noGroup)
+			w.Name("U").Uint(uint64(p.Counter))
+			w.Name("pl").Units(p.Lots, in.DigitsAmount)
+			w.Name("pL").Units(p.Price, in.DigitsPrice)
+			w.Name("pY").Sum(fixed.Mul64(uint64(p.Price), uint64(p.Lots)), in.DigitsTotal())
+		}
+	}
+	if why := expiryReason(o); why != "" {
+		w.Name("eR").Word(why)
+	}
+}
 
 // writeTrade writes the figures of the last trade, zeros for an event that is none.
 func (r *orderReport) writeTrade(w *json.Writer, in *engine.Instrument) {

@@ -168,6 +168,7 @@ type userStream struct {
 	key    string // public key
 	number uint64 // of the key, which ends with the key
 	events *private.Subscription
+	lists  []*private.Event // events of lists, which go behind the reports of their command
 }
 
 // follow begins a user data stream: it gets everything that is published from now on.
@@ -244,10 +245,10 @@ func (s *socket) deliver() {
 				break // the next tick says so
 			}
 			for _, m := range list {
-				if m.Order != nil && m.Order.Ends {
-					continue
-				}
-				s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, m))))
+				s.pass(one, m)
+			}
+			if !one.user.events.Waiting() { // a publication is taken whole, so the last command is complete
+				s.passLists(one)
 			}
 			if lost {
 				s.end("Too slow: messages of the user data stream were dropped.")
@@ -255,6 +256,35 @@ func (s *socket) deliver() {
 		}
 	}
 }
+
+// pass queues an event, or keeps that of a list until the reports of its command are queued.
+func (s *socket) pass(one *stream, m *private.Event) {
+	if lists := one.user.lists; len(lists) > 0 && m.Command != lists[0].Command {
+		s.passLists(one)
+	}
+	switch {
+	case m.List != nil:
+		one.user.lists = append(one.user.lists, m)
+	case m.Order == nil || reported(m.Order):
+		s.queueEvent(one, m)
+	}
+}
+
+func (s *socket) passLists(one *stream) {
+	for _, m := range one.user.lists {
+		s.queueEvent(one, m)
+	}
+	clear(one.user.lists)
+	one.user.lists = one.user.lists[:0]
+}
+
+func (s *socket) queueEvent(one *stream, m *private.Event) {
+	s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, m))))
+}
+
+// reported reports whether an event of an order has a report there: neither the end of a purchase that was filled has
+// one, nor the moment at which a trailing order begins to track the market.
+func reported(o *private.Order) bool { return !o.Ends && o.Event.Kind != engine.EventActivated }
 
 // endKeys ends the user data streams whose key has ended.
 func (s *socket) endKeys() {
