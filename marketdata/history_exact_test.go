@@ -241,3 +241,43 @@ func TestTheExtraMembersOfOrders(t *testing.T) {
 		}
 	}
 }
+
+// A replace of a waiting order changes what it waits for; one at the market's price has no price, whatever it holds.
+func TestAReplacedWaitingOrderIsShown(t *testing.T) {
+	s := newScript(Options{Retention: Retention{ClosedOrders: 2, ClientIDs: 2, Fills: 20}})
+	s.place(0, 1, 3, func(e *engine.Event) {
+		e.Type, e.TIF, e.Price, e.MakerOpen, e.Trail = engine.StopMarket, engine.IOC, 0, 90, 100
+		e.Client = clientID("c")
+	})
+	s.command(0, engine.Event{Kind: engine.EventActivated, Order: 1, Price: 95})
+	tracked := s.now
+	replace := func(stop int64, trail uint16, price int64) OrderRecord {
+		s.command(0, engine.Event{
+			Kind: engine.EventReplaced, Order: 1, Type: engine.StopMarket, Price: price, Amount: 12, OpenAmount: 12,
+			MakerOpen: 90, Display: 10, Quote: fixed.FromU64(uint64(stop)), Trail: trail,
+		})
+		return s.order(t, 1)
+	}
+	for _, x := range []struct {
+		stop    int64
+		trail   uint16
+		trackNs int64
+	}{{90, 200, tracked}, {91, 200, 0}, {91, 300, 0}} {
+		o := replace(x.stop, x.trail, x.stop)
+		if o.Stop != x.stop || o.Trail != x.trail || o.TrackNs != x.trackNs || o.Price != 0 || o.Amount != 12 ||
+			o.Open != 12 || !o.Quote.IsZero() {
+			t.Errorf("%+v, want %+v", o, x)
+		}
+	}
+	if first, ok := s.f.History().FirstAnswer(1); !ok || first.Stop != 90 || first.Trail != 100 || first.Amount != 10 {
+		t.Errorf("first %+v", first)
+	}
+	s.place(0, 2, 3, func(e *engine.Event) { e.Type, e.MakerOpen = engine.TakeLimit, 90 })
+	s.command(0, engine.Event{
+		Kind: engine.EventReplaced, Order: 2, Type: engine.TakeLimit, Price: 101, Amount: 10, OpenAmount: 10,
+		MakerOpen: 100, Display: 10, Quote: fixed.FromU64(80),
+	})
+	if o := s.order(t, 2); o.Price != 101 || o.Stop != 80 || o.Trigger != Waiting {
+		t.Errorf("%+v", o)
+	}
+}
