@@ -78,7 +78,7 @@ type StatusFilter uint8
 const (
 	AnyStatus    StatusFilter = iota
 	OnlyOpen                  // Created, PartiallyCompleted, Pending; of lists: that are executing
-	OnlyCanceled              // Canceled, PartiallyExecutedAndCanceled
+	OnlyCanceled              // Canceled, PartiallyExecutedAndCanceled; of lists: that are done
 )
 
 func (f StatusFilter) matches(s engine.Status) bool {

@@ -43,7 +43,9 @@ type listRec struct {
 
 func (l *listRec) key() orderKey { return orderKey{l.createdNs, l.id} }
 
-func (l *listRec) matches(f StatusFilter) bool { return f != OnlyOpen || !l.done }
+func (l *listRec) matches(f StatusFilter) bool {
+	return f == AnyStatus || l.done == (f == OnlyCanceled)
+}
 
 func (l *listRec) record() ListRecord {
 	r := ListRecord{
@@ -191,7 +193,7 @@ func (h *History) list(i int32) (ListRecord, bool) {
 }
 
 // Lists returns a page of an account's order lists, newest first by creation, ties by id descending. OnlyOpen chooses
-// the lists that execute.
+// the lists that execute, OnlyCanceled the others.
 //
 // turn has the same meaning as in Orders. A page that takes several turns shows each list at the time of the turn that
 // read it. Lists that begin during the walk are not in the page.

@@ -59,18 +59,63 @@ func (e *Entry) list(caller engine.AccountID, pair engine.PairID, field, name st
 			return OrderList{}, NotApplied(err)
 		}
 	}
-	switch {
-	case found && (caller == 0 || l.Account == caller):
+	if found && (caller == 0 || l.Account == caller) {
 		return l, nil
-	case caller != 0:
-		return OrderList{}, refuse.Missing(field, "You have no order list %s.", name)
 	}
-	return OrderList{}, refuse.Missing(field, "There is no order list %s.", name)
+	return OrderList{}, noList(caller, field, name)
 }
 
 // Lists returns a page of an account's order lists, newest first, and the cursor of the page after it, as Orders does.
 func (e *Entry) Lists(q marketdata.Query) ([]marketdata.ListRecord, marketdata.Cursor, *refuse.Refusal) {
 	return page(e, q, e.opt.History.Lists, (*marketdata.ListRecord).Cursor)
+}
+
+// WholeLists returns what Lists does, with the orders of each list, which have no fills.
+func (e *Entry) WholeLists(q marketdata.Query) (lists []OrderList, next marketdata.Cursor, refusal *refuse.Refusal) {
+	records, next, refusal := e.Lists(q)
+	if refusal != nil {
+		return nil, next, refusal
+	}
+	root := e.opt.Board.Load()
+	lists = make([]OrderList, len(records))
+	err := e.opt.Exchange.Query(func() {
+		for i := range records {
+			l := &lists[i]
+			l.ListRecord, l.Instrument = records[i], root.View(records[i].ID.Pair()).Instrument
+			if now, ok := e.opt.History.List(l.ID); ok {
+				l.ListRecord = now // of the moment of its orders
+			}
+			for _, id := range l.ListRecord.Orders {
+				if o, ok := e.opt.History.Summary(id); ok {
+					l.Orders = append(l.Orders, o)
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, next, NotApplied(err)
+	}
+	return lists, next, nil
+}
+
+// ParseList returns the id of a list that a path names.
+func (e *Entry) ParseList(caller engine.AccountID, text string) (engine.OrderID, *refuse.Refusal) {
+	id, _, refusal := e.ParseOrder(caller, text)
+	switch {
+	case refusal == nil:
+		return id, nil
+	case refusal.Code == refuse.NotFound:
+		return 0, noList(caller, "listId", text)
+	}
+	return 0, refuse.Param("listId", "The list id must be an integer.")
+}
+
+// noList returns the refusal of a list that does not exist, or is not the caller's.
+func noList(caller engine.AccountID, field, name string) *refuse.Refusal {
+	if caller != 0 {
+		return refuse.Missing(field, "You have no order list %s.", name)
+	}
+	return refuse.Missing(field, "There is no order list %s.", name)
 }
 
 // Clients returns the client ids of the orders of lists, "" for an order that has none or is not retained.

@@ -65,6 +65,8 @@ func noOrder(caller engine.AccountID, id string) *refuse.Refusal {
 // same word in capitals. Of a change by an operator the message says that the order stays.
 func (e *Entry) refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *refuse.Refusal {
 	switch {
+	case r == engine.UnknownOrder && cmd.Kind == engine.Cancel && cmd.Flags&engine.FlagList != 0:
+		return noList(caller, "listId", fmt.Sprint(uint64(cmd.Order)))
 	case r == engine.UnknownOrder:
 		return noOrder(caller, fmt.Sprint(uint64(cmd.Order)))
 	case r == engine.UnknownPair:

@@ -98,7 +98,7 @@ func brokenSigned(k *servertest.Keys, method, target, body string) map[string]ht
 func signedTarget(r *edge.Route, k *servertest.Keys, order string) string {
 	if strings.HasPrefix(r.Path, "/api/orders") {
 		return strings.NewReplacer("{id}", order, "{orderId}", order, "{currencyPairCode}", "BTC_USDT",
-			"{clientOrderId}", "c-1").Replace(r.Path)
+			"{clientOrderId}", "c-1", "{listId}", order).Replace(r.Path)
 	}
 	return strings.NewReplacer("{publicKey}", k.Public, "{tokenId}", "10001", "{inviter}", k.ID, "{id}", k.ID,
 		"{orderId}", order).Replace(r.Path)

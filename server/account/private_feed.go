@@ -9,6 +9,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/json"
@@ -30,8 +31,9 @@ type privateFeed struct {
 // Private returns the source of the private channels.
 func (s *Service) Private() stream.Accounts { return s.private }
 
-// Messages implements stream.Accounts. Of each publication the fills come first, then each order once, as the
-// publication shows it. The changed balances come last, each once, with its newest value.
+// Messages implements stream.Accounts. Of each publication the fills come first, then each order and each list once, as
+// the publication shows it: the lists behind the orders that began or ended them. The changed balances come last, each
+// once, with its newest value.
 func (f *privateFeed) Messages(account engine.AccountID, events []*private.Event) (list []stream.PrivateMessage) {
 	rows := map[string]accounts.BalanceView{}
 	for len(events) > 0 {
@@ -64,7 +66,11 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 	root := f.service.opt.Board.Load()
 	shown := map[engine.OrderID]*marketdata.OrderRecord{}
 	var changed []engine.OrderID
+	var changedLists []*private.List
 	for _, e := range events {
+		if e.List != nil {
+			changedLists = addList(changedLists, e.List)
+		}
 		o := e.Order
 		if o == nil {
 			continue
@@ -97,7 +103,32 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 			Write: func(w *json.Writer) { writeOrderOf(w.Name("order"), r, ins) },
 		})
 	}
+	for _, l := range changedLists {
+		view := &entry.OrderList{ListRecord: l.List, Instrument: root.View(l.List.ID.Pair()).Instrument}
+		list = append(list, stream.PrivateMessage{
+			Channel: "orders", Seq: uint64(l.Event.Seq),
+			Write: func(w *json.Writer) { writeListOf(w.Name("list"), view) },
+		})
+	}
 	return list
+}
+
+// addList adds a list as an event left it, instead of what an earlier event left.
+func addList(all []*private.List, l *private.List) []*private.List {
+	all = slices.DeleteFunc(all, func(o *private.List) bool { return o.List.ID == l.List.ID })
+	return append(all, l)
+}
+
+// writeListOf writes a list without its orders, of which only the ids follow: the messages of a stream have the orders.
+func writeListOf(w *json.Writer, l *entry.OrderList) {
+	w.Object()
+	writeListHead(w, l)
+	w.Name("orderIds").List()
+	for _, id := range l.ListRecord.Orders {
+		w.ID(uint64(id))
+	}
+	w.EndList()
+	w.EndObject()
 }
 
 // Forget implements stream.Accounts.
@@ -110,7 +141,7 @@ func writeOrderOf(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrum
 	w.EndObject()
 }
 
-// Snapshot writes the initial state of a channel: the open orders, no fills, all balances. The open orders are read
+// Snapshot writes the initial state of a channel: the open orders and lists, no fills, all balances. The open orders are read
 // in turns, between which orders may change. The account is watched already, so a message about each of these
 // changes follows the snapshot.
 func (f *privateFeed) Snapshot(w *json.Writer, channel string, account engine.AccountID) {
@@ -126,17 +157,23 @@ func (f *privateFeed) Snapshot(w *json.Writer, channel string, account engine.Ac
 }
 
 func (f *privateFeed) writeOpenOrders(w *json.Writer, account engine.AccountID) {
-	open, err := f.service.opt.History.Orders(marketdata.Query{
+	q := marketdata.Query{
 		Account: account, Pair: engine.ControlPair, Status: marketdata.OnlyOpen,
 		SinceNs: math.MinInt64, UntilNs: math.MaxInt64, Limit: maxSnapshotOrders,
-	}, f.service.opt.Exchange.Query)
-	if err != nil {
-		open = nil // the sequencer has stopped, so the connection will end too
 	}
+	// After an error the sequencer has stopped, so the connection will end too.
+	open, _ := f.service.opt.History.Orders(q, f.service.opt.Exchange.Query)
+	executing, _ := f.service.opt.History.Lists(q, f.service.opt.Exchange.Query)
 	root := f.service.opt.Board.Load()
 	w.Name("orders").List()
 	for i := range open {
 		writeOrderOf(w, &open[i], root.View(open[i].ID.Pair()).Instrument)
+	}
+	w.EndList()
+	w.Name("lists").List()
+	for i := range executing {
+		in := root.View(executing[i].ID.Pair()).Instrument
+		writeListOf(w, &entry.OrderList{ListRecord: executing[i], Instrument: in})
 	}
 	w.EndList()
 }

@@ -268,7 +268,8 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 		edge.Tagged("Accounts", s.keyRoutes()), edge.Tagged("Accounts", avatars{s}.routes()),
 		edge.Tagged("Accounts", s.commissionRoutes()), edge.Tagged("Referral", referral{s}.routes()),
 		edge.Tagged("Referral", accruals{s}.routes()), edge.Tagged("Trading", s.tradingRoutes()),
-		edge.Tagged("Trading", lists{s}.routes()),
+		edge.Tagged("Trading", s.listRoutes()), edge.Tagged("Trading", lists{s}.routes()),
+		edge.Tagged("Trading", lists{s}.listRoutes()),
 	} {
 		all = append(all, routes...)
 	}

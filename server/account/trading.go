@@ -32,6 +32,7 @@ var (
 			}
 			return string(raw), ""
 		})
+	onlyIf     = edge.Word("onlyIf", objects.Restrictions...).Says("Cancel the order only if it has no deal yet, or has one.")
 	cancelPair = objects.Pair(objects.PairName).Says("Pair code `{base}_{target}`; required without all.")
 	cancelAll  = edge.Flag("all").Default(false).Says("true: on every pair that is not halted.")
 
@@ -83,19 +84,20 @@ func (s *Service) tradingRoutes() []*edge.Route {
 		},
 		{
 			Method: del, Path: orderPath, Cancels: true, Handle: s.cancelOrder,
-			Params: order,
+			Params: edge.Params(orderOf, onlyIf, edge.Decimals),
 			Name:   "cancelOrder", Summary: "Cancel one order",
 			Refuses: []int{409},
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: orderPath, Handle: s.replaceOrder,
 			Params: order, Schema: "ReplaceOrderRequest", Members: objects.ReplaceForm.Members(),
-			Name: "replaceOrder", Summary: "Change price or total amount, or both",
+			Name: "replaceOrder", Summary: "Change price, total amount, stop price or distance of an order",
 			Refuses: []int{409},
 		},
 		{
-			Method: del, Path: clientPath, Cancels: true, Handle: s.cancelByClientID, Params: byClient,
-			Name: "cancelOrderByClientId", Summary: "Cancel one order by its client order id",
+			Method: del, Path: clientPath, Cancels: true, Handle: s.cancelByClientID,
+			Params: edge.Params(clientPair, clientID, onlyIf, edge.Decimals),
+			Name:   "cancelOrderByClientId", Summary: "Cancel one order by its client order id",
 			Refuses: []int{409},
 		},
 	}
@@ -155,8 +157,8 @@ func (s *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 	if err := objects.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
 		return err
 	}
-	if cmd.Replace.Price == nil && cmd.Replace.Amount == nil {
-		return refuse.Param("price", "One of the members price and amount is required.")
+	if !objects.Changes(&cmd.Replace) {
+		return refuse.Param("price", "One of the members price, amount, stopPrice and trailingDelta is required.")
 	}
 	var err *refuse.Refusal
 	if cmd.Order, err = s.pathOrder(c); err != nil {
@@ -195,9 +197,13 @@ func (s *Service) cancelByClientID(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (s *Service) cancel(c *edge.Ctx, id engine.OrderID) *refuse.Refusal {
+	only, err := onlyIf.Of(c)
+	if err != nil {
+		return err
+	}
 	req := s.entry.Acquire(accountOf(c))
 	defer s.entry.Release(req)
-	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
+	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id, Only: objects.Restriction(only)}
 	return s.submit(c, req)
 }
 
@@ -281,8 +287,8 @@ func (l lists) routes() []*edge.Route {
 	}
 }
 
-// listQuery reads the parameters that the lists of orders and deals share.
-func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
+// listQuery reads the parameters that the lists of orders, order lists and deals share.
+func (l lists) listQuery(c *edge.Ctx, status *edge.Param[int]) (q marketdata.Query, err *refuse.Refusal) {
 	code, err := ofPair.Of(c)
 	if err != nil {
 		return q, err
@@ -291,8 +297,8 @@ func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 		Account: accountOf(c), Pair: engine.ControlPair,
 		SinceNs: math.MinInt64, UntilNs: math.MaxInt64,
 	}
-	if statuses {
-		i, err := orderStatus.Of(c)
+	if status != nil {
+		i, err := status.Of(c)
 		if err != nil {
 			return q, err
 		}
@@ -393,7 +399,7 @@ func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 
 // userOrders serves GET /api/user/orders.
 func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
-	q, err := l.listQuery(c, true)
+	q, err := l.listQuery(c, orderStatus)
 	if err != nil {
 		return err
 	}
@@ -420,7 +426,7 @@ func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 
 // userDeals serves GET /api/user/deals.
 func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
-	q, err := l.listQuery(c, false)
+	q, err := l.listQuery(c, nil)
 	if err != nil {
 		return err
 	}
@@ -598,10 +604,17 @@ func writeOrder(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrumen
 	w.Name("averagePrice").AverageOrNull(r.FilledQuote, r.Filled, ins.DigitsPrice)
 	objects.WriteFee(w, ins, r.Side, r.Fee, r.FeeKnown)
 	w.Name("dateChanged").ISO(r.ChangedNs, 7)
+	objects.WriteOrderMore(w, r)
+	w.Name("listId").IDOrNull(uint64(r.List))
+	w.Name("trailingTime").ISOOrNull(r.TrackNs, 7)
 }
 
-// writeResult writes the result of one command of a batch: the view of its order, or why it was refused.
+// writeResult writes the result of one command of a batch: the view of its order or its new list, or why it was refused.
 func writeResult(w *json.Writer, a *entry.Answer, userID string) {
+	if a.Reason == engine.NotRejected && a.List != nil && !a.Found {
+		writeList(w, a.List, userID)
+		return
+	}
 	w.Object()
 	defer w.EndObject()
 	if a.Reason == engine.NotRejected && a.Found {
@@ -613,7 +626,7 @@ func writeResult(w *json.Writer, a *entry.Answer, userID string) {
 		w.Name("id").Null()
 		w.Name("clientOrderId").TextOrNull(string(a.Place.Client))
 	} else {
-		w.Name("id").ID(uint64(a.Order))
+		w.Name("id").IDOrNull(uint64(a.Order))
 		w.Name("clientOrderId").Null()
 	}
 	w.Name("status").Word("Rejected")

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"math"
+
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
@@ -8,6 +10,7 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
+	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/json"
 	"tickhive/server/objects"
@@ -15,6 +18,11 @@ import (
 
 // The parameters of the routes of orders.
 var (
+	listID    = edge.Text("listId").Matches(entry.OrderPattern)
+	listPair  = objects.Pair(objects.PairName).Need() // of a path
+	clientID  = edge.Text("clientOrderId").Matches(objects.ClientOrderPattern)
+	owner     = objects.User("accountId").Says("The account of the list; without it the built-in account.")
+	onlyIf    = edge.Word("onlyIf", objects.Restrictions...).Says("Cancel the order only if it has no deal yet, or has one.")
 	orderID   = edge.Text("id").Matches(entry.OrderPattern)
 	ofAccount = objects.User("accountId").Says("One account only; without it all accounts.")
 	ofPair    = objects.Pair(objects.PairName).Says("One pair only.")
@@ -23,7 +31,9 @@ var (
 // orderRoutes returns the routes that place, read and cancel orders.
 func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
-	id := edge.Params(orderID)
+	const list, clientList = orders + "/lists/{listId}", orders + "/lists/by-client-id/{" + objects.PairName +
+		"}/{clientOrderId}"
+	id, listIDs, byClient := edge.Params(orderID), edge.Params(listID), edge.Params(listPair, clientID, owner)
 	return edge.Tagged("Orders", []*edge.Route{
 		{
 			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder",
@@ -47,12 +57,41 @@ func orderRoutes(s *Server) []*edge.Route {
 		{
 			Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder, Params: id,
 			Schema: "ReplaceOrder", Members: objects.ReplaceForm.Members(),
-			Name: "replaceOrder", Summary: "Change price or total amount",
+			Name: "replaceOrder", Summary: "Change price, total amount, stop price or distance of an order",
 			Refuses: []int{409},
 		},
 		{
-			Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder, Params: id,
-			Name: "cancelInternalOrder", Summary: "Cancel an order",
+			Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder,
+			Params: edge.Params(orderID, onlyIf),
+			Name:   "cancelInternalOrder", Summary: "Cancel an order",
+			Refuses: []int{409},
+		},
+		{
+			Method: fasthttp.MethodGet, Path: orders + "/{id}/amendments", Handle: s.getAmendments, Params: id,
+			Name: "getInternalAmendments", Summary: "The amendments of one order, oldest first",
+		},
+		{
+			Method: fasthttp.MethodPost, Path: orders + "/lists", Handle: s.placeList, Schema: "PlaceOrderList",
+			Members: objects.ListMembers,
+			Name:    "placeInternalOrderList", Summary: "Place an order list, or none of its orders",
+			Refuses: []int{409},
+		},
+		{
+			Method: fasthttp.MethodGet, Path: list, Handle: s.getList, Params: listIDs,
+			Name: "getInternalOrderList", Summary: "One order list",
+		},
+		{
+			Method: fasthttp.MethodDelete, Path: list, Handle: s.cancelList, Params: listIDs,
+			Name: "cancelInternalOrderList", Summary: "Cancel all orders of a list",
+			Refuses: []int{409},
+		},
+		{
+			Method: fasthttp.MethodGet, Path: clientList, Handle: s.getClientList, Params: byClient,
+			Name: "getInternalOrderListByClientId", Summary: "One order list by its client id",
+		},
+		{
+			Method: fasthttp.MethodDelete, Path: clientList, Handle: s.cancelClientList, Params: byClient,
+			Name: "cancelInternalOrderListByClientId", Summary: "Cancel all orders of a list by its client id",
 			Refuses: []int{409},
 		},
 	})
@@ -170,13 +209,17 @@ func (s *Server) pathOrder(c *edge.Ctx) (engine.OrderID, *refuse.Refusal) {
 
 // cancelOrder serves DELETE /orders/{id}.
 func (s *Server) cancelOrder(c *edge.Ctx) *refuse.Refusal {
+	only, err := onlyIf.Of(c)
+	if err != nil {
+		return err
+	}
 	id, err := s.pathOrder(c)
 	if err != nil {
 		return err
 	}
 	b := s.takeBody()
 	defer s.releaseBody(b)
-	*b.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
+	*b.One() = entry.Command{Kind: entry.CancelOrder, Order: id, Only: objects.Restriction(only)}
 	return s.submitOne(c, b)
 }
 
@@ -237,7 +280,11 @@ func writeOrder(w *json.Writer, a *entry.Answer) {
 		writeRefused(w, a)
 		return
 	}
-	r, ins := &a.Record, a.Instrument
+	writeRecord(w, &a.Record, a.Instrument)
+}
+
+// writeRecord writes the Order object of an order of the history.
+func writeRecord(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrument) {
 	market := r.Type.AtMarket()
 	w.Object()
 	w.Name("orderId").Uint(uint64(r.ID))
@@ -256,6 +303,9 @@ func writeOrder(w *json.Writer, a *entry.Answer) {
 	w.Name("decrementedAmount").UnitsOrNull(r.Reduced, ins.DigitsAmount, !r.ByQuote)
 	w.Name("filledQuoteAmount").Sum(r.FilledQuote, ins.DigitsTotal())
 	w.Name("averagePrice").AverageOrNull(r.FilledQuote, r.Filled, ins.DigitsPrice)
+	objects.WriteOrderMore(w, r)
+	w.Name("listId").IntOrNull(int64(r.List), r.List != 0)
+	w.Name("trailingTimeNs").IntOrNull(r.TrackNs, r.TrackNs != 0)
 	w.Name("createdAtNs").Int(r.CreatedNs)
 	w.Name("seq").Uint(uint64(r.Seq))
 	w.Name("fills").List()
@@ -300,6 +350,12 @@ func writeRefused(w *json.Writer, a *entry.Answer) {
 	w.Name("decrementedAmount").UnitsOrNull(0, max(amountDigits, 0), o.Quote == nil)
 	w.Name("filledQuoteAmount").Units(0, max(totalDigits, 0))
 	w.Name("averagePrice").Null()
+	objects.WriteOrderMore(w, &marketdata.OrderRecord{
+		Trail: uint16(min(max(o.Trail, 0), math.MaxUint16)), Strict: o.Strict, Expire: o.Expire,
+		Strategy: o.Strategy, StrategyType: o.StrategyType,
+	})
+	w.Name("listId").Null()
+	w.Name("trailingTimeNs").Null()
 	w.Name("createdAtNs").Int(a.TimeNs)
 	w.Name("seq").Uint(uint64(a.Seq))
 	w.Name("fills").List()
@@ -310,12 +366,16 @@ func writeRefused(w *json.Writer, a *entry.Answer) {
 
 // writeResult writes the result of one command of a batch.
 func writeResult(w *json.Writer, a *entry.Answer) {
-	if a.Found || a.Place != nil {
+	switch {
+	case a.List != nil && !a.Found && a.Reason == engine.NotRejected:
+		writeList(w, a.List)
+		return
+	case a.Found || a.Place != nil:
 		writeOrder(w, a)
 		return
 	}
 	w.Object()
-	w.Name("orderId").Uint(uint64(a.Order))
+	w.Name("orderId").IntOrNull(int64(a.Order), a.Order != 0)
 	w.Name("status").Word("Rejected")
 	w.Name("rejectReason").Word(a.Reason.String())
 	w.EndObject()

@@ -255,6 +255,8 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 	user := h.MustInternal("POST", "/users", "{}")["id"].(string)
 	order := h.MustInternal("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,`+
 		`"amount":1}`)["orderId"]
+	list := h.MustInternal("POST", "/orders/lists", `{"kind":"oto","currencyPairCode":"BTC_USDT","clientOrderId":"l",`+
+		`"orders":[{"side":"buy","type":"limit","price":1,"amount":1},{"side":"sell","type":"market","amount":1}]}`)["listId"]
 	state := func() string {
 		view := h.State.Shown()
 		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.UserCount(), view.Totals(), view.Balances(1),
@@ -262,7 +264,8 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 	}
 	before, asked := state(), 0
 	fill := strings.NewReplacer("{pair}", "BTC_USDT", "{code}", "BTC_USDT", "{symbol}", "BTC", "{name}", "goroutine",
-		"/users/{id}", "/users/"+user, "/orders/{id}", fmt.Sprint("/orders/", order))
+		"/users/{id}", "/users/"+user, "/orders/{id}", fmt.Sprint("/orders/", order),
+		"{listId}", fmt.Sprint(list), "{currencyPairCode}", "BTC_USDT", "{clientOrderId}", "l")
 	for _, route := range h.Running.Internal().Routes() {
 		// these two take seconds
 		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" {

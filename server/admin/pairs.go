@@ -101,6 +101,7 @@ type fullBook struct {
 	sides  [2][]engine.BookOrder
 	uuids  map[engine.AccountID][16]byte
 	stops  []engine.StopState
+	lists  map[engine.OrderID]engine.OrderID // the list of each order that has one
 }
 
 // chunks holds a list in pieces of queryChunk: a slice that grows would copy all of it at once.
@@ -132,7 +133,7 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	book := fullBook{uuids: map[engine.AccountID][16]byte{}}
+	book := fullBook{uuids: map[engine.AccountID][16]byte{}, lists: map[engine.OrderID]engine.OrderID{}}
 	var sides [2]chunks[engine.BookOrder]
 	var stops chunks[engine.StopState]
 	err = s.queryParts(ins.ID, func(pause func()) {
@@ -144,6 +145,11 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 			sides[side] = collect(core.Resting(ins.ID, engine.Side(side), int(levels)), pause)
 		}
 		stops = collect(core.Stops(ins.ID), pause)
+		for l := range core.Lists(ins.ID) { // at most engine.PairLists
+			for _, id := range l.Orders {
+				book.lists[id] = l.ID
+			}
+		}
 	})
 	if err != nil {
 		return err
@@ -178,7 +184,12 @@ func (k *fullBook) write(w *json.Writer) {
 		w.Object()
 		w.Name("orderId").Uint(uint64(st.ID))
 		w.Name("side").Word(st.Side.String())
-		w.Name("stopPrice").Units(st.Price, k.ins.DigitsPrice)
+		w.Name("type").Word(st.Type.String())
+		w.Name("stopPrice").UnitsOrNull(st.Price, k.ins.DigitsPrice, st.Price != 0)
+		w.Name("trailingDelta").IntOrNull(int64(st.Trail), st.Trail != 0)
+		w.Name("extreme").UnitsOrNull(st.Extreme, k.ins.DigitsPrice, st.Extreme != 0)
+		list := k.lists[st.ID]
+		w.Name("listId").IntOrNull(int64(list), list != 0)
 		w.EndObject()
 	}
 	w.EndList()

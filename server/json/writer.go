@@ -116,6 +116,24 @@ func (w *Writer) ID(v uint64) {
 	w.b = append(strconv.AppendUint(append(w.b, '"'), v, 10), '"', ',')
 }
 
+// IDOrNull writes an id, or null for 0.
+func (w *Writer) IDOrNull(v uint64) {
+	if v == 0 {
+		w.Null()
+		return
+	}
+	w.ID(v)
+}
+
+// IntAt writes the whole number that v points to, or null for nil.
+func (w *Writer) IntAt(v *int64) {
+	if v == nil {
+		w.Null()
+		return
+	}
+	w.Int(*v)
+}
+
 // Word writes a text that has nothing to escape: a constant, a code, a name of the exchange's own.
 //
 //go:noinline

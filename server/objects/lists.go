@@ -14,6 +14,18 @@ var restrictions = []json.Word[entry.Only]{
 	{Text: "new", Value: entry.OnlyNew}, {Text: "partial", Value: entry.OnlyPartial},
 }
 
+// Restrictions are the words of a parameter that restricts a cancel; Restriction returns what its value means, which is
+// -1 without the parameter.
+var Restrictions = []string{restrictions[0].Text, restrictions[1].Text}
+
+// Restriction is described at Restrictions.
+func Restriction(word int) entry.Only {
+	if word < 0 {
+		return entry.AnyState
+	}
+	return restrictions[word].Value
+}
+
 // newList is an order list as its body gives it.
 type newList struct {
 	*entry.PlaceList

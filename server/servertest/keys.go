@@ -144,6 +144,7 @@ func NewTradedExchange(t testing.TB, change ...func(*exchange.Options)) (h *Exch
 
 // OrderMembers are the members of an order of the trading API, sorted.
 const OrderMembers = "amount averagePrice clientOrderId currencyPairCode date dateChanged decrementedAmount " +
-	"displayAmount fee feeCurrencyCode filledAmount filledQuoteAmount id initialAmount initialQuoteAmount isBid " +
-	"isCanceled isMarket isTriggered postOnly price quoteAmount selfTradePrevention status stopPrice timeInForce " +
+	"displayAmount endReason expireUnfilled fee feeCurrencyCode filledAmount filledQuoteAmount id initialAmount " +
+	"initialQuoteAmount isBid isCanceled isMarket isTriggered listId postOnly preventedMatchId price quoteAmount " +
+	"selfTradePrevention status stopPrice strategyId strategyType strictTrigger timeInForce trailingDelta trailingTime " +
 	"type userId"
