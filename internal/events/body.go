@@ -103,13 +103,17 @@ func (w *Writer) orderBody(e *engine.Event) *orderBody {
 	if e.Client.Named() && e.Kind != engine.EventCanceled { // there it is the cancel's own, not the order's
 		b.Client = &e.Client.Text
 	}
-	if e.Price != 0 {
+	replaced := e.Kind == engine.EventReplaced
+	if e.Price != 0 && !(replaced && e.Type.AtMarket()) { // there it is the price at which it holds money
 		b.Price = decimal(e.Price, in.DigitsPrice)
 	}
-	if e.Kind == engine.EventAccepted || e.Kind == engine.EventTriggered {
-		b.OrderType = text(e.Type)
-		if e.MakerOpen != 0 {
-			b.StopPrice = decimal(e.MakerOpen, in.DigitsPrice)
+	if replaced && e.Type.Waits() || e.Kind == engine.EventAccepted || e.Kind == engine.EventTriggered {
+		stop := e.MakerOpen
+		if replaced {
+			stop = e.StopPrice()
+		}
+		if b.OrderType = text(e.Type); stop != 0 {
+			b.StopPrice = decimal(stop, in.DigitsPrice)
 		}
 	}
 	if e.Kind == engine.EventAccepted {

@@ -80,8 +80,12 @@ func TestMessages(t *testing.T) {
 			Kind: engine.EventAccepted, Seq: 18, TimeNs: 9, Order: id(0, 4), Account: 1, Type: engine.StopMarket,
 			TIF: engine.IOC, MakerOpen: 10000, Amount: 5, OpenAmount: 5, Quote: fixed.U128{Lo: 50_000},
 		},
+		{ // it holds money at the price 100.10, and has none itself
+			Kind: engine.EventReplaced, Seq: 19, TimeNs: 9, Order: id(0, 4), Account: 1, Type: engine.StopMarket,
+			Price: 10010, Amount: 6, OpenAmount: 6, MakerOpen: 10000, Display: 5, Quote: fixed.U128{Lo: 10010},
+		},
 		{
-			Kind: engine.EventCanceled, Seq: 19, TimeNs: 9, Order: id(0, 4), Account: 1, Amount: 2,
+			Kind: engine.EventCanceled, Seq: 20, TimeNs: 9, Order: id(0, 4), Account: 1, Amount: 2,
 			Quote: fixed.U128{Lo: 70}, Status: engine.PartiallyExecutedAndCanceled, Cause: engine.CauseFunds,
 		},
 	})
