@@ -203,3 +203,26 @@ func ExampleClient_AllOrders() {
 	// 8 <nil>
 	// 7 <nil>
 }
+
+// PlaceList places two orders of which one cancels the other. The orders have no pair of their own.
+func ExampleClient_PlaceList() {
+	base, end := serve(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Println(r.Method, r.URL.Path)
+		fmt.Println(string(body))
+		_, _ = io.WriteString(w, `{"id":"7","kind":"oco","status":"executing","orders":[{"id":"7","listId":"7"},`+
+			`{"id":"8","listId":"7","trailingDelta":100}]}`)
+	})
+	defer end()
+	c := &client.Client{Base: base, PublicKey: "pubKEY123", PrivateKey: "privKEY456"}
+	list := client.ListRequest{Kind: "oco", Pair: "BTC_USDT", Orders: []client.OrderRequest{
+		{Side: "sell", Type: "limit", PostOnly: true, Amount: "0.5", Price: "70000"},
+		{Side: "sell", Type: "stop_market", Amount: "0.5", TrailingDelta: 100},
+	}}
+	l, err := c.PlaceList(context.Background(), list)
+	fmt.Println(l.ID, l.Status, *l.Orders[1].ListID, *l.Orders[1].TrailingDelta, l.Orders[1].EndReason == nil, err)
+	// Output:
+	// POST /api/orders/lists
+	// {"kind":"oco","currencyPairCode":"BTC_USDT","orders":[{"side":"sell","amount":0.5,"price":70000,"postOnly":true,"type":"limit"},{"side":"sell","amount":0.5,"type":"stop_market","trailingDelta":100}]}
+	// 7 executing 7 100 true <nil>
+}

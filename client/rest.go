@@ -46,6 +46,51 @@ type OrderRequest struct {
 	PostOnly            bool    `json:"postOnly,omitempty"`
 	ClientOrderID       string  `json:"clientOrderId,omitempty"`
 	SelfTradePrevention string  `json:"selfTradePrevention,omitempty"`
+
+	// Type is limit, market, stop_limit, stop_market, take_profit_limit or take_profit_market; empty: IsMarket and
+	// StopPrice say it.
+	Type           string `json:"type,omitempty"`
+	TrailingDelta  int    `json:"trailingDelta,omitempty"`  // basis points, 10 to 2,000; then StopPrice is optional
+	StrictTrigger  bool   `json:"strictTrigger,omitempty"`  // refuse the order if it would trigger at once
+	ExpireUnfilled bool   `json:"expireUnfilled,omitempty"` // accept and cancel what the book would refuse
+	ClientIDScope  string `json:"clientIdScope,omitempty"`  // recent (default), open
+	// StrategyID and StrategyType are labels that the order keeps; nil: none.
+	StrategyID   *int64 `json:"strategyId,omitempty"`
+	StrategyType *int64 `json:"strategyType,omitempty"`
+}
+
+// ListRequest is the body of POST /api/orders/lists. The pair of the orders is the list's; theirs is not sent.
+type ListRequest struct {
+	Kind          string         `json:"kind"` // oco, oto, otoco, opo, opoco
+	Pair          string         `json:"currencyPairCode"`
+	ClientOrderID string         `json:"clientOrderId,omitempty"`
+	ClientIDScope string         `json:"clientIdScope,omitempty"` // recent (default), open
+	Orders        []OrderRequest `json:"orders"`                  // 2, or 3; the working order first
+}
+
+// List is an order list as the signed routes and the channel orders show it to its owner.
+type List struct {
+	ID            string  `json:"id"` // the id of its first order
+	Kind          string  `json:"kind"`
+	ClientOrderID *string `json:"clientOrderId"`
+	Pair          string  `json:"currencyPairCode"`
+	Status        string  `json:"status"` // executing, done
+	Date          string  `json:"date"`
+	DateChanged   string  `json:"dateChanged"`
+	// Orders is empty in messages of a stream, which have OrderIDs instead.
+	Orders   []Order  `json:"orders"`
+	OrderIDs []string `json:"orderIds"`
+}
+
+// Amendment is a change of an order that lowered its amount and kept its place.
+type Amendment struct {
+	Seq              uint64  `json:"seq"`
+	Date             string  `json:"date"`
+	OldAmount        Decimal `json:"oldAmount"`
+	NewAmount        Decimal `json:"newAmount"`
+	OldClientOrderID *string `json:"oldClientOrderId"`
+	NewClientOrderID *string `json:"newClientOrderId"`
+	FilledAmount     Decimal `json:"filledAmount"`
 }
 
 // Order is an order as the signed routes show it to its owner.
@@ -68,7 +113,7 @@ type Order struct {
 	IsCanceled  bool     `json:"isCanceled"`
 	Status      string   `json:"status"`
 
-	Type                string `json:"type"` // limit, market, stop_limit, stop_market
+	Type                string `json:"type"` // as in OrderRequest
 	TimeInForce         string `json:"timeInForce"`
 	PostOnly            bool   `json:"postOnly"`
 	SelfTradePrevention string `json:"selfTradePrevention"`
@@ -76,7 +121,7 @@ type Order struct {
 	StopPrice     *Decimal `json:"stopPrice"`
 	IsTriggered   *bool    `json:"isTriggered"` // nil: no stop order
 	DisplayAmount *Decimal `json:"displayAmount"`
-	// InitialQuoteAmount is the amount that a market buy by QuoteAmount may spend.
+	// InitialQuoteAmount is the QuoteAmount of an order that has no amount.
 	InitialQuoteAmount *Decimal `json:"initialQuoteAmount"`
 	FilledAmount       Decimal  `json:"filledAmount"`
 	FilledQuoteAmount  Decimal  `json:"filledQuoteAmount"`
@@ -84,6 +129,16 @@ type Order struct {
 	Fee                *Decimal `json:"fee"`          // nil: of a first answer some deals are not retained
 	FeeCurrency        string   `json:"feeCurrencyCode"`
 	DateChanged        string   `json:"dateChanged"`
+
+	TrailingDelta    *int    `json:"trailingDelta"` // nil: the order does not trail
+	TrailingTime     *string `json:"trailingTime"`  // nil: it does not track the market yet
+	StrictTrigger    bool    `json:"strictTrigger"`
+	ExpireUnfilled   bool    `json:"expireUnfilled"`
+	EndReason        *string `json:"endReason"`        // why it ended without being filled; nil: open, or filled
+	PreventedMatchID *uint64 `json:"preventedMatchId"` // nil: none
+	StrategyID       *int64  `json:"strategyId"`
+	StrategyType     *int64  `json:"strategyType"`
+	ListID           *string `json:"listId"` // nil: it is of no list
 }
 
 // Fill is a deal of the caller's order.
@@ -139,6 +194,75 @@ func (c *Client) PlaceOrder(ctx context.Context, o OrderRequest) (string, error)
 	return id, err
 }
 
+// PlaceList places an order list, whole or not at all, and returns it.
+func (c *Client) PlaceList(ctx context.Context, l ListRequest) (List, error) {
+	var out List
+	_, err := c.Do(ctx, http.MethodPost, "/api/orders/lists", l.body(), &out)
+	return out, err
+}
+
+// body returns the list without the pairs of its orders.
+func (l *ListRequest) body() any {
+	type order struct {
+		OrderRequest
+		Pair string `json:"currencyPairCode,omitempty"`
+	}
+	orders := make([]order, len(l.Orders))
+	for i, o := range l.Orders {
+		orders[i] = order{OrderRequest: o}
+	}
+	return struct {
+		ListRequest
+		Orders []order `json:"orders"`
+	}{*l, orders}
+}
+
+// CancelList cancels all orders of a list and returns its last state.
+func (c *Client) CancelList(ctx context.Context, id string) (List, error) {
+	var out List
+	_, err := c.Do(ctx, http.MethodDelete, "/api/orders/lists/"+url.PathEscape(id), nil, &out)
+	return out, err
+}
+
+// List returns one order list with its orders.
+func (c *Client) List(ctx context.Context, id string) (List, error) {
+	var out List
+	_, err := c.Do(ctx, http.MethodGet, "/api/orders/lists/"+url.PathEscape(id), nil, &out)
+	return out, err
+}
+
+// Lists returns a page of the caller's order lists, newest first, and the cursor of the next page, empty after the
+// last.
+func (c *Client) Lists(ctx context.Context, q ListQuery) (rows []List, next string, err error) {
+	h, err := c.Do(ctx, http.MethodGet, q.target("/api/user/lists"), nil, &rows)
+	return rows, h.Get("X-Next-Cursor"), err
+}
+
+// Amend lowers the total amount of an order, which keeps its place in the queue, and returns its state. clientID is the
+// order's new client order id; empty: it keeps its id.
+func (c *Client) Amend(ctx context.Context, id string, amount Decimal, clientID string) (Order, error) {
+	var out Order
+	body := replacement{Amount: amount, KeepPriority: true, ClientOrderID: clientID}
+	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), body, &out)
+	return out, err
+}
+
+// Amendments returns the amendments of an order, oldest first.
+func (c *Client) Amendments(ctx context.Context, id string) ([]Amendment, error) {
+	var out []Amendment
+	_, err := c.Do(ctx, http.MethodGet, "/api/orders/"+url.PathEscape(id)+"/amendments", nil, &out)
+	return out, err
+}
+
+// ReplaceStop changes the stop price or the trailing delta of an order that waits, or both, and returns its state. An
+// empty price and a delta of 0 stay.
+func (c *Client) ReplaceStop(ctx context.Context, id string, stopPrice Decimal, trailingDelta int) (Order, error) {
+	var out Order
+	body := replacement{StopPrice: stopPrice, TrailingDelta: trailingDelta}
+	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), body, &out)
+	return out, err
+}
+
 // CancelOrder cancels an order and returns its last state.
 func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	var out Order
@@ -164,10 +288,10 @@ func clientIDTarget(pair, clientID string) string {
 	return "/api/orders/by-client-id/" + url.PathEscape(pair) + "/" + url.PathEscape(clientID)
 }
 
-// ListQuery selects rows of the caller's orders or fills. Empty members do not restrict.
+// ListQuery selects rows of the caller's orders, order lists or fills. Empty members do not restrict.
 type ListQuery struct {
 	Pair     string
-	Status   string // orders only: all, active, canceled
+	Status   string // orders: all, active, canceled; lists: all, executing, done
 	OrderID  string // fills only
 	PageSize int    // 1 to 100; 0: 100
 	Cursor   string // of the page before; empty: the first page
@@ -222,6 +346,11 @@ type replacement struct {
 	OrderID string  `json:"orderId,omitempty"`
 	Price   Decimal `json:"price,omitempty"`
 	Amount  Decimal `json:"amount,omitempty"`
+
+	StopPrice     Decimal `json:"stopPrice,omitempty"`
+	TrailingDelta int     `json:"trailingDelta,omitempty"`
+	KeepPriority  bool    `json:"keepPriority,omitempty"`
+	ClientOrderID string  `json:"clientOrderId,omitempty"`
 }
 
 // Batch collects commands of one request; Client.SendBatch carries them out in order. A batch has 1 to 100 commands.
@@ -229,6 +358,9 @@ type Batch struct{ commands []any }
 
 // Place adds a new order.
 func (b *Batch) Place(o OrderRequest) { b.add("place", o) }
+
+// PlaceList adds a new order list. Its result has the id of the list, which is that of its first order.
+func (b *Batch) PlaceList(l ListRequest) { b.add("placeList", l.body()) }
 
 // Cancel adds the cancel of an order.
 func (b *Batch) Cancel(id string) { b.add("cancel", replacement{OrderID: id}) }

@@ -35,6 +35,18 @@ func TestEachMethodSendsItsRequest(t *testing.T) {
 			_, err := c.CancelAll(ctx, "")
 			return err
 		},
+		"GET /api/user/lists?status=executing": func() error {
+			_, _, err := c.Lists(ctx, ListQuery{Status: "executing"})
+			return err
+		},
+		"DELETE /api/orders/lists/7": func() error {
+			_, err := c.CancelList(ctx, "7")
+			return err
+		},
+		"GET /api/orders/7/amendments": func() error {
+			_, err := c.Amendments(ctx, "7")
+			return err
+		},
 		"GET /api/wallets/balances": func() error {
 			_, err := c.Balances(ctx)
 			return err

@@ -44,6 +44,8 @@ type Message struct {
 	Pairs    []PairStatus `json:"pairs"` // of an update of status: the changed rows
 	Orders   []Order      `json:"orders"`
 	Order    *Order       `json:"order"`
+	Lists    []List       `json:"lists"` // of a snapshot of orders: those that execute
+	List     *List        `json:"list"`  // of an update of orders instead of Order: a list that began, changed or ended
 	Fills    []Fill       `json:"fills"`
 	Fill     *Fill        `json:"fill"`
 	Balances []Balance    `json:"balances"`

@@ -48,7 +48,9 @@ type orderBody struct {
 	StopPrice json.RawMessage `json:"stopPrice"`
 	Amount    json.RawMessage `json:"amount"`
 	Remaining json.RawMessage `json:"remainingAmount"`
-	Quote     json.RawMessage `json:"quoteAmount"` // of a market buy that has no amount
+	Quote     json.RawMessage `json:"quoteAmount"` // of an order that has no amount
+	Trail     *uint16         `json:"trailingDelta"`
+	List      *engine.OrderID `json:"listId"`
 	Status    *string         `json:"status"`
 	Reason    *string         `json:"reason"`
 }
@@ -87,7 +89,60 @@ func (w *Writer) tradeBody(e *engine.Event) *tradeBody {
 var orderEvents = map[engine.EventKind]string{
 	engine.EventAccepted: "accepted", engine.EventRejected: "rejected", engine.EventCanceled: "canceled",
 	engine.EventReplaced: "replaced", engine.EventTriggered: "triggered", engine.EventRefilled: "refilled",
-	engine.EventReduced: "reduced",
+	engine.EventReduced: "reduced", engine.EventReleased: "released", engine.EventActivated: "activated",
+}
+
+// listBody is the message of an order list that begins or ends.
+type listBody struct {
+	head
+	Event   string           `json:"event"`
+	List    engine.OrderID   `json:"listId"`
+	Account string           `json:"accountId"`
+	Kind    *string          `json:"kind"`
+	Client  *string          `json:"clientOrderId"`
+	Orders  []engine.OrderID `json:"orderIds"`
+}
+
+// preventedBody is the message of a prevented match.
+type preventedBody struct {
+	head
+	Number      engine.TradeID  `json:"preventedMatchId"`
+	Account     string          `json:"accountId"`
+	TakerOrder  engine.OrderID  `json:"takerOrderId"`
+	MakerOrder  engine.OrderID  `json:"makerOrderId"`
+	TakerSide   string          `json:"takerSide"`
+	Price       json.RawMessage `json:"price"`
+	TakerAmount json.RawMessage `json:"takerAmount"`
+	MakerAmount json.RawMessage `json:"makerAmount"`
+	STP         string          `json:"selfTradePrevention"`
+}
+
+func (w *Writer) listBody(e *engine.Event) *listBody {
+	b := &listBody{
+		head: w.head("list", e.Pair, e.Seq, e.TimeNs), Event: "ended", List: e.Order, Account: w.account(e.Account),
+	}
+	if e.Kind == engine.EventListEnded {
+		return b
+	}
+	b.Event, b.Kind = "began", text(e.List)
+	if e.Client.Named() {
+		b.Client = &e.Client.Text
+	}
+	for i := range e.Amount {
+		b.Orders = append(b.Orders, e.Order+engine.OrderID(i))
+	}
+	return b
+}
+
+func (w *Writer) preventedBody(e *engine.Event) *preventedBody {
+	in := w.pairs[e.Pair]
+	return &preventedBody{
+		head:   w.head("prevented", e.Pair, e.Seq, e.TimeNs),
+		Number: e.Trade, Account: w.account(e.Account), TakerOrder: e.Order, MakerOrder: e.Maker,
+		TakerSide: e.Side.String(), Price: decimal(e.Price, in.DigitsPrice),
+		TakerAmount: decimal(e.Amount, in.DigitsAmount), MakerAmount: decimal(e.OpenAmount, in.DigitsAmount),
+		STP: e.STP.String(),
+	}
 }
 
 func (w *Writer) orderBody(e *engine.Event) *orderBody {
@@ -107,7 +162,14 @@ func (w *Writer) orderBody(e *engine.Event) *orderBody {
 	if e.Price != 0 && !(replaced && e.Type.AtMarket()) { // there it is the price at which it holds money
 		b.Price = decimal(e.Price, in.DigitsPrice)
 	}
-	if replaced && e.Type.Waits() || e.Kind == engine.EventAccepted || e.Kind == engine.EventTriggered {
+	if e.Trail != 0 {
+		b.Trail = &e.Trail
+	}
+	if e.Maker != 0 && (e.Kind == engine.EventAccepted || e.Kind == engine.EventReleased) {
+		b.List = &e.Maker
+	}
+	if replaced && e.Type.Waits() || e.Kind == engine.EventAccepted || e.Kind == engine.EventTriggered ||
+		e.Kind == engine.EventReleased {
 		stop := e.MakerOpen
 		if replaced {
 			stop = e.StopPrice()
@@ -130,6 +192,9 @@ func (w *Writer) orderBody(e *engine.Event) *orderBody {
 		} else {
 			b.Remaining = decimal(e.OpenAmount, in.DigitsAmount)
 		}
+	case engine.EventReleased:
+		b.Status = text(e.Status)
+	case engine.EventActivated:
 	case engine.EventCanceled:
 		b.Status, b.Reason = text(e.Status), text(e.Cause)
 	case engine.EventRejected:

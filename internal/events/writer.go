@@ -49,12 +49,15 @@ func (w *Writer) fold(e *engine.Event) {
 	case engine.EventTrade:
 		w.add(e, "trade", w.tradeBody(e))
 	case engine.EventAccepted, engine.EventRejected, engine.EventCanceled, engine.EventReplaced,
-		engine.EventTriggered, engine.EventRefilled, engine.EventReduced:
+		engine.EventTriggered, engine.EventRefilled, engine.EventReduced, engine.EventReleased, engine.EventActivated:
 		if e.Pair != engine.ControlPair {
 			w.add(e, "order", w.orderBody(e))
 		}
-	case engine.EventNothing, engine.EventAsset, engine.EventList, engine.EventListEnded, engine.EventReleased,
-		engine.EventActivated, engine.EventPrevented:
+	case engine.EventList, engine.EventListEnded:
+		w.add(e, "list", w.listBody(e))
+	case engine.EventPrevented:
+		w.add(e, "prevented", w.preventedBody(e))
+	case engine.EventNothing, engine.EventAsset:
 	}
 }
 
