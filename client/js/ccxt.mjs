@@ -304,7 +304,7 @@ export function makeTickHive(ccxt) {
     parseOrder(o, market = undefined) {
       const timestamp = Date.parse(o.date), changed = o.dateChanged ? Date.parse(o.dateChanged) : undefined;
       const trades = o.deals?.map((d) => this.parseTrade({ orderId: o.id, ...d, isUserBuyer: o.isBid }, market)).reverse(); // oldest first
-      const { stringSub } = ccxt.Precise, initial = this.safeString(o, 'initialAmount'), left = this.safeString(o, 'amount');
+      const { stringSub } = ccxt.Precise, initial = this.omitZero(this.safeString(o, 'initialAmount')), left = this.safeString(o, 'amount');
       const size = initial === undefined ? undefined : stringSub(initial, this.safeString(o, 'decrementedAmount', '0')); // self-trade prevention may lessen it
       const filled = this.safeString(o, 'filledAmount') ?? (size === undefined || left === undefined ? undefined : stringSub(size, left));
       const kind = o.type ?? (o.isMarket ? 'market' : 'limit'), at = o.stopPrice ?? undefined;
@@ -393,9 +393,10 @@ export function makeTickHive(ccxt) {
       return this.parseOrder(await this.request('api/orders/{orderId}', 'private', 'PATCH', { ...body, orderId: id }), market);
     }
 
-    async cancelOrder(id, symbol = undefined) {
+    // cancelOrder cancels an order; with params.onlyIf new or partial only if it has no deal yet, or has one.
+    async cancelOrder(id, symbol = undefined, params = {}) {
       await this.loadMarkets();
-      return this.parseOrder(await this.request('api/orders/{orderId}', 'private', 'DELETE', { orderId: id }), this.marketOf(symbol));
+      return this.parseOrder(await this.request('api/orders/{orderId}', 'private', 'DELETE', { ...params, orderId: id }), this.marketOf(symbol));
     }
 
     async cancelOrders(ids, symbol = undefined) { return Promise.all(ids.map((id) => this.cancelOrder(id, symbol))); }

@@ -9,7 +9,8 @@ async function call(answer, run) {
   const sent = [];
   globalThis.fetch = async (url, { method, body }) => {
     const { pathname, searchParams } = new URL(url);
-    sent.push({ method, path: pathname, ...body && { order: JSON.parse(body) }, ...searchParams.get('status') && { status: searchParams.get('status') } });
+    sent.push({ method, path: pathname, ...body && { order: JSON.parse(body) }, ...searchParams.get('status') && { status: searchParams.get('status') },
+      ...searchParams.get('onlyIf') && { onlyIf: searchParams.get('onlyIf') } });
     return { ok: true, json: async () => answer };
   };
   try {
@@ -202,6 +203,8 @@ test('takeProfit and stopLoss of an order make a list', async () => {
 });
 
 test('orders are edited and come in batches', async () => {
+  const canceled = await call(view.orders[0], (x) => x.cancelOrder('17', undefined, { onlyIf: 'new' }));
+  assert.deepEqual(canceled.sent, [{ method: 'DELETE', path: '/api/orders/17', onlyIf: 'new' }]);
   const edit = await call(view.orders[0], (x) => x.editOrder('17', 'A/B', 'limit', 'sell', 1, undefined, { keepPriority: true }));
   assert.deepEqual([edit.sent, edit.result.id], [[{ method: 'PATCH', path: '/api/orders/17', order: { amount: '1', keepPriority: true } }], '17']);
   const trail = await call(view.orders[0], (x) => x.editOrder('17', 'A/B', 'market', 'sell', undefined, undefined, { triggerPrice: 8, trailingPercent: 2 }));

@@ -177,7 +177,7 @@ test('orders and lists that have changed are kept for the next call, on one line
   const { x, sockets } = exchange();
   Object.assign(x, { apiKey: 'k', secret: 's' });
   const o = (id, status) => ({ id, status, currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z', initialAmount: '1', amount: '1', filledAmount: '0' });
-  const l = (id, status) => ({ id, status, kind: 'oco', currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z' });
+  const l = (id, status) => ({ id, status, kind: 'oco', orderIds: [id], currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z' });
   const ids = (rows) => rows.map((r) => `${r.id} ${r.status}`);
   const orders = x.watchOrders(), lists = x.watchLists();
   const signed = async (s) => { s.open(); while (!s.sent.length) await settled(); return s.last; };

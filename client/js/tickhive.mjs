@@ -199,8 +199,8 @@ export class TickHive {
   async sign(method, target, body, timestamp, nonce) { return signature(this.apiKey, this.secret, method, target, body, timestamp, nonce); }
 
   async request(method, path, params = {}, payload = undefined, signed = false) {
-    const query = new URLSearchParams({ ...params, decimals: 'string' });
-    const target = method === 'GET' ? `${path}?${query}` : path;
+    const query = String(new URLSearchParams(method === 'GET' ? { ...params, decimals: 'string' } : params));
+    const target = query ? `${path}?${query}` : path;
     const body = payload === undefined ? '' : JSON.stringify(payload);
     const send = async () => {
       const headers = signed ? await this.sign(method, target, body) : {};
@@ -314,8 +314,9 @@ export class TickHive {
   }
 
   parseOrder(o) {
-    const status = statusOf(o), amount = number(o.initialAmount), filled = number(o.filledAmount);
-    const left = status === 'open' ? number(o.amount) : status === 'closed' ? 0 : amount === undefined ? undefined : Number((amount - filled).toPrecision(12));
+    const status = statusOf(o), amount = number(o.initialAmount) || undefined, filled = number(o.filledAmount); // an amount of 0 is not known yet
+    const rest = () => (amount === undefined ? undefined : Number((amount - filled).toPrecision(12)));
+    const left = status === 'open' ? number(o.amount) || undefined : status === 'closed' ? 0 : rest();
     return {
       id: o.id, clientOrderId: o.clientOrderId ?? undefined, symbol: symbolOf(o.currencyPairCode), timestamp: Date.parse(o.date), datetime: o.date,
       type: o.isMarket ? 'market' : 'limit', side: o.isBid ? 'buy' : 'sell', price: number(o.price), amount, stopPrice: number(o.stopPrice),
@@ -323,11 +324,12 @@ export class TickHive {
     };
   }
 
-  // parseList: the status of a list is open until its last order has ended.
+  // parseList: the status of a list is open until its last order has ended. A list of the stream has no orders but their ids.
   parseList(l) {
     return {
       id: l.id, clientOrderId: l.clientOrderId ?? undefined, symbol: symbolOf(l.currencyPairCode), timestamp: Date.parse(l.date), datetime: l.date,
-      kind: l.kind, status: l.status === 'executing' ? 'open' : 'closed', orders: l.orders?.map((o) => this.parseOrder(o)), info: l,
+      kind: l.kind, status: l.status === 'executing' ? 'open' : 'closed', orderIds: l.orderIds ?? l.orders.map((o) => o.id),
+      orders: l.orders?.map((o) => this.parseOrder(o)), info: l,
     };
   }
 
@@ -363,7 +365,10 @@ export class TickHive {
     return this.parseOrder(await this.request('PATCH', `/api/orders/${id}`, {}, editOf(amount, price, params), true));
   }
 
-  async cancelOrder(id) { return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, {}, undefined, true)); }
+  // cancelOrder cancels an order; with params.onlyIf new or partial only if it has no deal yet, or has one.
+  async cancelOrder(id, symbol = undefined, params = {}) {
+    return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, params, undefined, true));
+  }
 
   // placeList places a list of a kind (oco, oto, otoco, opo, opoco), whole or not at all. Each order has type, side,
   // amount, price and params as createOrder has them.

@@ -195,8 +195,9 @@ class Client:
         With keepPriority=True the amount must be smaller, and the order keeps its place in the queue."""
         return self.request('PATCH', '/api/orders/' + _part(order), body=_body(dict(more, amount=amount, price=price)), signed=True)
 
-    def cancel_order(self, order):
-        return self.request('DELETE', '/api/orders/' + _part(order), signed=True)
+    def cancel_order(self, order, only_if=None):
+        """Cancels an order; with only_if 'new' or 'partial' only if it has no deal yet, or has one."""
+        return self.request('DELETE', '/api/orders/' + _part(order), {'onlyIf': only_if}, signed=True)
 
     def place_list(self, kind, pair, orders, **more):
         """Places a list of a kind (oco, oto, otoco, opo, opoco), whole or not at all, and returns it. The orders are

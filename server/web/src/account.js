@@ -17,9 +17,8 @@ export const canMove = (o) => o.price !== null && o.isTriggered !== false && o.s
 
 // Why an order has ended, by the words of the exchange; what its owner has canceled needs none.
 const ends = {
-  remainder: 'the rest could not trade at once', self_trade: 'it met an own order', replace: 'its new total was filled already', fok: 'the book could not fill all of it',
-  unfillable: 'the book did not take it when it was triggered', funds: 'the balance had no more for it', no_liquidity: 'the book had nothing for it',
-  list: 'the other order of its list works or has ended', working: 'the order before it was not filled', operator: 'the exchange ended it',
+  remainder: 'the rest found no match', self_trade: 'it met an own order', replace: 'its new total was filled', fok: 'not fillable at once', unfillable: 'the book refused it',
+  funds: 'the balance ran out', no_liquidity: 'the book was empty', list: 'the other leg ended it', working: 'its first order ended', operator: 'the exchange ended it',
 };
 export const endOf = (o) => ends[o.endReason] ?? '';
 
@@ -123,7 +122,7 @@ export class Account {
 
   // reportList says that a list was accepted.
   reportList(l) {
-    if (!this.kinds.has(l.id)) toast(l.id, 'info', 'Orders accepted', `${l.kind.toUpperCase()} in ${nice(l.currencyPairCode)}.`);
+    if (l.status === 'executing' && !this.kinds.has(l.id)) toast(l.id, 'info', 'Orders accepted', `${l.kind.toUpperCase()} in ${nice(l.currencyPairCode)}.`);
     this.kinds.set(l.id, l.kind);
     this.changed('orders');
   }

@@ -294,7 +294,7 @@ export class Chart {
     this.priceLines.forEach((l) => this.candles.removePriceLine(l.line));
     this.priceLines = this.orders.filter((o) => o.price ?? o.stopPrice).map((order) => ({ order, line: this.candles.createPriceLine({
       price: +(order.price ?? order.stopPrice), color: css(order.isBid ? '--up' : '--down'), lineWidth: 1, lineStyle: order.stopPrice ? 1 : 2, axisLabelVisible: true,
-      title: `${order.isBid ? 'Buy' : 'Sell'} ${brief(order.amount ?? '')}`,
+      title: `${order.isBid ? 'Buy' : 'Sell'} ${+order.amount ? brief(order.amount) : ''}`,
     }) }));
     const times = this.bars.map((b) => b.time);
     const seen = new Map(); // one mark for the fills of a candle and a side

@@ -27,7 +27,8 @@ function byList(rows) {
   }
   return [...found.values()];
 }
-const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(o.initialAmount));
+// amountOf returns what an order is for; the amount of one that sells what another buys is 0 until then.
+const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(+o.initialAmount ? o.initialAmount : null));
 
 export class Orders {
   constructor(account, onPair) {

@@ -241,6 +241,13 @@ export class Ticket {
     return order;
   }
 
+  // inputOf returns the input of a member that an error names, or of the first member of an order of a list. What is wrong
+  // with the price of an order that has none is its stop price.
+  inputOf(name) {
+    const sent = (text) => [...this.sent].find(([n]) => n === text || n.startsWith(`${text}.`))?.[1];
+    return sent(name) ?? sent(name.replace(/price$/, 'stopPrice')) ?? this.order.querySelector(`[name="${CSS.escape(name)}"]`);
+  }
+
   // request returns the body of the order or of the list.
   request() {
     const { fields: f, side } = this, type = this.type(), limit = !type.endsWith('market');
@@ -287,7 +294,7 @@ export class Ticket {
       await this.account.place(order); // a message says that it was accepted
     } catch (error) {
       this.say(error instanceof ApiError ? `${error.message}` : `No answer came (${error.message}). See your open orders before you try again.`, true);
-      if (error.field) wrong(this.sent.get(error.field) ?? this.order.querySelector(`[name="${CSS.escape(error.field)}"]`));
+      if (error.field) wrong(this.inputOf(error.field));
     } finally {
       this.busy = false;
       this.estimate();
