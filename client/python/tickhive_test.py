@@ -1,5 +1,5 @@
-"""Tests of tickhive.py: python3 client/python/tickhive_test.py. With BASE, PUBLIC and PRIVATE in the environment
-it also asks a running exchange everything once."""
+"""Tests of tickhive.py: python3 client/python/tickhive_test.py. With BASE, INTERNAL (the two listeners), PUBLIC and
+PRIVATE (a key pair) in the environment it also asks a running exchange everything once."""
 
 import json
 import os
@@ -87,6 +87,8 @@ class Orders(unittest.TestCase):
         placed = {'kind': 'oco', 'currencyPairCode': 'A_B', 'clientOrderId': 'c', 'orders': wire}
         for call, want in [
             (lambda x: x.place_list('oco', 'A_B', legs, clientOrderId='c'), ('POST', '/api/orders/lists', placed)),
+            (lambda x: x.cancel_order('7'), ('DELETE', '/api/orders/7', None)),
+            (lambda x: x.cancel_order('7', only_if='new'), ('DELETE', '/api/orders/7?onlyIf=new', None)),
             (lambda x: x.cancel_list('7'), ('DELETE', '/api/orders/lists/7', None)),
             (lambda x: x.list('7'), ('GET', '/api/orders/lists/7', None)),
             (lambda x: list(x.lists()), ('GET', '/api/user/lists?status=executing&pageSize=100', None)),
@@ -293,6 +295,95 @@ class Exchange(unittest.TestCase):
         with self.assertRaises(tickhive.APIError) as e:
             other.balances()
         self.assertEqual(e.exception.code, 'UNAUTHORIZED')
+
+    def test_each_kind_of_order_to_its_end(self):
+        """Places each kind of order of ../testdata/kinds.json; client/js/kinds.mjs says what the cases mean."""
+        pair, trade, x = self.market('PYA_USDT')
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'testdata', 'kinds.json')) as file:
+            cases = json.load(file)
+        for c in cases:
+            with self.subTest(c['name']):
+                trade('100')
+                if 'refused' in c:
+                    with self.assertRaises(tickhive.APIError) as e:
+                        self.place(x, pair, c)
+                    self.assertEqual(e.exception.code, c['refused'])
+                    continue
+                ids = self.place(x, pair, c)
+                for price in c.get('waits', ()):
+                    trade(price)
+                    self.assertTrue({x.order(i)['status'] for i in ids} & {'Created', 'Pending'}, price)
+                for price in c.get('trades', ()):
+                    trade(price)
+                if c.get('cancel'):
+                    self.assertEqual(x.cancel_list(ids[0])['status'], 'done')
+                if c.get('cancelFirst'):
+                    x.cancel_order(ids[0])
+                self.assertEqual([[o['status'], o['endReason']] for o in map(x.order, ids)], c['ends'])
+
+    def test_lists_changes_and_batches(self):
+        pair, trade, x = self.market('PYB_USDT')
+        trade('100')
+        with tickhive.Stream(os.environ['BASE'], timeout=30) as s:
+            s.auth(x.public_key, x.private_key)
+            seen = []
+            while not seen or seen[-1]['type'] != 'snapshot':
+                seen.append(s.receive())
+                if seen[-1]['type'] == 'authenticated':
+                    s.subscribe('orders')
+            self.assertEqual((seen[-1]['orders'], seen[-1]['lists']), ([], []))
+            oco = x.place_list('oco', pair, [tickhive.order('sell', 1, 108, type='limit', postOnly=True),
+                                             tickhive.order('sell', 1, type='stop_market', stopPrice=92)], clientOrderId='py-list')
+            stop = oco['orders'][1]['id']
+            self.assertEqual((oco['status'], oco['clientOrderId'], len(oco['orders'])), ('executing', 'py-list', 2))
+            self.assertEqual([row['id'] for row in x.lists()], [oco['id']])
+            self.assertEqual(x.amend_order(stop, stopPrice='93')['stopPrice'], 93)
+            smaller = x.place_order(pair, 'buy', 1, 99, type='limit')
+            self.assertEqual(x.amend_order(smaller, amount='0.5', keepPriority=True)['amount'], Decimal('0.5'))
+            with self.assertRaises(tickhive.APIError) as e:
+                x.cancel_order(smaller, only_if='partial')
+            self.assertEqual(e.exception.code, 'CANCEL_RESTRICTED')
+            results = x.batch([{'cancel': {'orderId': smaller}}, {'cancel': {'orderId': stop}}])
+            self.assertEqual([row['status'] for row in results], ['Canceled'] * 2)
+            self.assertEqual((x.list(oco['id'])['status'], list(x.lists())), ('done', []))
+            lists = []
+            while 'done' not in lists:
+                m = s.receive()
+                if m.get('list', {}).get('id') == oco['id']:
+                    lists.append(m['list']['status'])
+            self.assertEqual(lists, ['executing', 'done'])
+
+    def place(self, x, pair, case):
+        """Places the order or the list of a case and returns the ids of its orders."""
+        if 'list' in case:
+            orders = [tickhive.order(**o) for o in case['list']['orders']]
+            return [o['id'] for o in x.place_list(case['list']['kind'], pair, orders)['orders']]
+        return [x.place_order(pair, **case['order'])]
+
+    def market(self, pair):
+        """Returns a pair of its own, what sets its last price, and a client of a user with money of both currencies."""
+        operator = tickhive.Client(os.environ['INTERNAL'])
+        self.addCleanup(operator.close)
+
+        def call(path, **body):
+            return operator.request('POST', '/internal/v1' + path, body=body)
+
+        def order(side, price, amount, **more):
+            call('/orders', currencyPairCode=pair, side=side, type='limit', price=price, amount=amount, **more)
+
+        def trade(price):
+            order('sell', price, '1')
+            order('buy', price, '2', timeInForce='ioc')
+        call('/pairs', code=pair, digitsPrice=2, digitsAmount=3)
+        user = call('/users')['id']
+        for currency in pair.split('_'):
+            call('/users/%s/deposits' % user, currencyCode=currency, amount=10000)
+        key = call('/users/%s/apikeys' % user, name='kinds')
+        order('buy', '90', '1000')
+        order('sell', '110', '1000')
+        x = tickhive.Client(os.environ['BASE'], key['publicKey'], key['privateKey'])
+        self.addCleanup(x.close)
+        return pair, trade, x
 
     def test_books_are_followed_through_faults(self):
         stream = tickhive.BookStream(os.environ['BASE'], ['BTC_USDT', 'ETH_USDT'], depth=10)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import ccxt from 'ccxt';
 import { makeTickHive } from '../js/ccxt.mjs';
+import { market, see } from '../js/kinds.mjs';
 import { account, pending, showsOrder, within } from './common.mjs';
 import {
   checkBalance, checkCurrency, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades,
@@ -85,7 +86,7 @@ test('orders rest, are found, changed and canceled', async () => {
   await assert.rejects(x.fetchOrder(undefined, symbol, { clientOrderId: 'none' }), ccxt.OrderNotFound);
   const balance = await x.fetchBalance();
   clean(checkBalance(balance, x.currencies));
-  assert.ok(balance.USDT.used >= price * 0.01);
+  assert.ok(balance.USDT.used >= Number((price * 0.01).toFixed(8))); // the product of two doubles may be above their decimal
   const edited = await x.editOrder(order.id, symbol, 'limit', 'buy', 0.02, price - 1);
   clean(checkOrder(edited, symbol));
   assert.deepEqual([edited.id, edited.price, edited.amount, edited.status], [order.id, price - 1, 0.02, 'open']);
@@ -121,6 +122,64 @@ test('market orders are filled; trades, fees and balances agree with them', asyn
   closed.forEach((o) => clean(checkOrder(o, symbol)));
   assert.deepEqual(closed.map((o) => o.id), [bought.id, spent.id]);
   assert.deepEqual((await x.fetchOrders(symbol, undefined, 2)).map((o) => o.id), [bought.id, spent.id]);
+});
+
+test('each kind of order is placed and seen to its end', async () => {
+  const { trade, apiKey, secret } = await market(at.internal, 'NAT_USDT'), pair = 'NAT/USDT';
+  const y = make({ apiKey, secret });
+  await see(trade, {
+    place: async (c) => {
+      if (c.list) return (await y.privatePostApiOrdersLists({ currencyPairCode: 'NAT_USDT', ...c.list })).orders.map((o) => o.id);
+      const { side, type, amount, price, ...params } = c.order, o = await y.createOrder(pair, type, side, amount, price, params);
+      clean(checkOrder(o, pair));
+      return [o.id];
+    },
+    read: async (id) => {
+      const o = await y.fetchOrder(id, pair);
+      clean(checkOrder(o, pair));
+      return o.info;
+    },
+    cancel: (id) => y.cancelOrder(id), cancelList: (listId) => y.privateDeleteApiOrdersListsListId({ listId }), codeOf: (e) => /tickhive (\w+):/.exec(e.message)[1],
+  });
+  await y.close();
+});
+
+test("ccxt's own calls make take profits, trails and lists", async () => {
+  const { trade, apiKey, secret } = await market(at.internal, 'NAU_USDT'), pair = 'NAU/USDT';
+  const y = make({ apiKey, secret });
+  const ends = async (id, status) => { const o = await y.fetchOrder(id, pair); clean(checkOrder(o, pair)); assert.equal(o.status, status); return o; };
+  await trade('100');
+  const trail = await y.createTrailingPercentOrder(pair, 'market', 'sell', 1, undefined, 5);
+  assert.deepEqual([trail.info.trailingDelta, trail.type, trail.status], [500, 'market', 'open']);
+  for (const price of ['105', '99.76']) await trade(price);
+  await ends(trail.id, 'open');
+  await trade('99.75'); // 5 % below 105
+  await ends(trail.id, 'closed');
+  await trade('100');
+  const profit = await y.createTakeProfitOrder(pair, 'market', 'sell', 1, undefined, 105);
+  assert.deepEqual([profit.takeProfitPrice, profit.stopLossPrice, profit.triggerPrice, profit.status], [105, undefined, 105, 'open']);
+  const loss = await y.createStopLossOrder(pair, 'limit', 'sell', 1, 90, 95);
+  assert.deepEqual([loss.takeProfitPrice, loss.stopLossPrice, loss.price, loss.status], [undefined, 95, 90, 'open']);
+  await trade('104');
+  await ends(profit.id, 'open');
+  await trade('105');
+  await ends(profit.id, 'closed'); // at 90, which is the last price then
+  await ends(loss.id, 'closed');
+  const edited = await y.editOrder((await y.createOrder(pair, 'market', 'sell', 1, undefined, { stopLossPrice: 80 })).id, pair, 'market', 'sell', undefined, undefined, { triggerPrice: 85 });
+  assert.deepEqual([edited.triggerPrice, edited.status], [85, 'open']);
+  assert.equal((await y.cancelOrder(edited.id)).status, 'canceled');
+  const sold = await y.createMarketSellOrderWithCost(pair, 180);
+  assert.deepEqual([sold.status, sold.cost, sold.filled], ['closed', 180, 2]);
+  await trade('100');
+  await assert.rejects(y.createOrder(pair, 'market', 'sell', 1, undefined, { stopLossPrice: 105, strictTrigger: true }), ccxt.OrderImmediatelyFillable);
+  const bought = await y.createOrderWithTakeProfitAndStopLoss(pair, 'limit', 'buy', 1, 99, 105, 95);
+  const list = await y.privateGetApiOrdersListsListId({ listId: bought.info.listId });
+  assert.deepEqual([list.kind, list.orders.map((o) => o.status)], ['opoco', ['Created', 'Pending', 'Pending']]);
+  for (const price of ['99', '105']) await trade(price);
+  await ends(bought.id, 'closed');
+  assert.deepEqual([(await ends(list.orders[1].id, 'closed')).filled, (await ends(list.orders[2].id, 'expired')).info.endReason], [0.999, 'list']);
+  assert.deepEqual((await y.fetchOpenOrders(pair)), []);
+  await y.close();
 });
 
 test('a purchase for the whole balance is filled, and what was bought cannot be sold whole', async () => {

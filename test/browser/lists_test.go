@@ -2,16 +2,25 @@ package browser
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"tickhive/test/harness"
 )
 
-// form shows a form of the ticket: one order, or an OCO.
-func (b *browser) form(name string) {
+// kind shows the form of a kind of order in the ticket.
+func (b *browser) kind(kind string) {
 	b.t.Helper()
-	b.run(chromedp.Click(`[data-form=` + name + `]`))
+	form := map[bool]string{true: "oco", false: "one"}[kind == "oco"]
+	b.run(chromedp.Click(`[data-form=` + form + `]`))
+	if form == "one" {
+		b.set("type", strings.Replace(kind, "attached", "limit", 1))
+	}
+	b.js(fmt.Sprintf(`((a) => { if (a.checked !== %t) a.click(); return ''; })(document.querySelector('[name=attach]'))`,
+		kind == "attached"))
 }
 
 // The ticket has the fields of each kind of order, all of them within its panel or in reach by scrolling, on a desktop
@@ -29,24 +38,19 @@ func TestBrowserTicketHasEachKindOfOrder(t *testing.T) {
 	for _, size := range [][2]int64{{1280, 720}, {1024, 768}, {360, 740}} {
 		what := b.screen(size[0], size[1])
 		b.show("ticket")
-		for _, c := range []struct{ form, kind, fields string }{
-			{"one", "limit", "Price, Amount, Total, Take profit / stop loss"},
-			{"one", "attached", "Price, Amount, Total, Take profit / stop loss, Take profit at, Stop loss at"},
-			{"one", "market", "Amount, Total"},
-			{"one", "stop_limit", "Stop price, Price, Amount, Total"},
-			{"one", "stop_market", "Stop price, Amount, Total"},
-			{"one", "take_profit_limit", "Trigger price, Price, Amount, Total"},
-			{"one", "take_profit_market", "Trigger price, Amount, Total"},
-			{"one", "trailing_limit", "Trail by, Start at (optional), Price, Amount, Total"},
-			{"one", "trailing_market", "Trail by, Start at (optional), Amount, Total"},
-			{"oco", "oco", "Stop price, Stop limit (optional), Limit price, Amount, Total"},
+		for _, c := range []struct{ kind, fields string }{
+			{"limit", "Price, Amount, Total, Take profit / stop loss"},
+			{"attached", "Price, Amount, Total, Take profit / stop loss, Take profit at, Stop loss at"},
+			{"market", "Amount, Total"},
+			{"stop_limit", "Stop price, Price, Amount, Total"},
+			{"stop_market", "Stop price, Amount, Total"},
+			{"take_profit_limit", "Trigger price, Price, Amount, Total"},
+			{"take_profit_market", "Trigger price, Amount, Total"},
+			{"trailing_limit", "Trail by, Start at (optional), Price, Amount, Total"},
+			{"trailing_market", "Trail by, Start at (optional), Amount, Total"},
+			{"oco", "Stop price, Stop limit (optional), Limit price, Amount, Total"},
 		} {
-			b.form(c.form)
-			b.js(fmt.Sprintf(`((a) => { if (a.checked !== (%q === 'attached')) a.click(); return ''; })
-				(document.querySelector('.ticket [name=attach]'))`, c.kind))
-			if c.form == "one" {
-				b.set("type", map[string]string{"attached": "limit"}[c.kind]+map[bool]string{true: c.kind}[c.kind != "attached"])
-			}
+			b.kind(c.kind)
 			if got := b.js(shown); got != c.fields {
 				t.Errorf("%s, %s: the fields are %s, want %s", what, c.kind, got, c.fields)
 			}
@@ -65,4 +69,202 @@ func TestBrowserTicketHasEachKindOfOrder(t *testing.T) {
 	b.focus("the other tab", `[data-form=one][aria-selected=true]`)
 	b.wait("its form", `document.querySelector(".ticket [name=type]").checkVisibility()`)
 	b.clean()
+}
+
+// between is a market whose last price trade sets: orders at 90 and at 110 take whatever triggers.
+func between(t *testing.T, in *harness.Instance, pair string) (trade func(price string)) {
+	t.Helper()
+	in.Call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":3}`, pair))
+	in.Limit(pair, "buy", "90", "1000")
+	in.Limit(pair, "sell", "110", "1000")
+	return func(price string) {
+		t.Helper()
+		in.Limit(pair, "sell", price, "1")
+		in.Call(200, "POST", "/orders", fmt.Sprintf(`{"currencyPairCode":%q,"side":"buy","type":"limit",`+
+			`"timeInForce":"ioc","price":%s,"amount":2}`, pair, price))
+	}
+}
+
+// rows returns what the shown list of the page says of each order and list, the newest first, without times.
+const rows = `[...document.querySelectorAll('.orders tbody tr')].map((r) => [...r.children].slice(1).
+	map((c) => c.innerText.replaceAll('\u202f', '').replaceAll(/\s+/g, ' ').trim()).join(' ').
+	replaceAll(/ +/g, ' ').replace(/ Cancel$/, '').trim()).join(' | ')`
+
+// Each kind of order is placed in the ticket, shown while it waits with what it waits for, and seen to its end in the
+// history with why it ended. A list is one row with its orders below it, which goes when the list is done; its button
+// cancels all of it.
+func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	trade := between(t, in, "TT_USDT")
+	user := in.Call(200, "POST", "/users", `{"nickname":"kinds"}`)["id"].(string)
+	for _, currency := range []string{"TT", "USDT"} {
+		in.Call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`, currency))
+	}
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/?pair=TT_USDT&interval=minute")
+	b.signIn(in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"kinds"}`))
+	b.hasMoney()
+	source := axeSource(t)
+	type prices = map[string]string
+	for _, c := range []struct {
+		side, kind    string
+		fields        prices
+		waits, trades []string
+		open, past    string // of the list of open orders, and the beginning of the history
+		cancel        bool
+	}{
+		{
+			"sell", "take_profit_limit", prices{"stopPrice": "105", "price": "90", "amount": "1"},
+			[]string{"104"}, []string{"105"},
+			"TT/USDT Take profit limit Sell at 105.00 → 90.00 1.000 0.000",
+			"TT/USDT Take profit limit Sell 90.00 90 1.000 1.000 filled", false,
+		},
+		{
+			"buy", "take_profit_market", prices{"stopPrice": "95", "amount": "1"}, []string{"96"}, []string{"95"},
+			"TT/USDT Take profit Buy at 95.00 1.000 0.000",
+			"TT/USDT Take profit Buy avg 110 110 1.000 1.000 filled", false,
+		},
+		{
+			"buy", "stop_limit", prices{"stopPrice": "105", "price": "110", "amount": "1"}, []string{"104"}, []string{"105"},
+			"TT/USDT Stop limit Buy stop 105.00 → 110.00 1.000 0.000",
+			"TT/USDT Stop limit Buy 110.00 110 1.000 1.000 filled", false,
+		},
+		{
+			"sell", "stop_market", prices{"stopPrice": "95", "total": "90"}, []string{"96"}, []string{"95"},
+			"TT/USDT Stop market Sell stop 95.00 90 USDT 0.000",
+			"TT/USDT Stop market Sell avg 90 90 90 USDT 1.000 filled", false,
+		},
+		{
+			"sell", "trailing_market", prices{"trailingDelta": "5", "amount": "1"}, []string{"108", "103"}, []string{"102"},
+			"TT/USDT Trailing stop Sell trails 5 % 1.000 0.000",
+			"TT/USDT Trailing stop Sell avg 90 90 1.000 1.000 filled", false,
+		},
+		{
+			"sell", "trailing_market", prices{"trailingDelta": "1.5", "stopPrice": "104", "amount": "1"},
+			[]string{"103", "99", "104", "105"}, []string{"103.4"},
+			"TT/USDT Trailing stop Sell trails 1.5 % from 104.00 1.000 0.000",
+			"TT/USDT Trailing stop Sell avg 90 90 1.000 1.000 filled", false,
+		},
+		{
+			"buy", "trailing_limit", prices{"trailingDelta": "2", "price": "110", "amount": "1"},
+			[]string{"96", "97"}, []string{"98"},
+			"TT/USDT Trailing stop limit Buy trails 2 % → 110.00 1.000 0.000",
+			"TT/USDT Trailing stop limit Buy 110.00 110 1.000 1.000 filled", false,
+		},
+		{
+			"sell", "market", prices{"total": "180"}, nil, nil, "",
+			"TT/USDT Market Sell avg 90 90 180 USDT 2.000 filled", false,
+		},
+		{
+			"sell", "oco", prices{"price": "108", "stopPrice": "92", "amount": "1"}, []string{"107", "93"}, []string{"108"},
+			"TT/USDT List OCO | Limit Sell 108.00 1.000 0.000 | Stop market Sell stop 92.00 1.000 0.000",
+			"TT/USDT List OCO done | Limit Sell 108.00 108 1.000 1.000 filled | " +
+				"Stop market Sell 92.00 – 1.000 0.000 canceled: the other leg ended it", false,
+		},
+		{
+			"buy", "oco", prices{"price": "92", "stopPrice": "108", "stopLimit": "110", "amount": "1"},
+			[]string{"93", "107"}, []string{"108"},
+			"TT/USDT List OCO | Limit Buy 92.00 1.000 0.000 | Stop limit Buy stop 108.00 → 110.00 1.000 0.000",
+			"TT/USDT List OCO done | Limit Buy 92.00 – 1.000 0.000 canceled: the other leg ended it " +
+				"| Stop limit Buy 110.00 110 1.000 1.000 filled", false,
+		},
+		{
+			"sell", "oco", prices{"price": "108", "stopPrice": "92", "amount": "1"}, nil, nil,
+			"TT/USDT List OCO | Limit Sell 108.00 1.000 0.000 | Stop market Sell stop 92.00 1.000 0.000",
+			"TT/USDT List OCO done | Limit Sell 108.00 – 1.000 0.000 canceled | " +
+				"Stop market Sell 92.00 – 1.000 0.000 canceled", true,
+		},
+		{
+			"buy", "attached", prices{"price": "99", "amount": "1", "takeProfit": "105", "stopLoss": "94"},
+			nil, []string{"99", "105"},
+			"TT/USDT List OPOCO | Limit Buy 99.00 1.000 0.000 | Take profit Sell at 105.00 pending – 0.000 | " +
+				"Stop market Sell stop 94.00 pending – 0.000",
+			"TT/USDT List OPOCO done | Limit Buy 99.00 99 1.000 1.000 filled | Take profit Sell avg 90 90 0.999 0.999 filled | " +
+				"Stop market Sell 94.00 – 0.999 0.000 canceled: the other leg ended it", false,
+		},
+		{
+			"sell", "attached", prices{"price": "101", "amount": "1", "takeProfit": "95", "stopLoss": "106"},
+			nil, []string{"101", "106"},
+			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | Take profit Buy at 95.00 pending 1.000 0.000 | " +
+				"Stop market Buy stop 106.00 pending 1.000 0.000",
+			"TT/USDT List OTOCO done | Limit Sell 101.00 101 1.000 1.000 filled | Take profit Buy 95.00 – 1.000 0.000 " +
+				"canceled: the other leg ended it | Stop market Buy avg 110 110 1.000 1.000 filled", false,
+		},
+		{
+			"buy", "attached", prices{"price": "99", "amount": "1", "stopLoss": "94"}, nil, []string{"99", "94"},
+			"TT/USDT List OPO | Limit Buy 99.00 1.000 0.000 | Stop market Sell stop 94.00 pending – 0.000",
+			"TT/USDT List OPO done | Limit Buy 99.00 99 1.000 1.000 filled | Stop market Sell avg 90 90 0.999 0.999 filled", false,
+		},
+	} {
+		what := c.side + " " + c.kind
+		trade("100")
+		b.wait("the last price", `document.getElementById('last').dataset.price === '100.00'`)
+		b.run(chromedp.Click(`[data-list=open]`), chromedp.Click(`.ticket [data-side=`+c.side+`]`))
+		b.fill(c.kind, c.fields)
+		if c.open != "" {
+			if got := b.settles(c.open, rows); got != c.open {
+				t.Fatalf("%s: the open orders are %s, want %s", what, got, c.open)
+			}
+		}
+		for _, price := range c.waits {
+			trade(price)
+			b.wait("the last price", fmt.Sprintf(`+document.getElementById('last').dataset.price === %s`, price))
+		}
+		if c.open != "" {
+			if got := b.js(rows); got != c.open {
+				t.Errorf("%s: after trades at %v the open orders are %s", what, c.waits, got)
+			}
+		}
+		if strings.Contains(c.open, "OPOCO") {
+			b.shot("lists-open")
+			for _, v := range b.axe(source) {
+				t.Errorf("%s: %s", what, v)
+			}
+		}
+		for _, price := range c.trades {
+			trade(price)
+		}
+		if c.cancel {
+			b.run(chromedp.Click(`[data-list-id] [aria-label^="Cancel list"]`))
+			b.toast("the cancel is said", `Orders canceled OCO: 2 open orders`)
+		}
+		b.wait(what+" has ended", `!document.querySelector('.orders tbody')`)
+		b.run(chromedp.Click(`[data-list=history]`))
+		begins := fmt.Sprintf(`(%s + ' | ').slice(0, %d)`, rows, len([]rune(c.past))+3)
+		if got := b.settles(c.past+" | ", begins); got != c.past+" | " {
+			t.Fatalf("%s: the history is %s, want %s", what, b.js(rows), c.past)
+		}
+	}
+	b.shot("lists-past")
+	for _, v := range b.axe(source) {
+		t.Errorf("the history: %s", v)
+	}
+
+	// What the exchange refuses of a list is said at the field of the order that it names.
+	b.run(chromedp.Click(`[data-list=open]`), chromedp.Click(`.ticket [data-side=sell]`))
+	b.fill("oco", prices{"price": "108", "stopPrice": "92.001", "amount": "1"})
+	b.wait("the refusal", `document.querySelector('.ticket [aria-invalid]')?.name === 'stopPrice'`)
+	b.fill("trailing_market", prices{"trailingDelta": "30", "amount": "1"})
+	b.wait("the refusal", `document.querySelector('.ticket [aria-invalid]')?.name === 'trailingDelta'`)
+	b.answered(2, "400 from "+in.Public+"/api/orders")
+	b.mu.Lock()
+	b.wrong = nil
+	b.mu.Unlock()
+	b.clean()
+}
+
+// fill fills the ticket for a kind of order and sends it.
+func (b *browser) fill(kind string, fields map[string]string) {
+	b.t.Helper()
+	b.kind(kind)
+	b.js(`document.querySelectorAll('.ticket form input:not([type])').forEach((i) => { i.value = ''; })`)
+	for _, name := range []string{
+		"trailingDelta", "stopPrice", "stopLimit", "price", "amount", "total", "takeProfit", "stopLoss",
+	} {
+		if value, ok := fields[name]; ok {
+			b.set(name, value)
+		}
+	}
+	b.js(`document.querySelector('.ticket .main').click()`)
 }

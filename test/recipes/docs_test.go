@@ -140,8 +140,14 @@ func TestJavaScriptClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(script), "'./tickhive.mjs'", "'./client/js/tickhive.mjs'", 1)
-	example{"client/js/smoke.mjs", "node", text}.try(t, in, append(os.Environ(), "BASE="+in.Public,
-		fmt.Sprintf("PUBLIC=%s", key["publicKey"]), fmt.Sprintf("PRIVATE=%s", key["privateKey"])))
+	env := append(os.Environ(), "BASE="+in.Public, "INTERNAL="+in.Root, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
+		fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
+	example{"client/js/smoke.mjs", "node", text}.try(t, in, env)
+	c := exec.CommandContext(t.Context(), "node", "--experimental-websocket", harness.SourceTree+"/client/js/kinds.mjs")
+	c.Env = env
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v: %.4000s", err, out)
+	}
 }
 
 // The Python module runs its tests of a running exchange against the program.
@@ -156,14 +162,15 @@ func TestPythonClient(t *testing.T) {
 	}
 	in := harness.Launch(t, nil, "serve", "--ephemeral", "--backfill", "1h")
 	var said struct {
-		Public                string
+		Public, Internal      string
 		PublicKey, PrivateKey string
 	}
 	if err := json.Unmarshal([]byte(in.WaitLine("{")), &said); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), python, harness.SourceTree+"/client/python/tickhive_test.py")
-	c.Env = append(os.Environ(), "BASE="+said.Public, "PUBLIC="+said.PublicKey, "PRIVATE="+said.PrivateKey)
+	c.Env = append(os.Environ(), "BASE="+said.Public, "INTERNAL="+said.Internal, "PUBLIC="+said.PublicKey,
+		"PRIVATE="+said.PrivateKey)
 	if out, err := c.CombinedOutput(); err != nil || strings.Contains(string(out), "skipped") {
 		t.Errorf("%v: %s", err, out)
 	}
