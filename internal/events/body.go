@@ -49,10 +49,10 @@ type orderBody struct {
 	Amount    json.RawMessage `json:"amount"`
 	Remaining json.RawMessage `json:"remainingAmount"`
 	Quote     json.RawMessage `json:"quoteAmount"` // of an order that has no amount
-	Trail     *uint16         `json:"trailingDelta"`
-	List      *engine.OrderID `json:"listId"`
 	Status    *string         `json:"status"`
 	Reason    *string         `json:"reason"`
+	Trail     *uint16         `json:"trailingDelta"`
+	List      *engine.OrderID `json:"listId"`
 }
 
 // bookBody is the message of the levels that changed. Seq belongs to the last change.
