@@ -304,8 +304,9 @@ func (w *walk) lists() error {
 			if o.n != l.n+uint64(i) || b.orders.ids.Get(o.n) != s || o.owner != l.owner || b.listOf(s, o) != ls {
 				return fmt.Errorf("order %d is not the one at place %d of list %d", o.n, i, l.n)
 			}
-			if other := l.other(s); other != 0 && b.orders.at(other).total != o.total {
-				return fmt.Errorf("order %d of list %d has another amount than its other", o.n, l.n)
+			if other := l.other(s); other != 0 && (b.orders.at(other).total != o.total ||
+				o.total != o.shown+b.orders.hidden(s, o)) {
+				return fmt.Errorf("order %d of list %d has fills, or another amount than its other", o.n, l.n)
 			}
 			if b.pends(s) != (l.kind.works() && i > 0 && l.orders[0] != 0) && b.unfinished == nil {
 				return fmt.Errorf("order %d of list %d pends, or should", o.n, l.n)

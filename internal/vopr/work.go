@@ -105,8 +105,10 @@ func (w clients) next() {
 	switch {
 	case n < 20:
 		w.batch()
-	case n < 37:
+	case n < 32:
 		w.place()
+	case n < 37:
+		w.placeList()
 	case n < 40:
 		w.allIn()
 	case n < 45:

@@ -81,6 +81,7 @@ type Mix struct {
 	Audits   int // records after which the money was checked against the books
 	AllIn    int // market buys of all that a balance pays; TooMuch: refused ones
 	TooMuch  int
+	Lists    int // order lists that were placed
 	Quotes   int // orders and cancels under client order ids that are used again
 	Fired    int // open orders of users whose switch had fired while no process ran
 	Still    int // records of refused commands that changed nothing
@@ -110,6 +111,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Restored += o.Restored
 	m.Messages += o.Messages
 	m.Quotes += o.Quotes
+	m.Lists += o.Lists
 	m.Replays += o.Replays
 	m.Marks += o.Marks
 	m.Settings += o.Settings
