@@ -164,7 +164,7 @@ func buildList(cmd *engine.Command, p *PlaceList, ins *engine.Instrument, accoun
 	}
 }
 
-// buildReplace fills cmd from a replace of an order of the pair.
+// buildReplace fills cmd from a replace of an order of the pair, but for its new client id.
 func buildReplace(cmd *engine.Command, p *Replace, ins *engine.Instrument) {
 	cmd.Kind = engine.Replace
 	if p.Price != nil {
@@ -185,12 +185,6 @@ func buildReplace(cmd *engine.Command, p *Replace, ins *engine.Instrument) {
 	}
 	if p.SmallerOnly {
 		cmd.Flags |= engine.FlagSmallerOnly
-	}
-	if p.Client != nil {
-		text := string(p.Client)
-		cmd.Client = &engine.ClientID{
-			Text: text, Hash: clientHash(cmd.Account, cmd.Pair, text), Reusable: p.ClientReusable,
-		}
 	}
 }
 

@@ -100,8 +100,8 @@ func TestARefusedOrderSaysItsLimit(t *testing.T) {
 
 // Every reason for which the engine refuses an order has a row in the table of errors, with its text.
 func TestEveryReasonOfAnOrderHasARow(t *testing.T) {
-	for r := engine.NotRejected + 1; r <= engine.AccountHalted; r++ {
-		if r == engine.PairExists || r == engine.InvalidPair {
+	for r := engine.NotRejected + 1; r <= engine.CancelFailed; r++ {
+		if r == engine.PairExists || r == engine.InvalidPair || r == engine.AssetInUse {
 			continue
 		}
 		if row := refuse.RowOf(entry.Code(r)); row.Code != entry.Code(r) || row.Order == "" {

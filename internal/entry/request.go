@@ -221,6 +221,9 @@ func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instr
 	}
 	if c.Kind == ReplaceOrder {
 		buildReplace(cmd, &c.Replace, ins)
+		if c.Replace.Client != nil {
+			cmd.Client = r.newName(c)
+		}
 		return
 	}
 	if c.Client != "" {
@@ -233,6 +236,22 @@ func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instr
 		cmd.Flags |= engine.FlagList
 	}
 	cmd.Flags |= [...]uint8{AnyState: 0, OnlyNew: engine.FlagOnlyNew, OnlyPartial: engine.FlagOnlyPartial}[c.Only]
+}
+
+// newName returns the client id that an amendment gives an order: one of the order's account, also by an operator.
+func (r *Request) newName(c *Command) *engine.ClientID {
+	account := r.caller
+	if account == 0 { // an order keeps its account; a loop that ends takes no commands either
+		_ = r.e.opt.Exchange.Query(func() {
+			if o, open := r.e.opt.Core.Order(c.Order); open {
+				account = o.Account
+			}
+		})
+	}
+	text := string(c.Replace.Client)
+	return &engine.ClientID{
+		Text: text, Hash: clientHash(account, c.Order.Pair(), text), Reusable: c.Replace.ClientReusable,
+	}
 }
 
 // stamp sets the times of the commands if any of them has one. A command without a time gets the time of the

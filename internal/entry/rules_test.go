@@ -250,3 +250,34 @@ func TestACancelAndItsOrderAreTogether(t *testing.T) {
 		t.Errorf("whatever the cancel does: %v, %v", a[0].Reason, a[1].Reason)
 	}
 }
+
+// An amendment by its owner or by an operator gives an order a client id of the order's own account.
+func TestAnAmendmentRenamesAnOrder(t *testing.T) {
+	r := newRig(t)
+	u := r.user("1000", "")
+	for i, caller := range []engine.AccountID{u, 0, u} {
+		p := limit(engine.Buy, "1", "9")
+		if old := []byte(fmt.Sprint("old", i)); i < 2 {
+			p.Client = old
+		}
+		id := r.placed(u, p)
+		amend := entry.Command{Kind: entry.ReplaceOrder, Order: id, Replace: entry.Replace{
+			Amount: []byte("8"), SmallerOnly: true, Client: []byte(fmt.Sprint("new", i)),
+		}}
+		a, refusal := r.one(caller, amend)
+		if refusal != "" || a.Record.Amount != 8_0000 || a.Record.Client != fmt.Sprint("new", i) {
+			t.Errorf("%d: %s, %d lots, %q", i, refusal, a.Record.Amount, a.Record.Client)
+		}
+		if got, refusal := r.e.ClientOrder(u, "BTC_USDT", fmt.Sprint("new", i)); refusal != nil || got.Order != id {
+			t.Errorf("%d: the new id finds order %d: %v", i, got.Order, refusal)
+		}
+		if got, _ := r.e.ClientOrder(u, "BTC_USDT", fmt.Sprint("old", i)); got.Order != 0 {
+			t.Errorf("%d: the old id finds order %d", i, got.Order)
+		}
+		amend.Replace.Amount = []byte("8")
+		want := "AMEND_NOT_SMALLER amount"
+		if _, refusal := r.one(caller, amend); refusal != want {
+			t.Errorf("%d, again: %s, want %s", i, refusal, want)
+		}
+	}
+}
