@@ -20,6 +20,10 @@ type mix struct {
 	events                      [20]int
 	short                       int // triggered market buys whose money ended
 	covered                     int // market buys by amount that held what they cost
+	sold                        int // market sells by quote that held what they sold
+	fewer                       int // triggered ones of those whose account had less
+	amended, renamed            int
+	causes                      [engine.CauseOperator + 1]int
 	taken                       int // reusable client ids of ended orders that a new order has taken over
 	ids                         map[[2]uint64]bool
 }
@@ -49,6 +53,9 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 			if e.Type == engine.Market && e.Amount > 0 && !e.Quote.IsZero() {
 				m.covered++
 			}
+			if e.Amount == 0 && e.OpenAmount > 0 {
+				m.sold++
+			}
 			if e.Client != nil {
 				if m.ids[e.Client.Hash] {
 					m.taken++
@@ -64,10 +71,19 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 				}
 			}
 		case engine.EventCanceled:
-			if e.Cause == engine.CauseFunds {
-				m.short++
+			if m.causes[e.Cause]++; e.Cause == engine.CauseFunds {
+				if m.short++; e.Side == engine.Sell {
+					m.fewer++
+				}
 			}
 			delete(m.placed, e.Order)
+		case engine.EventReplaced:
+			if e.Flags&engine.FlagSmallerOnly != 0 {
+				m.amended++
+			}
+			if e.Client != nil {
+				m.renamed++
+			}
 		case engine.EventRejected:
 			m.reasons[e.Reason]++
 		}
@@ -96,7 +112,12 @@ func (m *mix) String() string {
 	for _, c := range combos() {
 		fmt.Fprintf(&s, "%s %s %s: %d filled\n", c.t, c.f, c.s, m.filled[c])
 	}
-	for r := engine.Reason(0); r <= engine.WouldTrigger; r++ {
+	fmt.Fprintf(&s, "%d sells by quote held, of %d triggered ones the account had less; %d amended, %d renamed\n", m.sold,
+		m.fewer, m.amended, m.renamed)
+	for c, n := range m.causes {
+		fmt.Fprintf(&s, "ended by %q: %d\n", engine.CancelCause(c), n)
+	}
+	for r := engine.Reason(0); r <= engine.CancelFailed; r++ {
 		fmt.Fprintf(&s, "refused %q: %d\n", r, m.reasons[r])
 	}
 	return s.String()
@@ -155,9 +176,19 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	if counts.covered < n/200 || counts.short < n/20_000 {
 		t.Errorf("%d market buys were covered, the money of %d ended", counts.covered, counts.short)
 	}
+	if counts.sold < n/500 || counts.fewer < n/20_000 || counts.amended < n/200 || counts.renamed < n/500 {
+		t.Errorf("%d sells by quote held, of %d the account had less; %d orders were amended, %d renamed", counts.sold,
+			counts.fewer, counts.amended, counts.renamed)
+	}
+	for _, c := range []engine.CancelCause{engine.CauseFOK, engine.CauseNoLiquidity, engine.CauseOperator} {
+		if counts.causes[c] < least/5 {
+			t.Errorf("%d orders ended with %s", counts.causes[c], c)
+		}
+	}
 	for _, r := range []engine.Reason{
 		engine.AboveMaxQuoteAmount, engine.InsufficientFunds, engine.AccountHalted, engine.PriceOutOfBand,
-		engine.PriceOutOfRange, engine.AmountOutOfRange, engine.WouldTrigger,
+		engine.PriceOutOfRange, engine.AmountOutOfRange, engine.WouldTrigger, engine.AmendNotSmaller,
+		engine.CancelRestricted, engine.TooManyStops,
 	} {
 		if counts.reasons[r] < 2*least {
 			t.Errorf("%d orders were refused with %s", counts.reasons[r], r)
