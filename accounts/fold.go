@@ -126,7 +126,8 @@ func (s *State) accepted(e *engine.Event) {
 	s.balances.hold(u, p.spends(e.Side), p.holds(e))
 }
 
-// holds returns the hold of the order that an EventAccepted adds, or the rest of it that an EventCanceled ends.
+// holds returns the hold of the order that an EventAccepted adds, or the rest of it that an EventCanceled ends. Nothing is
+// left of that of a market sell by quote amount.
 func (p *pair) holds(e *engine.Event) fixed.I128 {
 	switch {
 	case e.Side == engine.Sell && e.Amount == 0: // at market by quote amount

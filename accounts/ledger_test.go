@@ -116,7 +116,10 @@ func TestHoldsFollowFromEvents(t *testing.T) {
 			{engine.Event{ // it holds nothing for these lots
 				Kind: reduced, Side: sell, Flags: quote, Price: 90_00, Amount: 1_0000, Quote: product("110"),
 			}, "0 2"},
-			{engine.Event{Kind: canceled, Side: sell, Quote: product("110"), OpenAmount: 2_0000}, "0 0"},
+			{engine.Event{
+				Kind: trade, Side: sell, Flags: quote, Price: 50_00, Amount: 2_0000, Quote: product("10"),
+			}, "0 0"},
+			{engine.Event{Kind: canceled, Side: sell, Quote: product("10")}, "0 0"},
 		},
 		"waiting market sell by quote": {
 			{engine.Event{

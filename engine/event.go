@@ -44,8 +44,8 @@ const (
 	// quote amount; for a market buy by amount Quote = what is left of its hold. Status is
 	// Canceled or PartiallyExecutedAndCanceled; a market buy by quote that has less left than one
 	// lot costs is Completed. Client is the own id of the request that canceled the order, not the
-	// order's. OpenAmount, with CauseReplace: the total that the request has sent; for a market sell by quote amount: the
-	// lots that are left of its hold, while Quote is what it has not brought about.
+	// order's. OpenAmount, with CauseReplace: the total that the request has sent. Quote, of a market sell by quote amount:
+	// what it has not brought about; it has sold all that it held.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
 	// OpenAmount = the open amount before it trades on. Flags = FlagSmallerOnly of an amendment, and Client = the new

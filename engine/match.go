@@ -225,9 +225,6 @@ func (b *book) cancelTaker(t *taker) {
 	if t.capped {
 		e.Quote = t.money
 	}
-	if t.sells != 0 {
-		e.OpenAmount = t.sells - t.filled
-	}
 	if t.byQuote() && t.filled > 0 && b.spent(t) {
 		e.Status = Completed
 	}

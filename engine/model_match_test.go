@@ -343,9 +343,6 @@ func (m *model) kill(x *modelOrder, cause engine.CancelCause) {
 	} else if x.waiting && x.byAmount() {
 		e.Quote = fromBig(m.needs(x))
 	}
-	if x.sellsByQuote() && x.sells != 0 {
-		e.OpenAmount = x.sells - x.total
-	}
 	if x.pending {
 		e.Quote = fixed.U128{}
 	}

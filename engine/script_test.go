@@ -410,11 +410,8 @@ func describe(e *engine.Event) string {
 	case engine.EventCanceled:
 		s := fmt.Sprintf("canceled %d open %d, %s (%s)", e.Order, e.Amount, e.Status,
 			causes[e.Cause])
-		switch {
-		case e.Cause == engine.CauseReplace:
+		if e.Cause == engine.CauseReplace {
 			s += fmt.Sprintf(", total %d", e.OpenAmount)
-		case e.OpenAmount != 0:
-			s += fmt.Sprintf(", unsold %d", e.OpenAmount)
 		}
 		if !e.Quote.IsZero() {
 			s += ", unspent " + qx(e.Quote)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // pairOff returns a cancel and a new order that are together. They are found in the journal by name.
@@ -60,3 +61,30 @@ func checkTogether(t *testing.T, opts engine.Options, records [][]byte, n int) (
 
 // name returns the name of the i-th batch of a submitter.
 func name(submitter uint64, i int) string { return fmt.Sprintf("%d of %d", i, submitter) }
+
+// Batches that are together have their slices alone. An unfinished command goes on between two of them.
+func TestBatchesThatAreTogetherDoNotStarveParts(t *testing.T) {
+	s := newSlicing(t, sequencer.SyncOff, 1)
+	for !s.loop.Step().Worked {
+	}
+	rest := make([]engine.Command, 60)
+	for i := range rest {
+		rest[i] = limitOrder(engine.Sell, 100, 1)
+		rest[i].Account = engine.AccountID(1 + i%4)
+	}
+	s.offer(rest)
+	s.offer([]engine.Command{limitOrder(engine.Buy, 100, 60)})
+	for !s.core.Unfinished(0) {
+		s.loop.Step()
+	}
+	batches := 0
+	for ; s.core.Unfinished(0) && batches < 200; batches++ {
+		s.offerBatch(&sequencer.Batch{Commands: pairOff(1, name(0, batches)), Together: true})
+		s.loop.Step()
+	}
+	if batches < 2 || s.core.Unfinished(0) {
+		t.Errorf("%d batches came before the command has ended", batches)
+	}
+	s.end()
+	checkTogether(t, s.opts, s.rawRecords(), batches)
+}

@@ -89,7 +89,7 @@ func (e *Entry) refusalOf(r engine.Reason, cmd *engine.Command, caller engine.Ac
 	case cmd.Kind == engine.CancelAll:
 		return refuse.New(refuse.Conflict, "", "The pair is halted: nothing can be canceled.")
 	case r == engine.OrderClosed:
-		return refuse.New(Code(r), "", "The order %d is closed, or a stop that waits.", cmd.Order)
+		return refuse.New(Code(r), "", "The order %d is closed, or does not wait.", cmd.Order)
 	}
 	field := reasonFields[r]
 	if r == engine.TotalOutOfRange || r == engine.InsufficientFunds {
