@@ -19,7 +19,8 @@ func TestAmendments(t *testing.T) {
 		`preventedQty:s quoteOrderQty:s cumulativeQuoteQty:s status:s timeInForce:s type:s side:s`
 	first, body := a.answer("PUT", path, id+"newQty=4&newClientOrderId=two")
 	shaped(t, "amend", body, `{transactTime:n executionId:n amendedOrder:{`+amended+working+mode+`}}`)
-	if !strings.Contains(body, `"origClientOrderId":"one","clientOrderId":"two"`) || !strings.Contains(body, `"qty":"4.00000"`) {
+	if !strings.Contains(body, `"origClientOrderId":"one","clientOrderId":"two"`) ||
+		!strings.Contains(body, `"qty":"4.00000"`) {
 		t.Error(body)
 	}
 	second, body := a.answer("PUT", path, id+"newQty=3")
@@ -56,7 +57,8 @@ func TestAmendments(t *testing.T) {
 	}
 	b.fails("GET", "/api/v3/order/amendments", strings.TrimSuffix(id, "&"), 400, `{"code":-2013,`)
 	a.fails("GET", "/api/v3/order/amendments", "symbol=BTCUSDT", 400, `{"code":-1102,"msg":"Mandatory parameter 'orderId'`)
-	if found := a.ask("GET", orderPath, "symbol=BTCUSDT&origClientOrderId="+now.ClientOrderID); found.OrderID != order.OrderID {
+	found := a.ask("GET", orderPath, "symbol=BTCUSDT&origClientOrderId="+now.ClientOrderID)
+	if found.OrderID != order.OrderID {
 		t.Errorf("%+v", found)
 	}
 	for n := range 8 {
@@ -74,9 +76,10 @@ func TestAmendments(t *testing.T) {
 	l, _ := a.list("POST", "/api/v3/orderList/oco", sellOCO)
 	for e := anna.event(); e.text("e") != "listStatus"; e = anna.event() {
 	}
-	_, body = a.answer("PUT", path, fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=0.5&newClientOrderId=up", l.Orders[1].OrderID))
-	shaped(t, "amend of a list", body, `{transactTime:n executionId:n amendedOrder:{`+amended+working+mode+`} listStatus:{`+
-		`orderListId:n contingencyType:s listOrderStatus:s listClientOrderId:s symbol:s orders:[`+listOrder+` `+listOrder+`]}}`)
+	_, body = a.answer("PUT", path, l.of(1)+"&newQty=0.5&newClientOrderId=up")
+	shaped(t, "amend of a list", body, `{transactTime:n executionId:n amendedOrder:{`+amended+working+mode+`} `+
+		`listStatus:{orderListId:n contingencyType:s listOrderStatus:s listClientOrderId:s symbol:s orders:[`+
+		listOrder+` `+listOrder+`]}}`)
 	for e = anna.event(); e.text("e") != "listStatus"; e = anna.event() {
 	}
 	if got := brief(e, "l", "L"); got != "UPDATED EXECUTING" || !strings.Contains(string(e["O"]), `"c":"up"`) {

@@ -119,8 +119,8 @@ func cancel(q *call) ([]byte, *failure) {
 	return w.Bytes(), nil
 }
 
-// writeCanceled writes the answer to a cancel: the order, or the list that has ended with it. client is the own id of the
-// cancel, "" for none.
+// writeCanceled writes the answer to a cancel: the order, or the list that has ended with it. client is the own id of
+// the cancel, "" for none.
 func (f *Facade) writeCanceled(w *json.Writer, a *entry.Answer, client string) {
 	if a.List != nil {
 		f.canceledList(w, a.List, client)
@@ -154,6 +154,7 @@ func cancelAll(q *call) ([]byte, *failure) {
 	if len(open) == 0 {
 		return nil, canceled.unknown
 	}
+	slices.Reverse(open)
 	lists := map[engine.OrderID]bool{}
 	open = slices.DeleteFunc(open, func(r marketdata.OrderRecord) bool {
 		again := lists[r.List]

@@ -259,8 +259,8 @@ func (f *Facade) writeFilters(w *json.Writer, in *engine.Instrument) {
 	w.Object()
 	w.Name("filterType").Word("TRAILING_DELTA")
 	for _, place := range [...]string{"Above", "Below"} {
-		w.Name("minTrailing" + place + "Delta").Int(10)
-		w.Name("maxTrailing" + place + "Delta").Int(2000)
+		w.Name("minTrailing" + place + "Delta").Int(engine.MinTrail)
+		w.Name("maxTrailing" + place + "Delta").Int(engine.MaxTrail)
 	}
 	w.EndObject()
 }

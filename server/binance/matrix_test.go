@@ -48,12 +48,14 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 	}
 	legs := func(above, below string) [][2]string {
 		return [][2]string{
-			{above + "Type", "LIMIT_MAKER"}, {above + "Price", "120"}, {below + "Type", "STOP_LOSS"}, {below + "StopPrice", "80"},
+			{above + "Type", "LIMIT_MAKER"}, {above + "Price", "120"},
+			{below + "Type", "STOP_LOSS"}, {below + "StopPrice", "80"},
 		}
 	}
 	freshList := func() string {
 		var l struct{ OrderListID int64 }
-		a := s.attempt(append(slices.Clone(list), [2]string{"pendingType", "MARKET"}, [2]string{"pendingQuantity", "1"}), false)
+		pending := [][2]string{{"pendingType", "MARKET"}, {"pendingQuantity", "1"}}
+		a := s.attempt(append(slices.Clone(list), pending...), false)
 		_, body := s.send("POST", "/api/v3/orderList/oto?"+s.finish(a).query())
 		if err := json.Unmarshal([]byte(body), &l); err != nil || l.OrderListID == 0 {
 			s.r.t.Fatalf("%s %v", body, err)

@@ -22,7 +22,10 @@ const (
 	noQuantity = ` price:s executedQty:s origQuoteOrderQty:s cummulativeQuoteQty:s status:s timeInForce:s type:s side:s`
 	canceledAs = `symbol:s origClientOrderId:s orderId:n orderListId:n clientOrderId:s transactTime:n` + figures
 	working    = ` workingTime:n`
-	mode       = ` selfTradePreventionMode:s`
+
+	lacks     = `{"code":-1102,"msg":"Mandatory parameter '`
+	misplaced = `{"code":-2010,"msg":"The relationship of the prices`
+	mode      = ` selfTradePreventionMode:s`
 )
 
 // listed is an answer that shows a list.
@@ -47,6 +50,13 @@ func (u *user) list(method, path, params string) (l listed, body string) {
 		u.r.t.Fatalf("%s %s?%s: %d %s", method, path, params, status, body)
 	}
 	return l, body
+}
+
+// named returns the parameters that name the list, and of names an order of it.
+func (l listed) named() string { return fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", l.OrderListID) }
+
+func (l listed) of(i int) string {
+	return fmt.Sprintf("symbol=BTCUSDT&orderId=%d", l.Orders[i].OrderID)
 }
 
 // statuses returns the status of each of the list's orders, as it is now.
@@ -133,8 +143,8 @@ func TestOCO(t *testing.T) {
 	if account, err := a.NewGetAccountService().Do(t.Context()); err != nil || account.Balances[0].Locked != "1.00000000" {
 		t.Errorf("both orders hold %+v %v", account.Balances, err)
 	}
-	b.fails("DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", l.OrderListID), 400, `{"code":-2011,`)
-	gone, body := a.list("DELETE", orderPath, fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newClientOrderId=bye", l.Orders[1].OrderID))
+	b.fails("DELETE", "/api/v3/orderList", l.named(), 400, `{"code":-2011,`)
+	gone, body := a.list("DELETE", orderPath, l.of(1)+"&newClientOrderId=bye")
 	shaped(t, "cancel", body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[`+
 		`{`+canceledAs+` stopPrice:s icebergQty:s`+mode+`} {`+canceledAs+` strategyId:n strategyType:n`+mode+`}]}`)
 	if gone.ListStatusType != "ALL_DONE" || gone.ListOrderStatus != "ALL_DONE" || gone.OrderListID != l.OrderListID {
@@ -178,16 +188,18 @@ func TestTheOlderOCO(t *testing.T) {
 	} {
 		l, body := a.list("POST", "/api/v3/order/oco", params+"newOrderRespType="+kind)
 		shaped(t, kind, body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[{`+want[0]+`} {`+want[1]+`}]}`)
-		if l.Orders[0].ClientOrderID != "s" || l.Orders[1].ClientOrderID != "l" || !generated.MatchString(l.ListClientOrderID) {
+		if l.Orders[0].ClientOrderID != "s" || l.Orders[1].ClientOrderID != "l" ||
+			!generated.MatchString(l.ListClientOrderID) {
 			t.Errorf("%s", body)
 		}
 		again, _ := a.list("GET", "/api/v3/orderList", "origClientOrderId="+l.ListClientOrderID)
 		if again.OrderListID != l.OrderListID {
 			t.Errorf("%+v", again)
 		}
-		a.list("DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", l.OrderListID))
+		a.list("DELETE", "/api/v3/orderList", l.named())
 	}
-	limited, body := a.list("POST", "/api/v3/order/oco", params+"stopLimitPrice=111&stopLimitTimeInForce=GTC&trailingDelta=100")
+	limited, body := a.list("POST", "/api/v3/order/oco", params+"stopLimitPrice=111&stopLimitTimeInForce=GTC&"+
+		"trailingDelta=100")
 	if o := limited.OrderReports[0]; o.Type != "STOP_LOSS_LIMIT" || o.Price != "111.00" ||
 		!strings.Contains(body, `"trailingDelta":100,"trailingTime":-1`) {
 		t.Errorf("%s", body)
@@ -241,7 +253,7 @@ func TestOTO(t *testing.T) {
 	if got := a.statuses(l); got != "FILLED NEW" {
 		t.Error(got)
 	}
-	gone, _ := a.list("DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", l.OrderListID))
+	gone, _ := a.list("DELETE", "/api/v3/orderList", l.named())
 	if gone.OrderReports[0].Status != "FILLED" || gone.OrderReports[1].Status != "CANCELED" {
 		t.Errorf("%+v", gone)
 	}
@@ -257,7 +269,8 @@ func TestOTO(t *testing.T) {
 	if got := a.statuses(l); !strings.HasPrefix(got, "FILLED FILLED") && !strings.HasPrefix(got, "FILLED EXPIRED") {
 		t.Error(got)
 	}
-	ioc := strings.Replace(buyThen, "GTC", "IOC", 1) + "workingPrice=50&pendingType=MARKET&pendingSide=SELL&pendingQuantity=1"
+	ioc := strings.Replace(buyThen, "GTC", "IOC", 1) + "workingPrice=50&pendingType=MARKET&pendingSide=SELL&" +
+		"pendingQuantity=1"
 	l, _ = a.list("POST", "/api/v3/orderList/oto", ioc)
 	if got := a.statuses(l); got != "EXPIRED:UNFILLED_IOC_QUANTITY_EXPIRED EXPIRED:OTO_PHASE_ONE_EXPIRED" {
 		t.Error(got)
@@ -270,16 +283,17 @@ func TestOTOCOAndOPO(t *testing.T) {
 	r.market()
 	const legs = "pendingSide=SELL&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=120&pendingBelowType=STOP_LOSS_LIMIT&" +
 		"pendingBelowPrice=89&pendingBelowStopPrice=90&pendingBelowTimeInForce=IOC&"
-	three := listHead + listOrder + ` ` + listOrder + ` ` + listOrder + `] orderReports:[{` + placedHead + figures + working +
-		mode + `} `
+	three := listHead + listOrder + ` ` + listOrder + ` ` + listOrder + `] orderReports:[{` + placedHead + figures +
+		working + mode + `} `
 	l, body := a.list("POST", "/api/v3/orderList/otoco", buyThen+"workingPrice=98&pendingQuantity=1&"+legs)
 	shaped(t, "OTOCO", body, `{`+three+`{`+placedHead+figures+` stopPrice:s`+working+mode+`} {`+placedHead+figures+working+
 		mode+`}]}`)
-	if l.ContingencyType != "OTO" || l.OrderReports[1].Type != "STOP_LOSS_LIMIT" || l.OrderReports[1].TimeInForce != "IOC" ||
-		l.OrderReports[2].Type != "LIMIT_MAKER" || a.statuses(l) != "NEW PENDING_NEW PENDING_NEW" {
+	if l.ContingencyType != "OTO" || l.OrderReports[1].Type != "STOP_LOSS_LIMIT" ||
+		l.OrderReports[1].TimeInForce != "IOC" || l.OrderReports[2].Type != "LIMIT_MAKER" ||
+		a.statuses(l) != "NEW PENDING_NEW PENDING_NEW" {
 		t.Errorf("%s", body)
 	}
-	if gone, body := a.list("DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", l.OrderListID)); len(
+	if gone, body := a.list("DELETE", "/api/v3/orderList", l.named()); len(
 		gone.OrderReports) != 3 || a.statuses(l) != "CANCELED CANCELED CANCELED" {
 		t.Errorf("%s", body)
 	}
@@ -291,7 +305,7 @@ func TestOTOCOAndOPO(t *testing.T) {
 		"pendingPrice=120&pendingTimeInForce=GTC")
 	shaped(t, "OPO", body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[{`+placedHead+figures+working+mode+`} `+
 		`{`+placedHead+noQuantity+working+mode+`}]}`)
-	a.fails("PUT", "/api/v3/order/amend/keepPriority", fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=0.5", l.Orders[1].OrderID),
+	a.fails("PUT", "/api/v3/order/amend/keepPriority", l.of(1)+"&newQty=0.5",
 		400, `{"code":-2038,"msg":"Order amend (pending OPO order) is not supported."`)
 	r.Limit("BTC_USDT", "sell", "98", "11")
 	if got := a.statuses(l); got != "FILLED NEW" {
@@ -310,7 +324,8 @@ func TestListQueries(t *testing.T) {
 	const row = `{` + listHead + listOrder + ` ` + listOrder + `]}`
 	var ids []int64
 	for i := range 3 {
-		l, _ := a.list("POST", "/api/v3/orderList/oco", sellOCO+fmt.Sprintf("listClientOrderId=l%d&aboveClientOrderId=a%d", i, i))
+		names := fmt.Sprintf("listClientOrderId=l%d&aboveClientOrderId=a%d", i, i)
+		l, _ := a.list("POST", "/api/v3/orderList/oco", sellOCO+names)
 		ids = append(ids, l.OrderListID)
 		r.advance("1s")
 		a.syncClock()
@@ -330,7 +345,8 @@ func TestListQueries(t *testing.T) {
 		}
 		for _, l := range list {
 			got = append(got, l.OrderListID)
-			if done := l.OrderListID == ids[1]; (l.ListOrderStatus == "ALL_DONE") != done || (l.ListStatusType == "ALL_DONE") != done {
+			done := l.OrderListID == ids[1]
+			if (l.ListOrderStatus == "ALL_DONE") != done || (l.ListStatusType == "ALL_DONE") != done {
 				t.Errorf("%+v", l)
 			}
 		}
@@ -349,7 +365,8 @@ func TestListQueries(t *testing.T) {
 	if got, want := rows("/api/v3/openOrderList", ""), []int64{ids[0], ids[2]}; !slices.Equal(got, want) {
 		t.Errorf("%d, want %d", got, want)
 	}
-	if again, _ := a.list("POST", "/api/v3/orderList/oco", sellOCO+"listClientOrderId=l1"); again.ListClientOrderID != "l1" {
+	again, _ := a.list("POST", "/api/v3/orderList/oco", sellOCO+"listClientOrderId=l1")
+	if again.ListClientOrderID != "l1" {
 		t.Errorf("the id of a list that has ended: %+v", again)
 	}
 	for _, c := range []struct{ method, path, params, want string }{
@@ -362,9 +379,9 @@ func TestListQueries(t *testing.T) {
 		{"GET", "/api/v3/orderList", fmt.Sprintf("orderListId=%d&symbol=BTCUSDT", ids[0]), `{"code":-1104,`},
 		{"GET", "/api/v3/allOrderList", fmt.Sprintf("fromId=1&startTime=%d", began), `{"code":-1128,`},
 		{"GET", "/api/v3/allOrderList", "limit=0", `{"code":-1130,`},
-		{"DELETE", "/api/v3/orderList", fmt.Sprintf("orderListId=%d", ids[0]), `{"code":-1102,"msg":"Mandatory parameter 'symbol'`},
+		{"DELETE", "/api/v3/orderList", fmt.Sprintf("orderListId=%d", ids[0]), lacks + `symbol'`},
 		{"DELETE", "/api/v3/orderList", "symbol=BTCUSDT", `{"code":-1102,"msg":"Param 'orderListId' or 'listClientOrderId'`},
-		{"DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", ids[1]), `{"code":-2011,"msg":"Unknown order`},
+		{"DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", ids[1]), `{"code":-2011,`},
 		{"DELETE", "/api/v3/orderList", "symbol=BTCUSDT&listClientOrderId=none", `{"code":-2011,`},
 		{"POST", "/api/v3/orderList/oco", sellOCO + "listClientOrderId=l0", `{"code":-2010,"msg":"Duplicate order sent."`},
 	} {
@@ -393,12 +410,16 @@ func TestListParameters(t *testing.T) {
 		sell  = "side=SELL&quantity=1&"
 		buy   = "side=BUY&quantity=1&"
 		work  = "workingType=LIMIT&workingSide=BUY&workingTimeInForce=GTC&workingPrice=90&"
+		whole = work + "workingQuantity=1&" + ""
+		up    = sell + "aboveType=LIMIT_MAKER&abovePrice=110&"
+		stop  = "belowType=STOP_LOSS&belowStopPrice=90"
+		lower = up + "belowType=STOP_LOSS_LIMIT&belowPrice=1&belowStopPrice=90"
 	)
 	for _, c := range []struct{ path, params, want string }{
-		{oco, "", `{"code":-1102,"msg":"Mandatory parameter 'side'`},
+		{oco, "", lacks + `side'`},
 		{oco, "side=X", `{"code":-1117,`},
-		{oco, sell, `{"code":-1102,"msg":"Mandatory parameter 'aboveType'`},
-		{oco, sell + "aboveType=LIMIT_MAKER", `{"code":-1102,"msg":"Mandatory parameter 'belowType'`},
+		{oco, sell, lacks + `aboveType'`},
+		{oco, sell + "aboveType=LIMIT_MAKER", lacks + `belowType'`},
 		{oco, sell + "aboveType=OCO", `{"code":-1116,`},
 		{oco, sell + "aboveType=LIMIT&belowType=STOP_LOSS", `{"code":-1158,"msg":"Order type not supported in OCO."`},
 		{oco, sell + "aboveType=LIMIT_MAKER&belowType=MARKET", `{"code":-1158,`},
@@ -411,40 +432,49 @@ func TestListParameters(t *testing.T) {
 		{oco, sell + "aboveType=STOP_LOSS&belowType=TAKE_PROFIT", `{"code":-1197,`},
 		{oco, buy + "aboveType=TAKE_PROFIT_LIMIT&belowType=TAKE_PROFIT", `{"code":-1198,`},
 		{oco, sell + "aboveType=TAKE_PROFIT&belowType=TAKE_PROFIT_LIMIT", `{"code":-1199,`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS", `{"code":-1102,"msg":"Param 'belowStopPrice' or 'belowTrailingDelta'`},
-		{oco, sell + "aboveType=LIMIT_MAKER&belowType=STOP_LOSS&belowStopPrice=90", `{"code":-1102,"msg":"Mandatory parameter 'abovePrice'`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&aboveTimeInForce=GTC&belowType=STOP_LOSS&belowStopPrice=90", `{"code":-1106,"msg":"Parameter 'aboveTimeInForce'`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS_LIMIT&belowPrice=1&belowStopPrice=90", `{"code":-1102,"msg":"Mandatory parameter 'belowTimeInForce'`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS_LIMIT&belowPrice=1&belowStopPrice=90&belowTimeInForce=IOC&belowIcebergQty=0.5", `{"code":-1160,"msg":"Parameter 'belowIcebergQty'`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=90&aboveStrategyType=1", `{"code":-1134,`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=90&aboveQuantity=1", `{"code":-1104,`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=90&listClientOrderId=%20", `{"code":-1100,`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=90&selfTradePreventionMode=X", `{"code":-1130,`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=90&newOrderRespType=X", `{"code":-1130,`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=105", `{"code":-2010,"msg":"The relationship of the prices`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=99.5&belowType=STOP_LOSS&belowStopPrice=90", `{"code":-2010,"msg":"The relationship of the prices`},
-		{oco, "side=SELL&quantity=999&aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS&belowStopPrice=90", `{"code":-2010,"msg":"Account has insufficient`},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110.001&belowType=STOP_LOSS&belowStopPrice=90", `{"code":-1013,"msg":"Filter failure: PRICE_FILTER"`},
+		{oco, up + "belowType=STOP_LOSS", `{"code":-1102,"msg":"Param 'belowStopPrice' or 'belowTrailingDelta'`},
+		{oco, sell + "aboveType=LIMIT_MAKER&belowType=STOP_LOSS&belowStopPrice=90", lacks + `abovePrice'`},
+		{oco, up + "aboveTimeInForce=GTC&" + stop, `{"code":-1106,"msg":"Parameter 'aboveTimeInForce'`},
+		{oco, lower, lacks + `belowTimeInForce'`},
+		{oco, lower + "&belowTimeInForce=IOC&belowIcebergQty=0.5", `{"code":-1160,"msg":"Parameter 'belowIcebergQty'`},
+		{oco, up + stop + "&aboveStrategyType=1", `{"code":-1134,`},
+		{oco, up + stop + "&aboveQuantity=1", `{"code":-1104,`},
+		{oco, up + stop + "&listClientOrderId=%20", `{"code":-1100,`},
+		{oco, up + stop + "&selfTradePreventionMode=X", `{"code":-1130,`},
+		{oco, up + stop + "&newOrderRespType=X", `{"code":-1130,`},
+		{oco, up + "belowType=STOP_LOSS&belowStopPrice=105", misplaced},
+		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=99.5&belowType=STOP_LOSS&belowStopPrice=90", misplaced},
+		{
+			oco, "side=SELL&quantity=999&aboveType=LIMIT_MAKER&abovePrice=110&" + stop,
+			`{"code":-2010,"msg":"Account has insufficient`,
+		},
+		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110.001&" + stop, `{"code":-1013,"msg":"Filter failure: PRICE_F`},
 		{"/api/v3/order/oco", sell + "price=110", `{"code":-1102,"msg":"Param 'stopPrice' or 'trailingDelta'`},
-		{"/api/v3/order/oco", sell + "stopPrice=90", `{"code":-1102,"msg":"Mandatory parameter 'price'`},
-		{"/api/v3/order/oco", sell + "price=110&stopPrice=90&stopLimitPrice=89", `{"code":-1102,"msg":"Mandatory parameter 'stopLimitTimeInForce'`},
+		{"/api/v3/order/oco", sell + "stopPrice=90", lacks + `price'`},
+		{"/api/v3/order/oco", sell + "price=110&stopPrice=90&stopLimitPrice=89", lacks + `stopLimitTimeInForce'`},
 		{"/api/v3/order/oco", sell + "price=110&stopPrice=90&stopLimitTimeInForce=GTC", `{"code":-1106,`},
-		{"/api/v3/order/oco", sell + "price=90&stopPrice=110", `{"code":-2010,"msg":"The relationship of the prices`},
+		{"/api/v3/order/oco", sell + "price=90&stopPrice=110", misplaced},
 		{oto, "workingType=MARKET&workingSide=BUY", `{"code":-1130,"msg":"Data sent for parameter 'workingType'`},
-		{oto, work, `{"code":-1102,"msg":"Mandatory parameter 'workingQuantity'`},
-		{oto, work + "workingQuantity=1", `{"code":-1102,"msg":"Mandatory parameter 'pendingSide'`},
-		{oto, work + "workingQuantity=1&pendingSide=SELL", `{"code":-1102,"msg":"Mandatory parameter 'pendingType'`},
-		{oto, work + "workingQuantity=1&pendingSide=SELL&pendingType=MARKET", `{"code":-1102,"msg":"Mandatory parameter 'pendingQuantity'`},
-		{oto, work + "workingQuantity=1&pendingSide=SELL&pendingType=MARKET&pendingQuoteOrderQty=9", `{"code":-1102,`},
-		{oto, work + "workingQuantity=1&pendingSide=SELL&pendingType=LIMIT&pendingQuantity=1&pendingPrice=9", `{"code":-1102,"msg":"Mandatory parameter 'pendingTimeInForce'`},
-		{otoco, work + "workingQuantity=1&pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&pendingBelowType=LIMIT_MAKER", `{"code":-1168,`},
-		{otoco, work + "workingQuantity=1&pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER", `{"code":-1102,"msg":"Mandatory parameter 'pendingBelowType'`},
+		{oto, work, lacks + `workingQuantity'`},
+		{oto, whole, lacks + `pendingSide'`},
+		{oto, whole + "pendingSide=SELL", lacks + `pendingType'`},
+		{oto, whole + "pendingSide=SELL&pendingType=MARKET", lacks + `pendingQuantity'`},
+		{oto, whole + "pendingSide=SELL&pendingType=MARKET&pendingQuoteOrderQty=9", `{"code":-1102,`},
+		{oto, whole + "pendingSide=SELL&pendingType=LIMIT&pendingQuantity=1&pendingPrice=9", lacks + `pendingTimeInForce'`},
+		{
+			otoco, whole + "pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&pendingBelowType=LIMIT_MAKER",
+			`{"code":-1168,`,
+		},
+		{otoco, whole + "pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER", lacks + `pendingBelowType'`},
 		{opo, "workingType=LIMIT&workingSide=SELL", `{"code":-1222,`},
 		{opo, work, `{"code":-1224,"msg":"Working order must include the 'workingQuantity' tag."`},
-		{opo, work + "workingQuantity=1&pendingSide=BUY", `{"code":-1223,`},
-		{opo, work + "workingQuantity=1&pendingSide=SELL&pendingQuantity=1", `{"code":-1225,"msg":"Pending orders should not include the 'pendingQuantity' tag."`},
-		{opoco, work + "workingQuantity=1&pendingSide=BUY", `{"code":-1223,`},
-		{opoco, work + "workingQuantity=1&pendingSide=SELL&pendingQuantity=1", `{"code":-1225,`},
+		{opo, whole + "pendingSide=BUY", `{"code":-1223,`},
+		{
+			opo, whole + "pendingSide=SELL&pendingQuantity=1",
+			`{"code":-1225,"msg":"Pending orders should not include the 'pendingQuantity' tag."`,
+		},
+		{opoco, whole + "pendingSide=BUY", `{"code":-1223,`},
+		{opoco, whole + "pendingSide=SELL&pendingQuantity=1", `{"code":-1225,`},
 	} {
 		a.fails("POST", c.path, strings.TrimSuffix("symbol=BTCUSDT&"+c.params, "&"), 400, c.want)
 	}
@@ -473,7 +503,7 @@ func TestListsOverTheWebSocketAPI(t *testing.T) {
 		t.Helper()
 		got := s.request(method, a.stamped(a.sign, params))
 		if got.Status != 200 {
-			t.Fatalf("%s: %d %s", method, got.Status, got.Error)
+			t.Fatalf("%s: %d %v", method, got.Status, got.Error)
 		}
 		return string(got.Result)
 	}

@@ -249,11 +249,11 @@ func TestOrderTypes(t *testing.T) {
 	}
 	b.fails("POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=98.001",
 		400, `{"code":-1013,"msg":"Filter failure: PRICE_FILTER"`)
-	if status, body := b.raw("POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&"+
-		"price=98&computeCommissionRates=true"); status != 200 || body != `{"standardCommissionForOrder":{"maker":"0.001",`+
-		`"taker":"0.001"},"specialCommissionForOrder":{"maker":"0.0","taker":"0.0"},"taxCommissionForOrder":{"maker":"0.0",`+
-		`"taker":"0.0"},"discount":{"enabledForAccount":false,"enabledForSymbol":false,"discountAsset":null,`+
-		`"discount":"0.00000000"}}` {
+	if status, body := b.raw("POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&"+
+		"quantity=1&price=98&computeCommissionRates=true"); status != 200 || body != `{"standardCommissionForOrder":{`+
+		`"maker":"0.001","taker":"0.001"},"specialCommissionForOrder":{"maker":"0.0","taker":"0.0"},`+
+		`"taxCommissionForOrder":{"maker":"0.0","taker":"0.0"},"discount":{"enabledForAccount":false,`+
+		`"enabledForSymbol":false,"discountAsset":null,"discount":"0.00000000"}}` {
 		t.Errorf("%d %s", status, body)
 	}
 	r.Call("PATCH", "/pairs/BTC_USDT", `{"state":"halted"}`)
@@ -359,7 +359,7 @@ func TestSignatures(t *testing.T) {
 	}
 	for params, want := range map[string]string{
 		fmt.Sprintf("timestamp=%d", at-5001):             `{"code":-1021,"msg":"Timestamp for this request is outside of`,
-		fmt.Sprintf("timestamp=%d", at+1000):             `{"code":-1021,"msg":"Timestamp for this request was 1000ms ahead of`,
+		fmt.Sprintf("timestamp=%d", at+1000):             `{"code":-1021,"msg":"Timestamp for this request was 1000ms ahead`,
 		fmt.Sprintf("timestamp=%d&recvWindow=60001", at): `{"code":-1131,`,
 		"recvWindow=1": `{"code":-1102,`,
 		fmt.Sprintf("timestamp=%d&recvWindow=10", at-11):      `{"code":-1021,`,

@@ -172,8 +172,13 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	must(limit(a, "BUY", "0.2", "100.5").SelfTradePreventionMode("EXPIRE_TAKER").Do(ctx))
 	prevented := anna.reports("NEW NEW true false 0.2 0 0 0 0 0 -1",
 		"TRADE_PREVENTION EXPIRED_IN_MATCH false false 0.2 0 0 0 0 0 -1")[1]
-	if trim(prevented.text("A")) != "0.2" || trim(prevented.text("B")) != "0.2" {
-		t.Errorf("%s", prevented)
+	for name, v := range map[string]string{
+		"A": "0.20000", "B": "0.20000", "v": "1", "u": "-1", "U": fmt.Sprint(rest.OrderID), "pl": "0.20000", "pL": "100.50",
+		"pY": "20.1000000",
+	} {
+		if prevented.text(name) != v {
+			t.Errorf("%s of a prevented trade is %s, not %s", name, prevented.text(name), v)
+		}
 	}
 	must(a.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").Quantity("0.2").
 		Price("100.5").SelfTradePreventionMode("DECREMENT").Do(ctx))
@@ -181,7 +186,8 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 		"TRADE_PREVENTION PARTIALLY_FILLED true false 1.5 1 0 0 100.5 0 -1",
 		"TRADE_PREVENTION NEW true false 0.2 0 0 0 0 0 -1",
 		"TRADE_PREVENTION EXPIRED_IN_MATCH false false 0.2 0 0 0 0 0 -1")
-	if trim(list[1].text("A")) != "0.2" || list[1].text("i") != fmt.Sprint(rest.OrderID) {
+	if trim(list[1].text("A")) != "0.2" || list[1].text("i") != fmt.Sprint(rest.OrderID) ||
+		list[1].text("U") != list[2].text("i") || list[2].text("U") != list[1].text("i") || list[1].text("v") != "2" {
 		t.Errorf("%s", list[1])
 	}
 	anna.settled()
