@@ -140,6 +140,14 @@ test('a book that fails its checks is not shown, and is asked for again', () => 
   assert.deepEqual([shown.length, sent.length, sent[0].op], [1, 1, 'resync']);
 });
 
+test('a message of a list has no order', () => {
+  const told = [], y = new (makeTickHive(ccxt))({ hostname: 'h:1' });
+  Object.assign(y, { parseOrder: (o) => o, deliver: (client, hash, rows) => told.push(rows) });
+  y.handleMessage({ url: 'ws' }, { type: 'update', channel: 'orders', list: { id: '7', kind: 'oco' } });
+  y.handleMessage({ url: 'ws' }, { type: 'update', channel: 'orders', order: { id: '8', status: 'open' } });
+  assert.deepEqual(told, [[], [{ id: '8', status: 'open' }]]);
+});
+
 test('what comes between two calls waits, up to a limit', () => {
   x.options = { recent: 3 };
   const client = { url: 'ws', futures: {}, resolve(rows) { this.rows = rows; } };

@@ -241,6 +241,19 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 		t.Errorf("the history: %s", v)
 	}
 
+	// An order that waits is at no level of the book, though it has the price of one.
+	const marked = `document.querySelectorAll('.bid .row.mine').length`
+	b.run(chromedp.Click(`[data-list=open]`), chromedp.Click(`.ticket [data-side=buy]`))
+	b.fill("stop_limit", prices{"stopPrice": "105", "price": "90", "amount": "1"})
+	b.openOrders(1)
+	if n := b.js(marked); n != "0" {
+		t.Errorf("an order that waits marks %s levels of the book", n)
+	}
+	b.fill("limit", prices{"price": "90", "amount": "1"})
+	b.wait("the level of the limit order", marked+` === 1`)
+	b.run(chromedp.Click(`[data-cancel-all]`))
+	b.openOrders(0)
+
 	// What the exchange refuses of a list is said at the field of the order that it names.
 	b.run(chromedp.Click(`[data-list=open]`), chromedp.Click(`.ticket [data-side=sell]`))
 	b.fill("oco", prices{"price": "108", "stopPrice": "92.001", "amount": "1"})

@@ -98,7 +98,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.fee("of ≈ 1: 0.001 TT")
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("the cut order is explained",
-		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5 on average in TT.USDT.`)
+		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5 on average in TT.USDT. The rest found no match.`)
 	b.run(chromedp.Click(`[data-list=history]`))
 	b.wait("the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
 		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
@@ -159,7 +159,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 		`document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`)
 	b.live()
 
-	// An order that is placed before the stream reports the account's orders has its message too.
+	// An order or a list that is placed before the stream reports the account's orders has its message too.
 	b.js(`(WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {apply: (send, socket, [text]) =>
 		text.includes('"op":"auth"') ? undefined : send.call(socket, text)}), '')`)
 	b.signIn(key)
@@ -168,6 +168,8 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.set("amount", "1")
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("the early order is accepted", `Order accepted Buy 1 TT in TT.USDT at 98.00`)
+	b.fill("oco", map[string]string{"price": "97", "stopPrice": "120", "amount": "1"})
+	b.toast("the early list is accepted", `Orders accepted OCO in TT.USDT`)
 	b.clean()
 }
 
