@@ -163,7 +163,7 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 	case engine.EventCanceled:
 		o := h.change(p, e.Order, e.TimeNs)
 		o.status, o.cause, o.open = e.Status, e.Cause, e.Amount
-		if e.Cause == engine.CauseReplace && e.OpenAmount != 0 { // the total that was sent
+		if e.Cause == engine.CauseReplace {
 			o.amount = e.OpenAmount
 		}
 	case engine.EventReplaced:
@@ -334,7 +334,10 @@ func distance(n, prev uint64) uint32 {
 // endCommand ends the current command. It gives the command's last seq to the orders that the command changed,
 // moves ended orders to the closed ones, and retains the first answer of a new order with a client id.
 func (h *History) endCommand() {
-	h.lists.endCommand()
+	if len(h.lists.change) > 0 {
+		h.lists.endCommand()
+		h.evictLists()
+	}
 	if len(h.changed) == 0 {
 		return
 	}

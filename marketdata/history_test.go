@@ -164,8 +164,7 @@ func (n *naiveHistory) command(events []engine.Event) {
 		case engine.EventCanceled:
 			o.Status, o.Cause, o.Canceled, o.Open, o.EndedNs = e.Status, e.Cause, e.Amount, 0, e.TimeNs
 			if e.Cause == engine.CauseReplace {
-				o.Reduced = 0
-				o.Amount = cmp.Or(e.OpenAmount, o.Amount)
+				o.Amount, o.Reduced = e.OpenAmount, 0
 			}
 			ended = append(ended, o.ID)
 		case engine.EventReplaced:

@@ -132,12 +132,10 @@ func (h *History) endList(p *pairState, e *engine.Event) {
 	l.done, l.cause, l.changedNs = true, e.Cause, e.TimeNs
 	h.lists.change, h.lists.seq = append(h.lists.change, i), &p.seq
 	h.lists.ended.pushBack(i)
-	h.evictLists()
 }
 
 // evictLists removes the lists that ended first while there are more ended ones than the limit.
 func (h *History) evictLists() {
-	h.lists.endCommand()
 	for h.lists.ended.len() > h.lists.limit {
 		i := *h.lists.ended.at(0)
 		h.lists.ended.popFront()
@@ -160,7 +158,10 @@ func (h *History) evictLists() {
 }
 
 // List returns the order list with this id: one that executes, or a retained ended one.
-func (h *History) List(id engine.OrderID) (ListRecord, bool) { return h.list(h.lists.byID[id]) }
+func (h *History) List(id engine.OrderID) (ListRecord, bool) {
+	h.endCommand()
+	return h.list(h.lists.byID[id])
+}
 
 // CurrentList returns the order list with this id and the client ids of its orders, "" for none, for an observer of the
 // feed, as Current does.
@@ -181,11 +182,11 @@ func (h *History) CurrentList(id engine.OrderID) (l ListRecord, clients []string
 
 // ListByClient returns the newest order list of the account and the pair that has this client id.
 func (h *History) ListByClient(account engine.AccountID, pair engine.PairID, client string) (ListRecord, bool) {
+	h.endCommand()
 	return h.list(h.lists.named[listName{account, pair, client}])
 }
 
 func (h *History) list(i int32) (ListRecord, bool) {
-	h.endCommand()
 	if i == 0 {
 		return ListRecord{}, false
 	}
