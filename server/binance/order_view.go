@@ -238,7 +238,7 @@ func (w orderWriter) labels(r *marketdata.OrderRecord) {
 		w.Name("strategyType").Int(*r.StrategyType)
 	}
 	w.Name("selfTradePreventionMode").Word(selfTrades[r.STP])
-	if r.Prevented != 0 {
+	if prevented(r) != 0 { // not of an order from which its matches took nothing
 		w.Name("preventedMatchId").Uint(r.Prevented)
 		w.Name("preventedQuantity").Units(prevented(r), w.in.DigitsAmount)
 	}

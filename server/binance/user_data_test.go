@@ -216,6 +216,9 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 		t.Fatal(body)
 	}
 	gone := anna.reports("CANCELED CANCELED false false 1.5 1 0 0 100.5 0 -1", "NEW NEW true false 1 0 0 0 0 0 -1")
+	if _, has := gone[0]["v"]; has {
+		t.Errorf("a cancel names a prevented match: %s", gone[0])
+	}
 	if gone[0].text("C") != "ask-1" || gone[1].text("c") != "ask-2" {
 		t.Errorf("%s", gone)
 	}

@@ -142,7 +142,7 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("i").Uint(uint64(o.ID))
 	r.writeTrade(w, in)
 	w.Name("T").Ms(e.TimeNs)
-	if o.Prevented != 0 {
+	if r.execution() == "TRADE_PREVENTION" {
 		w.Name("v").Uint(o.Prevented)
 	}
 	w.Name("I").Uint(uint64(e.Seq))
