@@ -1,8 +1,8 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -95,36 +95,48 @@ func massCancel(r *coreRun, account engine.AccountID) {
 	r.apply(engine.Command{Kind: engine.CancelAll, Account: account, Order: r.core.LastOrderID(0)})
 }
 
-// BenchmarkTrailing is a trade beside orders that trail on both sides, of many extremes and trails: the price goes up and
-// down by a few ticks, so that extremes move and become one, and nothing triggers.
+// BenchmarkTrailing is a trade beside orders that trail, of many extremes and trails. The price goes up and down by a few
+// ticks beside orders of both sides; or it rises with each trade, so that each is a new extreme of the sells.
 func BenchmarkTrailing(b *testing.B) {
-	trade := func(r *coreRun, i int) {
-		price := int64(1_000_000 + 40*(i%50) - 79*(i%25))
+	for _, rises := range []bool{false, true} {
+		for _, n := range []int{0, 100, 1000, 20_000} {
+			b.Run(fmt.Sprintf("rises=%t/%d", rises, n), func(b *testing.B) { benchmarkTrailing(b, rises, n) })
+		}
+	}
+}
+
+func benchmarkTrailing(b *testing.B, rises bool, n int) {
+	r := newCoreRun()
+	at := int64(1_000_000)
+	trade := func(i int) {
+		price := at + int64(40*(i%50)-79*(i%25))
+		if rises {
+			price = at
+			at++
+		}
 		r.apply(place(engine.Sell, price, 1))
 		r.apply(place(engine.Buy, price, 1))
 	}
-	for _, n := range []int{0, 100, 1000, 20_000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			r := newCoreRun()
-			for i := range n {
-				if i%3 == 0 {
-					trade(r, i)
-				}
-				r.apply(engine.Command{
-					Type: engine.StopMarket, TIF: engine.IOC, Side: engine.Side(i % 2), Stop: 0, Amount: 1,
-					Trail: uint16(1000 + i*7919%1000),
-				})
-			}
-			from := cpuNs()
-			i := 0
-			for b.Loop() {
-				trade(r, i)
-				i++
-			}
-			b.ReportMetric(float64(cpuNs()-from)/float64(i), "cpu-ns/trade")
-			if waiting := r.core.OpenOrders(0); waiting < n {
-				b.Fatalf("%d of %d orders wait", waiting, n)
-			}
+	for i := range n {
+		side := engine.Side(i % 2)
+		if rises {
+			side = engine.Sell
+			at -= 2 // of the next trades each is below all extremes
+		}
+		if i%3 == 0 {
+			trade(i)
+		}
+		r.apply(engine.Command{
+			Type: engine.StopMarket, TIF: engine.IOC, Side: side, Amount: 1, Trail: uint16(1000 + i*7919%1000),
 		})
+	}
+	from, i := cpuNs(), 0
+	for b.Loop() {
+		trade(i)
+		i++
+	}
+	b.ReportMetric(float64(cpuNs()-from)/float64(i), "cpu-ns/trade")
+	if waiting := r.core.OpenOrders(0); waiting < n {
+		b.Fatalf("%d of %d orders wait", waiting, n)
 	}
 }

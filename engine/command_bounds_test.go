@@ -269,6 +269,8 @@ func TestRecordable(t *testing.T) {
 		{"asset", Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Name: long[1:]}}}, true},
 		{"long name", Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Name: long}}}, false},
 		{"order", placed(func(*Command) {}), true},
+		{"list", Command{Kind: PlaceList, List: &List{Kind: OCO, Orders: make([]Command, 2)}}, true},
+		{"list of one order", Command{Kind: PlaceList, List: &List{Kind: OCO, Orders: make([]Command, 1)}}, false},
 	} {
 		if err := c.of.Recordable(); (err == nil) != c.want {
 			t.Errorf("%s: %v", c.name, err)

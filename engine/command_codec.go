@@ -120,7 +120,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 // all other members limit them.
 func (c *Command) Recordable() error {
 	switch c.Kind {
-	case AddPair, SetPair, SetAsset:
+	case AddPair, SetPair, SetAsset, PlaceList:
 		var back Command
 		return DecodeCommand(AppendCommand(nil, c), &back)
 	default:

@@ -192,6 +192,40 @@ var hostile = map[string]struct {
 	"fill-or-kill stops": {
 		func(s *sliced, n int64) { s.stops(n, engine.FOK) }, engine.Command{Amount: 1, Price: 1000}, 2,
 	},
+	"orders that begin to track": {
+		func(s *sliced, n int64) {
+			s.trails(n, func(i int64) (stop, price int64) { return 900 + i%100, 0 })
+			s.do(place(engine.Buy, 900, 1))
+		},
+		place(engine.Sell, 900, 1),
+		1,
+	},
+	"extremes that become one": {
+		func(s *sliced, n int64) {
+			s.trails(n, func(i int64) (stop, price int64) { return 0, 20_000 - i })
+			s.do(place(engine.Sell, 20_000, 1))
+		},
+		place(engine.Buy, 20_000, 1),
+		0,
+	},
+	"trailing orders of one extreme": {
+		func(s *sliced, n int64) {
+			s.do(place(engine.Sell, 1000, 1))
+			s.do(place(engine.Buy, 1000, 1))
+			s.trails(n, func(int64) (stop, price int64) { return 0, 0 })
+			s.do(place(engine.Buy, 1, 1))
+		},
+		place(engine.Sell, 1, 1),
+		2,
+	},
+	"trailing orders of many extremes": {
+		func(s *sliced, n int64) {
+			s.trails(n, func(i int64) (stop, price int64) { return 0, 20_000 - i/3 })
+			s.do(place(engine.Buy, 1, 1))
+		},
+		place(engine.Sell, 1, 1),
+		2,
+	},
 	"fill-or-kill": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
 		engine.Command{Amount: 1 << 40, Price: 1 << 36, TIF: engine.FOK},
@@ -254,6 +288,20 @@ func (s *sliced) rest(side engine.Side, n int64, price func(i int64) int64) {
 		cmd := place(side, price(i), 1)
 		cmd.Account = 3
 		s.do(cmd)
+	}
+}
+
+// trails lets n sells wait that trail, each behind a trade at price, 0: none.
+func (s *sliced) trails(n int64, at func(i int64) (stop, price int64)) {
+	for i := range n {
+		stop, price := at(i)
+		if price != 0 {
+			s.do(place(engine.Sell, price, 1))
+			s.do(place(engine.Buy, price, 1))
+		}
+		s.do(engine.Command{
+			Type: engine.StopMarket, Side: engine.Sell, TIF: engine.IOC, Amount: 1, Stop: stop, Trail: uint16(1900 + i%100),
+		})
 	}
 }
 

@@ -90,7 +90,7 @@ func (l *List) faultOfLegs(first int, one, two *Command) (order int, what string
 	switch {
 	case one.Side != two.Side:
 		return first + 1, "Two orders of which one cancels the other have one side."
-	case one.Amount != two.Amount:
+	case one.Amount != two.Amount && one.Refuse == NotRejected && two.Refuse == NotRejected:
 		return first + 1, "Two orders of which one cancels the other have one amount."
 	case one.stops() == two.stops():
 		return 0, "Of two orders of which one cancels the other, one is a stop_limit or stop_market."

@@ -15,6 +15,7 @@ type mix struct {
 	commands, accepted, trading int
 	kinds                       [4]int
 	placed                      map[engine.OrderID]combo
+	tracks                      map[engine.OrderID]bool
 	filled                      map[combo]int
 	reasons                     map[engine.Reason]int
 	events                      [20]int
@@ -24,6 +25,8 @@ type mix struct {
 	fewer                       int // triggered ones of those whose account had less
 	amended, renamed            int
 	causes                      [engine.CauseOperator + 1]int
+	trailed                     int // orders that the market has triggered behind their extreme
+	waited                      int // replaces of waiting orders
 	taken                       int // reusable client ids of ended orders that a new order has taken over
 	ids                         map[[2]uint64]bool
 }
@@ -37,7 +40,7 @@ type combo struct {
 func newMix() *mix {
 	return &mix{
 		placed: map[engine.OrderID]combo{}, filled: map[combo]int{},
-		reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{},
+		tracks: map[engine.OrderID]bool{}, reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{},
 	}
 }
 
@@ -77,7 +80,16 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 				}
 			}
 			delete(m.placed, e.Order)
+		case engine.EventActivated:
+			m.tracks[e.Order] = true
+		case engine.EventTriggered:
+			if m.tracks[e.Order] {
+				m.trailed++
+			}
 		case engine.EventReplaced:
+			if e.Type.Waits() {
+				m.waited++
+			}
 			if e.Flags&engine.FlagSmallerOnly != 0 {
 				m.amended++
 			}
@@ -180,6 +192,9 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 		t.Errorf("%d sells by quote held, of %d the account had less; %d orders were amended, %d renamed", counts.sold,
 			counts.fewer, counts.amended, counts.renamed)
 	}
+	if counts.trailed < n/200 || counts.waited < n/200 {
+		t.Errorf("%d trailing orders were triggered, %d waiting ones replaced", counts.trailed, counts.waited)
+	}
 	for _, c := range []engine.CancelCause{engine.CauseFOK, engine.CauseNoLiquidity, engine.CauseOperator} {
 		if counts.causes[c] < least/5 {
 			t.Errorf("%d orders ended with %s", counts.causes[c], c)
@@ -188,7 +203,7 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	for _, r := range []engine.Reason{
 		engine.AboveMaxQuoteAmount, engine.InsufficientFunds, engine.AccountHalted, engine.PriceOutOfBand,
 		engine.PriceOutOfRange, engine.AmountOutOfRange, engine.WouldTrigger, engine.AmendNotSmaller,
-		engine.CancelRestricted, engine.TooManyStops,
+		engine.CancelRestricted, engine.TooManyStops, engine.TrailOutOfRange,
 	} {
 		if counts.reasons[r] < 2*least {
 			t.Errorf("%d orders were refused with %s", counts.reasons[r], r)

@@ -297,3 +297,58 @@ func TestStateOfASecondPair(t *testing.T) {
 		t.Error("an unknown pair has a state")
 	}
 }
+
+// Orders that trail are restored member for member, and refused beyond their bounds.
+func TestTrailingStateHasBounds(t *testing.T) {
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	for _, line := range []string{
+		"buy 1 market stop=200.00 trail=100 acct=1", "sell 1 @ 50.00 stop=90.00 trail=2000", // 1, 2
+		"trade 100.00",
+		"sell 2 @ 50.00 stop=0 trail=1500", "buy 3 market take=0 trail=1000 acct=1", // 5, 6
+		"trade 98.00",
+		"sell 4 market take=0 trail=1000", "sell 4 @ 50.00 stop=0 trail=1000", // 9, 10
+	} {
+		m.line(new(strings.Builder), line)
+	}
+	const order, sum, extreme = "is out of order", "does not add up", "the extreme"
+	checkDamage(t, readState(t, m.core.EncodePair(nil, 0)), []damaged{
+		{"unchanged", nil, ""},
+		{"trail beyond", changes{"sell stop 1 trail": 2001}, "2001 is above 2000"},
+		{"trail below", changes{"sell stop 1 trail": 9}, "stop 2 " + sum},
+		{"least trail", changes{"sell stop 1 trail": 10}, ""},
+		{"a stop that does not trail", changes{"sell stop 1 trail": 0}, ""},
+		{"no stop price", changes{"sell stop 1 stop": 0}, "stop 2 " + order},
+		{"hold", changes{"buy stop 1 hold": 1}, ""},
+		{"no hold", changes{"buy stop 1 hold": 0}, "stop 1 " + sum},
+		{"hold of another order", changes{"sell stop 1 hold": 1}, "stop 2 " + sum},
+		{"hold of the built-in account", changes{"buy stop 1 account": 0}, "stop 1 " + sum},
+		{"it waits and is said to track", changes{"sell stop 1 state": 3}, "stop 2 " + order},
+		{"state beyond", changes{"sell stop 1 state": 4}, "4 is above 3"},
+
+		{"lowest extreme", changes{"trailing buy group 1 extreme": 9000}, ""},
+		{"extreme that is reached", changes{"trailing buy group 1 extreme": 8900}, "order 6 does not trail, or is already"},
+		{"extreme behind the market", changes{"trailing buy group 1 extreme": 9801}, extreme + " 9801 " + order},
+		{"equal extremes", changes{"trailing sell group 1 extreme": 9800}, extreme + " 9800 " + order},
+		{"nearer one first", changes{"trailing sell group 2 extreme": 10_001}, extreme + " 10001 " + order},
+		{"other extremes", changes{"trailing sell group 1 extreme": 10_500, "trailing sell group 2 extreme": 9900}, ""},
+		{"no extreme", changes{"last": 0, "trailing buy group 1 extreme": 0}, extreme + " 0 " + order},
+		{"no trail", changes{"trailing sell group 1 order 1 trail": 0}, "order 5 does not trail"},
+		{"smallest trail", changes{"trailing sell group 2 order 2 trail": 10}, ""},
+		{"trail that is reached", changes{"trailing sell group 1 order 1 trail": 200}, "order 5 does not trail, or is"},
+		{"trail that is not", changes{"trailing sell group 1 order 1 trail": 201}, ""},
+		{"side", changes{"trailing sell group 1 order 1 side": 0}, "order 5 does not trail"},
+		{"it tracks and is said to wait", changes{"trailing sell group 1 order 1 state": 0}, "order 5 does not trail"},
+		{"order twice", changes{"trailing sell group 2 order 2 n": 5}, "order 5 is there twice"},
+		{"another order first", changes{"trailing sell group 2 order 1 n": 10, "trailing sell group 2 order 2 n": 9}, ""},
+		{"no lot", changes{"trailing sell group 1 order 1 amount": 0}, "stop 5 " + sum},
+		{"limit", changes{"trailing sell group 1 order 1 type": 0}, "stop 5 " + sum},
+	})
+	fields := readState(t, m.core.EncodePair(nil, 0))
+	at := slices.IndexFunc(fields, func(f stateField) bool { return f.name == "trailing buy group 1 orders" })
+	end := slices.IndexFunc(fields, func(f stateField) bool { return f.name == "trailing sell groups" })
+	empty := slices.Delete(slices.Clone(fields), at+1, end)
+	if _, err := restorePair(with(t, empty, changes{"trailing buy group 1 orders": 0})); err == nil ||
+		!strings.Contains(err.Error(), "no order has the extreme 9800") {
+		t.Errorf("a group without orders: %v", err)
+	}
+}

@@ -71,7 +71,7 @@ func (f *trailFlow) place() engine.Command {
 	}
 	if !c.Type.AtMarket() {
 		c.Price, c.TIF = f.price+f.r.Int64N(31)-15, engine.TimeInForce(f.r.IntN(3))
-	} else if c.TIF = engine.IOC; c.Side == engine.Buy && f.r.IntN(3) == 0 {
+	} else if c.TIF = engine.IOC; f.r.IntN(3) == 0 {
 		c.Flags |= engine.FlagQuote
 		c.Amount, c.Quote = 0, fixed.FromU64(uint64(f.r.Int64N(5000)))
 	}

@@ -64,7 +64,6 @@ func TestTheClientIDOfAList(t *testing.T) {
 		t.Errorf("another id: %+v, first %+v", other, first)
 	}
 	for what, change := range map[string]func(l *entry.PlaceList){
-		"kind":       func(l *entry.PlaceList) { l.Kind = engine.OTO },
 		"order":      func(l *entry.PlaceList) { l.Orders[0], l.Orders[1] = l.Orders[1], l.Orders[0] },
 		"price":      func(l *entry.PlaceList) { l.Orders[0].Price = []byte("88") },
 		"client id":  func(l *entry.PlaceList) { l.Orders[0].Client = []byte("c") },
@@ -76,6 +75,36 @@ func TestTheClientIDOfAList(t *testing.T) {
 		if got := id(l); got.Hash != first.Hash || got.Content == first.Content {
 			t.Errorf("another %s: %+v", what, got)
 		}
+	}
+	works, sells := limit(engine.Buy, "90", "1"), limit(engine.Sell, "110", "1")
+	sells.Amount = nil
+	sold := entry.PlaceList{
+		Pair: []byte("BTC_USDT"), Kind: engine.OPO, Client: []byte("c"), Orders: []entry.Place{works, sells},
+	}
+	opo := id(sold)
+	if sold.Kind = engine.OTO; id(sold).Content == opo.Content {
+		t.Errorf("another kind: %+v", opo)
+	}
+}
+
+// A list whose orders do not fit its kind is refused before it is sequenced, with the order that does not fit.
+func TestAListOfAnotherForm(t *testing.T) {
+	r := newRig(t)
+	u := r.user("1000", "")
+	for want, change := range map[string]func(l *entry.PlaceList){
+		"INVALID_PARAM orders":    func(l *entry.PlaceList) { l.Orders = l.Orders[:1] },
+		"INVALID_PARAM orders[0]": func(l *entry.PlaceList) { l.Kind = engine.OTO },
+		"INVALID_PARAM orders[1]": func(l *entry.PlaceList) { l.Orders[1].Amount = []byte("2") },
+	} {
+		l := oco("a")
+		change(&l)
+		if _, refusal := r.one(u, entry.Command{Kind: entry.PlaceOrderList, List: l}); refusal != want {
+			t.Errorf("%q, want %q", refusal, want)
+		}
+	}
+	if _, refusal := r.one(u, entry.Command{Kind: entry.PlaceOrderList, List: oco("a")}); refusal !=
+		"INSUFFICIENT_FUNDS orders[0]" { // it reaches the engine, and the account has no BTC
+		t.Errorf("a list that fits: %q", refusal)
 	}
 }
 

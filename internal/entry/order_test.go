@@ -245,7 +245,7 @@ func TestAReplaceHoldsTheDifference(t *testing.T) {
 		{"to the whole balance", limit(engine.Buy, "10", "1"), "", "10", "", "0.0 100.0"},
 		{"beyond the balance", limit(engine.Buy, "10", "1"), "", "10.0001", "INSUFFICIENT_FUNDS amount", "90.0 10.0"},
 		{"off tick", limit(engine.Buy, "10", "1"), "10.001", "", "PRICE_OFF_TICK price", "90.0 10.0"},
-		{"of a stop that waits", stop, "20", "", "ORDER_CLOSED ", "90.0 10.0"},
+		{"of a stop that waits", stop, "20", "", "", "80.0 20.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)

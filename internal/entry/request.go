@@ -75,7 +75,7 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 		return refuse.Missing("currencyPairCode", "There is no pair %s.", code)
 	}
 	if refusal := r.build(); refusal != nil {
-		refusal.Field = "accountId"
+		refusal.Field = refusal.Field[strings.LastIndex(refusal.Field, ".")+1:] // not of a batch
 		return refusal
 	}
 	if refusal := r.run(); refusal != nil {
@@ -200,6 +200,13 @@ func (r *Request) build() *refuse.Refusal {
 			*cmd = engine.Command{Kind: engine.Place, Pair: engine.ControlPair, Account: account}
 		case c.Kind == PlaceOrderList:
 			buildList(cmd, &c.List, last, account)
+			if order, what := cmd.List.Fault(); what != "" {
+				field := fmt.Sprintf("commands[%d].%s.orders", i, placeMembers[c.Kind])
+				if order > 0 {
+					field += fmt.Sprintf("[%d]", order-1)
+				}
+				return refuse.Param(field, "%s", what)
+			}
 		default:
 			buildPlace(cmd, &c.Place, last, account)
 		}

@@ -35,6 +35,9 @@ func (x *Running) Position() (pos uint64, err error) {
 // Position returns the position of the last record that the replica has executed.
 func (y *Following) Position() uint64 { return y.position.Load() }
 
+// ReadUpTo returns the number of the last message of the stream that was read.
+func (y *Following) ReadUpTo() uint64 { return y.read.Load() }
+
 // Options returns the options of the replica.
 func (y *Following) Options() *Options { return &y.o }
 

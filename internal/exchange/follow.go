@@ -183,8 +183,17 @@ func (f *following) await(ctx context.Context) error {
 
 // take executes a message, and tells how far the node is.
 func (f *following) take(seq uint64, data []byte) error {
-	y := f.y
-	err := y.take(seq, data)
+	y, void := f.y, f.y.void.Load()
+	var err error
+	if stream.MayBeTerm(data) { // the candidate may have read what the stream has lost, as this node has
+		err = f.continues()
+	}
+	if err == nil {
+		err = y.take(seq, data)
+	}
+	if err == nil && y.void.Load() > void { // it may be void for this node alone
+		err = f.continues()
+	}
 	if err == nil && y.export != nil {
 		err = y.export.Take(f.work, seq)
 	}
@@ -200,6 +209,12 @@ func (f *following) take(seq uint64, data []byte) error {
 		f.atLevel()
 	}
 	return err
+}
+
+// continues returns an error unless the stream still has the last message that counts for this node.
+func (f *following) continues() error {
+	m, at := f.y.o.node(), f.y.reader.State()
+	return node.Continues(f.work, &m, f.y.o.Follow.Log, &at)
 }
 
 // end ends the reading. A node that serves clients and meets the records of a later program executes nothing more, but

@@ -212,6 +212,64 @@ func TestASnapshotFileStartsANode(t *testing.T) {
 	}
 }
 
+// The stream has lost the last message that a node has executed, and has another writer's term record in its place. The
+// node notices it at the next message: one that does not count for it, or the term record of a candidate that has
+// read the lost message, too.
+func TestANodeThatHasReadWhatTheStreamHasLost(t *testing.T) {
+	for name, ahead := range map[string]bool{"that does not count": false, "of a candidate": true} {
+		x, _, mem := writes(t)
+		log := mem.Connect()
+		c := copyIn(t, log, t.TempDir())
+		y := begins(t, log, func(o *exchange.Options) { o.Follow.Copy = c })
+		x.Stop()
+		last, err := log.Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		append := func(expect uint64, data []byte) {
+			if err := log.Publish(1, expect, data); err != nil {
+				t.Fatal(err)
+			}
+			if a := <-log.Answers(); a.Err != nil {
+				t.Fatal(a.Err)
+			}
+		}
+		term := func(number uint64) []byte { // of a candidate that has read the whole log
+			at, err := node.End(t.Context(), log, clusterKeys())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := stream.Campaign(node.Candidate(at, number, []byte("{}"), clusterKeys()), at.SentNs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, _ := w.Publish(at.SentNs)
+			return p.Data
+		}
+		next := term(8)
+		for y.ReadUpTo() < last {
+			time.Sleep(time.Millisecond)
+		}
+		mem.Cut(last - 1)
+		append(last-1, term(9))
+		if !ahead {
+			if next, err = log.Read(t.Context(), 1); err != nil { // anything that does not continue what the node has
+				t.Fatal(err)
+			}
+		}
+		append(last, next)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := y.Wait(ctx.Done()); !errors.Is(err, node.ErrOffChain) || !errors.Is(err, stream.ErrReplaced) {
+			t.Errorf("a message %s: %v", name, err)
+		}
+		cancel()
+		y.Stop(t.Context())
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A stream that was lost and sent again in other messages is read from its first message: a copy of which it has the
 // records goes on, without executing one twice, and one of another exchange does not.
 func TestACopyGoesOnWithAStreamThatWasSentAgain(t *testing.T) {

@@ -24,6 +24,10 @@ type asked struct {
 func (m *moneyScript) ask(cmd *engine.Command) {
 	switch cmd.Kind {
 	case engine.Place:
+		if cmd.Side == engine.Sell && cmd.Flags&engine.FlagQuote != 0 { // what it sells is found in the book
+			delete(m.asked, cmd.Pair)
+			return
+		}
 		in, _ := m.state.Core.Pair(cmd.Pair)
 		a := &asked{account: cmd.Account, in: in, side: cmd.Side}
 		a.need, a.quote = m.needOf(in, cmd)
@@ -31,7 +35,7 @@ func (m *moneyScript) ask(cmd *engine.Command) {
 	case engine.Replace:
 		delete(m.asked, cmd.Pair)
 		o, open := m.state.Core.Order(cmd.Order)
-		if in, _ := m.state.Core.Pair(cmd.Pair); open {
+		if in, _ := m.state.Core.Pair(cmd.Pair); open && o.List == 0 {
 			m.asked[cmd.Pair] = &asked{
 				account: o.Account, in: in, side: o.Side, replace: true, need: moreOf(in, cmd, &o),
 			}
@@ -68,7 +72,11 @@ func (m *moneyScript) needOf(in *engine.Instrument, cmd *engine.Command) (need, 
 
 // moreOf returns what a replace needs beyond what its order holds.
 func moreOf(in *engine.Instrument, cmd *engine.Command, o *engine.OrderState) *big.Int {
-	price, lots := o.Price, o.Open
+	was, lots := o.Price, o.Open
+	if o.Waiting && o.Type.AtMarket() {
+		was = o.Stop
+	}
+	price := was
 	if cmd.Flags&engine.FlagHasPrice != 0 {
 		price = cmd.Price
 	}
@@ -79,7 +87,7 @@ func moreOf(in *engine.Instrument, cmd *engine.Command, o *engine.OrderState) *b
 		return new(big.Int).Mul(big.NewInt(lots-o.Open), power(fixed.Scale-in.DigitsAmount))
 	}
 	more := new(big.Int).Mul(big.NewInt(price), big.NewInt(lots))
-	more.Sub(more, new(big.Int).Mul(big.NewInt(o.Price), big.NewInt(o.Open)))
+	more.Sub(more, new(big.Int).Mul(big.NewInt(was), big.NewInt(o.Open)))
 	return more.Mul(more, power(fixed.Scale-in.DigitsTotal()))
 }
 

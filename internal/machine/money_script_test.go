@@ -211,6 +211,8 @@ var kindWords = [...]string{
 	engine.EventLevel: "levels", engine.EventCanceled: "canceled", engine.EventReplaced: "replaced",
 	engine.EventTriggered: "triggered", engine.EventRefilled: "refilled", engine.EventReduced: "reduced",
 	engine.EventPair: "pairs", engine.EventNothing: "nothing", engine.EventAsset: "assets",
+	engine.EventList: "lists", engine.EventListEnded: "lists ended", engine.EventReleased: "released",
+	engine.EventActivated: "activated", engine.EventPrevented: "prevented",
 }
 
 // restart goes on with the state that a snapshot has.
@@ -396,8 +398,10 @@ func (m *moneyScript) step() error {
 	switch n := m.r.IntN(100); {
 	case n < 16:
 		cmd = m.rest()
-	case n < 62:
+	case n < 50:
 		cmd = m.place()
+	case n < 62:
+		cmd = m.list()
 	case n < 65 && m.lift() != nil:
 		cmd = m.lift()
 	case n < 72:
@@ -439,6 +443,9 @@ func (m *moneyScript) someOrder() engine.OrderID {
 	}
 	for o := range m.state.Core.Stops(p) {
 		open = append(open, o.ID)
+	}
+	for l := range m.state.Core.Lists(p) {
+		open = append(open, l.Orders...)
 	}
 	if len(open) > 0 && m.r.IntN(12) > 0 {
 		return open[m.r.IntN(len(open))]
@@ -543,6 +550,49 @@ func (m *moneyScript) place() *engine.Command {
 	return c
 }
 
+// list returns an order list of any kind, whose prices embrace the last trade.
+func (m *moneyScript) list() *engine.Command {
+	pair := m.r.IntN(len(m.pairs))
+	id, account := m.pairs[pair].ID, m.someAccount()
+	_, last := m.state.Core.LastTrade(id)
+	last = max(last, 4)
+	order := func(side engine.Side, typ engine.OrderType, lots int64) engine.Command {
+		c := engine.Command{
+			Kind: engine.Place, Pair: id, Account: account, Side: side, Type: typ, Amount: lots,
+			STP: engine.SelfTrade(m.r.IntN(5)),
+		}
+		if c.Price = m.price(pair); typ.AtMarket() {
+			c.Price, c.TIF = 0, engine.IOC
+		}
+		if typ.Waits() {
+			c.Stop = m.price(pair)
+		}
+		return c
+	}
+	l := &engine.List{Kind: engine.ListKind(1 + m.r.IntN(5))}
+	side, lots := engine.Side(m.r.IntN(2)), m.amount()
+	works := order(side.Opposite(), engine.Limit, m.amount())
+	if l.Kind >= engine.OPO {
+		works.Side, side, lots = engine.Buy, engine.Sell, 0
+	}
+	out := 1 - 2*int64(side) // away from the market, for the stop of a buy
+	stop := order(side, engine.StopLimit+engine.OrderType(m.r.IntN(2)), lots)
+	stop.Stop = max(1, last+out*(1+m.r.Int64N(max(last/20, 2))))
+	aim := order(side, engine.Limit, lots)
+	if aim.Price, aim.Flags = max(1, last-out*(1+m.r.Int64N(max(last/20, 2)))), engine.FlagPostOnly; m.r.IntN(3) == 0 {
+		aim.Type, aim.Stop, aim.Flags = engine.TakeLimit, aim.Price, 0
+	}
+	switch l.Kind {
+	case engine.OCO:
+		l.Orders = []engine.Command{aim, stop}
+	case engine.OTO, engine.OPO:
+		l.Orders = []engine.Command{works, order(side, engine.OrderType(m.r.IntN(6)), lots)}
+	default:
+		l.Orders = []engine.Command{works, stop, aim}
+	}
+	return &engine.Command{Kind: engine.PlaceList, Pair: id, Account: account, List: l}
+}
+
 // edge makes some orders cost exactly what the account has, or a little more.
 func (m *moneyScript) edge(c *engine.Command, pair int) {
 	waits := c.Type == engine.StopMarket && c.Side == engine.Buy && m.r.IntN(2) == 0
@@ -557,6 +607,8 @@ func (m *moneyScript) edge(c *engine.Command, pair int) {
 	in := m.pairs[pair]
 	var lots *big.Int
 	switch {
+	case c.Side == engine.Sell && c.Flags&engine.FlagQuote != 0: // it never holds more than there is
+		return
 	case c.Side == engine.Sell:
 		lots = new(big.Int).Quo(m.free(c.Account, in.Base), power(fixed.Scale-in.DigitsAmount))
 	default:
@@ -664,6 +716,7 @@ func TestMoneyFollowsTheBooks(t *testing.T) {
 	for _, what := range []string{
 		"accepted", "trades", "canceled", "replaced", "triggered", "refilled", "reduced", "parts", "between parts",
 		"snapshots", "crashes", "ended by funds", "halves of units", "refused: insufficient_funds",
+		"lists", "released", "lists ended",
 		"refused: account_halted",
 		"market buys at the edge", "market buys refused", "replaces refused",
 	} {

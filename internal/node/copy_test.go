@@ -51,6 +51,7 @@ func newCopied(t *testing.T, history byte) *copied {
 		for p, ok := w.Publish(0); ok; p, ok = w.Publish(0) {
 			c.messages = append(c.messages, p.Data)
 			w.Acked(p.Number, uint64(len(c.messages)))
+			c.resolve(w)
 		}
 	}
 	publish()
@@ -69,6 +70,22 @@ func newCopied(t *testing.T, history byte) *copied {
 		c.states = append(c.states, r.State())
 	}
 	return c
+}
+
+// resolve ends a doubt of the writer.
+func (c *copied) resolve(w *stream.Writer) {
+	c.t.Helper()
+	for seq, doubt := w.Wants(); doubt; seq, doubt = w.Wants() {
+		last, err := uint64(len(c.messages)), error(nil)
+		if seq > last {
+			err = w.End(last)
+		} else {
+			err = w.Read(seq, c.messages[seq-1])
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
 }
 
 // log returns a log with the first n messages.
@@ -294,6 +311,48 @@ func TestAStreamWithoutTheKnownMessage(t *testing.T) {
 				}
 				if c.begins == 0 && why == nil {
 					t.Error("no reason")
+				}
+			})
+		})
+	}
+}
+
+// A node compares the last message that counts for it with the stream. What the stream does not have may be late for
+// 30 s, and what it has removed is in snapshots.
+func TestAStateThatTheStreamContinues(t *testing.T) {
+	for name, c := range map[string]struct {
+		history byte // of the stream
+		has     int  // messages at the beginning
+		change  func(c *copied, log jet.Log)
+		after   time.Duration
+		want    error
+	}{
+		"the same message": {1, 12, nil, 0, nil},
+		"another one":      {2, 12, nil, 0, stream.ErrReplaced},
+		"one that is late": {1, 4, func(c *copied, log jet.Log) {
+			time.AfterFunc(9_700*time.Millisecond, func() { c.publish(log, 4, 12) })
+		}, 10 * time.Second, nil},
+		"none": {1, 4, nil, 30 * time.Second, jet.ErrMissing},
+		"one that was removed": {1, 12, func(c *copied, log jet.Log) {
+			if err := log.Trim(c.t.Context(), 9); err != nil {
+				c.t.Fatal(err)
+			}
+		}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				own, other := newCopied(t, 1), newCopied(t, c.history)
+				log, m := other.log(c.has), node.OwnMachine()
+				if c.change != nil {
+					c.change(other, log)
+				}
+				begun := time.Now()
+				err := node.Continues(t.Context(), &m, log, &own.states[9])
+				if took := time.Since(begun); !errors.Is(err, c.want) || took != c.after {
+					t.Errorf("%v after %s", err, took)
+				}
+				if off := errors.Is(err, node.ErrOffChain); off != (c.want == stream.ErrReplaced) {
+					t.Errorf("off the chain: %t", off)
 				}
 			})
 		})

@@ -156,6 +156,31 @@ const (
 	missingLook = 500 * time.Millisecond // between two looks
 )
 
+// Continues returns nil when the stream still has the last message that counts before the state at. A stream that has
+// lost messages, and has others in their place, has messages behind at that seem to continue it: those of another node
+// that has read the lost ones, too. While the stream does not answer, it asks again.
+//
+// Errors: ErrOffChain; jet.ErrMissing; those of log; ctx's cause.
+func Continues(ctx context.Context, m *Machine, log jet.Log, at *stream.State) error {
+	if at.Valid == 0 {
+		return nil
+	}
+	for {
+		data, err := readPatiently(ctx, m, log, at.Valid)
+		switch {
+		case err == nil && !at.EndsWith(data):
+			return fmt.Errorf("%w: message %d: %w", ErrOffChain, at.Valid, stream.ErrReplaced)
+		case errors.Is(err, jet.ErrTrimmed): // by nodes that have it in snapshots
+			return nil
+		case !errors.Is(err, jet.ErrUnavailable):
+			return err
+		}
+		if err := m.await(ctx, nil, m.Clock.NowNs()+int64(missingLook)); !errors.Is(err, errLate) {
+			return err
+		}
+	}
+}
+
 // Begins returns the first of some states of a stream that the stream has: by number and sum, which covers the whole
 // history. The stream is read behind it. It is the zero State if the stream has none of them: it was lost and sent
 // again, it is another one, or the messages were removed; then it is read from its first message.

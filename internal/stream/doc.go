@@ -18,7 +18,8 @@
 //     chain of the log, so equal positions mean equal records.
 //  4. A Writer reports a record as confirmed only when it is in the log and counts. After Fenced, exactly the confirmed
 //     records count, no later one ever will.
-//  5. A writer that does not know whether its term record is in the log never abandons it: it reads until it knows.
+//  5. A writer that does not know whether its term record is in the log never abandons it: it reads until it knows. It
+//     leads once it has read the record behind the last valid message that it knows.
 //  6. Nothing is believed of bytes whose code no key of the cluster verifies (Keys). No input makes the package panic.
 //     A message that does not verify does not count, and stops the reader when the messages behind it show that it did.
 //     No node campaigns before that is known.

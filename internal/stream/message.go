@@ -80,6 +80,11 @@ type Message struct {
 	records []byte
 }
 
+// MayBeTerm reports whether bytes have the form of a term record. Nothing is verified.
+func MayBeTerm(b []byte) bool {
+	return len(b) >= headBytes && string(b[:4]) == magic && Kind(b[4]) == Term
+}
+
 // Decode verifies and decodes a message. It believes nothing before the MAC is verified.
 //
 // Errors: ErrDamaged, ErrVersion, ErrKey.

@@ -143,18 +143,83 @@ func (s *search) tryFlights(c *cluster, b bounds, try func(action, bounds, func(
 	}
 }
 
-// explore searches from a log in which node 0 leads.
-func explore(compare bool, bug planted, b bounds, limit int) *search {
-	c := newCluster(2, compare, bug)
-	c.campaign(0, 0, b.inFlight)
-	for c.nodes[0].w.Status() != Leading {
-		c.publish(0)
-		c.deliver(0, false)
-		c.answer(0)
+// leading returns a cluster of which the last node leads.
+func leading(nodes int, compare bool, bug planted, inFlight int) *cluster {
+	c, n := newCluster(nodes, compare, bug), nodes-1
+	c.campaign(n, 0, inFlight)
+	for w := c.nodes[n].w; w.Status() != Leading || w.doubt; c.resolve(n, false) {
+		for c.publish(n) {
+			c.deliver(0, false)
+			c.answer(0)
+		}
 	}
+	return c
+}
+
+// explore searches from a log in which one node leads.
+func explore(compare bool, bug planted, b bounds, limit int) *search {
+	c := leading(2, compare, bug, b.inFlight)
 	s := &search{seen: map[uint64]struct{}{}, limit: limit}
 	s.run(c, b)
 	return s
+}
+
+// exploreLoss searches from a log that has lost its last messages, some of which counted. Its writer has ended, one
+// node campaigns behind what is left, and the other one behind what it had read before.
+func exploreLoss(bug planted, counted, void, lost int, b bounds) *search {
+	c := leading(3, true, sound, b.inFlight)
+	for range counted {
+		c.add(2)
+		c.publish(2)
+		c.deliver(0, false)
+		c.answer(0)
+	}
+	for range void {
+		c.append(c.log[0])
+	}
+	read := c.states[len(c.states)-1]
+	c.nodes[2] = node{}
+	d := newCluster(3, true, bug)
+	for _, data := range c.log[:len(c.log)-lost] {
+		d.append(data)
+	}
+	d.lossy, d.lives, d.ids = true, c.lives, c.ids
+	d.campaign(0, uint64(len(d.log)), b.inFlight)
+	d.campaignBehind(1, read, b.inFlight)
+	s := &search{seen: map[uint64]struct{}{}, limit: 1 << 20}
+	s.run(d, b)
+	return s
+}
+
+// A log that has lost messages takes the term records of candidates that have read them, and of such that have not.
+// Whoever leads has the state that a reader has, and what it acknowledges is in the log.
+func TestEverySmallScheduleBehindALoss(t *testing.T) {
+	b := bounds{commands: 1, timeouts: 1, rounds: 3, reorder: true, inFlight: 2}
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		b = bounds{commands: 2, timeouts: 1, drops: 1, rounds: 4, reorder: true, inFlight: 2}
+	}
+	found, total := 0, 0
+	for counted := range 3 {
+		for void := range 3 {
+			for lost := 1; lost <= counted+void; lost++ {
+				s := exploreLoss(sound, counted, void, lost, b)
+				if s.found != nil {
+					t.Fatalf("%d of %d and %d messages lost: %s: %s\n%v", lost, counted, void, s.found.failed,
+						s.found.detail, s.path)
+				}
+				if total += len(s.seen); len(s.seen) == s.limit {
+					t.Errorf("%d of %d and %d messages lost: the bounds are too wide", lost, counted, void)
+				}
+				if s := exploreLoss(termByNumber, counted, void, lost, b); s.found != nil {
+					found++
+				}
+			}
+		}
+	}
+	t.Logf("%d states; a term that is believed by its number is found in %d cases", total, found)
+	if total < 1000 || found == 0 {
+		t.Error("the bounds are wrong")
+	}
 }
 
 // searches are the bounds within which every schedule is tried.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -9,11 +10,12 @@ import (
 type planted uint8
 
 const (
-	sound       planted = iota
-	anyAck              // the writer takes an acknowledgement for all messages up to its own, whatever its number
-	believeAll          // every reader executes every message: no rule of validity
-	denyUnknown         // the writer reports a command as not executed when its answer does not arrive
-	blindTerm           // a candidate is the writer once its term is acknowledged, without reading up to it
+	sound        planted = iota
+	anyAck               // the writer takes an acknowledgement for all messages up to its own, whatever its number
+	believeAll           // every reader executes every message: no rule of validity
+	denyUnknown          // the writer reports a command as not executed when its answer does not arrive
+	blindTerm            // a candidate is the writer once its term is acknowledged, without reading up to it
+	termByNumber         // the same, if the number is the one that it expects
 )
 
 // failure names a broken invariant.
@@ -75,7 +77,7 @@ func force(s *State, data []byte, bug planted) {
 		case Base:
 			s.History = [16]byte{}
 		}
-	case sound, anyAck, denyUnknown, blindTerm:
+	case sound, anyAck, denyUnknown, blindTerm, termByNumber:
 	}
 }
 
@@ -101,6 +103,7 @@ type node struct {
 type cluster struct {
 	bug     planted
 	compare bool // the log compares the expected number
+	lossy   bool // the log has lost messages: a node may have read others than a reader finds
 	log     [][]byte
 	truth   follower // has read the whole log
 	states  []State  // truth after each message
@@ -130,8 +133,12 @@ func (c *cluster) fail(f failure, format string, args ...any) {
 
 // campaign makes a node a candidate that has read the log up to seq.
 func (c *cluster) campaign(n int, seq uint64, inFlight int) {
+	c.campaignBehind(n, c.states[seq], inFlight)
+}
+
+// campaignBehind makes a node a candidate behind a state.
+func (c *cluster) campaignBehind(n int, at State, inFlight int) {
 	c.lives++
-	at := c.states[seq]
 	w, err := Campaign(&Candidate{
 		At: at, Node: uint64(c.lives), Rules: 1, Keys: testKeys, Found: Founding{History: [16]byte{byte(c.lives)}},
 		Limits: Limits{InFlight: inFlight, Queue: 1 << 20},
@@ -230,7 +237,10 @@ func (c *cluster) answer(i int) {
 	switch {
 	case f.seq == 0:
 		nd.w.Failed(f.p.Number)
-	case c.bug == anyAck, c.bug == blindTerm && nd.w.Status() == Campaigning:
+	case nd.w.State().History == [16]byte{}: // its base message is open
+		nd.w.Acked(f.p.Number, f.seq)
+	case c.bug == anyAck, c.bug == blindTerm && nd.w.Status() == Campaigning,
+		c.bug == termByNumber && nd.w.Status() == Campaigning && f.seq == nd.w.State().Seq+1:
 		believe(nd.w, f.p.Number, f.seq)
 	default:
 		nd.w.Acked(f.p.Number, f.seq)
@@ -263,8 +273,12 @@ func (c *cluster) resolve(n int, stale bool) {
 		return
 	}
 	if !w.proven {
-		if err := w.Read(seq, c.log[seq-1]); err != nil {
-			c.fail(broken, "%v", err)
+		if err := c.prove(w, seq); err != nil {
+			if c.lossy && (errors.Is(err, ErrReplaced) || errors.Is(err, ErrShrunk)) {
+				c.nodes[n] = node{} // it ends
+			} else {
+				c.fail(broken, "%v", err)
+			}
 			return
 		}
 		seq, _ = w.Wants()
@@ -284,6 +298,14 @@ func (c *cluster) resolve(n int, stale bool) {
 		c.fail(broken, "%v", err)
 	}
 	c.settle(n)
+}
+
+// prove lets a writer read the last valid message that it knows.
+func (c *cluster) prove(w *Writer, seq uint64) error {
+	if seq > uint64(len(c.log)) {
+		return w.End(uint64(len(c.log)))
+	}
+	return w.Read(seq, c.log[seq-1])
 }
 
 // settle acknowledges what a writer has confirmed, and denies the rest when it is fenced.
@@ -306,7 +328,7 @@ func (c *cluster) settle(n int) {
 	if nd.w.Status() == Fenced {
 		c.deny(n)
 	}
-	if c.bug == sound && s != c.states[s.Seq] {
+	if c.bug == sound && (!c.lossy || nd.w.Status() == Leading) && s != c.states[s.Seq] {
 		c.fail(disagree, "node %d: %+v, a reader: %+v", n, s, c.states[s.Seq])
 	}
 }

@@ -68,6 +68,12 @@ func (s *State) allows(m *Message, data []byte) bool {
 	return true
 }
 
+// lacks reports whether a message that does not count behind s shows that another node leads by a term record which s
+// does not have: only who leads sends records and beats.
+func (s *State) lacks(m *Message) bool {
+	return (m.Kind == Records || m.Kind == Beat) && (m.Term > s.Term || m.Term == s.Term && m.Node != s.Node)
+}
+
 // maxStrays is the number of messages of the present writer that a Reader skips because they do not count, after a
 // message that did not verify. A writer whose message was displaced sends the message again, behind as many messages as
 // it has in flight, so some skipped messages are normal. A writer whose message was damaged in the log never sends it

@@ -51,6 +51,18 @@ func send(w *Writer, l *log) {
 	}
 }
 
+// lead lets a candidate become the writer.
+func lead(t *testing.T, w *Writer, l *log) {
+	t.Helper()
+	for range 3 { // its base message, its term record
+		send(w, l)
+		resolve(t, w, *l)
+	}
+	if w.Status() != Leading {
+		t.Fatalf("status %d, %d messages", w.Status(), len(*l))
+	}
+}
+
 // resolve reads the log as the writer asks.
 func resolve(t *testing.T, w *Writer, l log) {
 	t.Helper()
@@ -197,14 +209,13 @@ func TestRecordsContinueTheChain(t *testing.T) {
 }
 
 func TestAReaderStopsAtWhatItCannotJudge(t *testing.T) {
-	var l log
-	send(campaign(t, State{}, 1), &l)
+	_, l := leader(t)
 	r := NewReader(State{}, 1, testKeys)
-	if _, _, err := r.Next(2, l[1]); !errors.Is(err, ErrGap) {
+	if _, _, err := r.Next(2, (*l)[1]); !errors.Is(err, ErrGap) {
 		t.Errorf("a gap: %v", err)
 	}
 	old := NewReader(State{}, 0, testKeys)
-	if _, _, err := old.Next(1, l[0]); !errors.Is(err, ErrRules) {
+	if _, _, err := old.Next(1, (*l)[0]); !errors.Is(err, ErrRules) {
 		t.Errorf("later rules: %v", err)
 	}
 	for _, stopped := range []*Reader{r, old} {
@@ -212,7 +223,7 @@ func TestAReaderStopsAtWhatItCannotJudge(t *testing.T) {
 			t.Errorf("the reader went on: %+v", stopped.State())
 		}
 	}
-	if _, ok, err := r.Next(1, l[0]); !ok || err != nil {
+	if _, ok, err := r.Next(1, (*l)[0]); !ok || err != nil {
 		t.Errorf("the message itself: %v, %v", ok, err)
 	}
 }
@@ -300,7 +311,7 @@ func TestAWriterThatLacksTheNewKeyIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(old, &l)
+	lead(t, old, &l)
 	add(t, old, "a")
 	send(old, &l)
 	c := candidate(old.State(), 2)
@@ -309,7 +320,7 @@ func TestAWriterThatLacksTheNewKeyIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(next, &l)
+	lead(t, next, &l)
 	add(t, next, "b")
 	send(next, &l)
 	if m, err := Decode(l[4], both); err != nil || m.key != both.first() || next.State().Key != both.first() {
@@ -340,19 +351,15 @@ func TestAWriterThatLacksTheNewKeyIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if send(last, &l); last.Status() != Leading {
-		t.Errorf("status %d", last.Status())
-	}
+	lead(t, last, &l)
 }
 
 // JetStream accepts an old writer's messages behind the term record of the new one: the expected number is a count
 // and not an identity.
 func TestExpectedNumberDoesNotFence(t *testing.T) {
-	var l log
-	old := campaign(t, State{}, 1)
-	send(old, &l)
+	old, l := leader(t)
 	add(t, old, "m0")
-	send(old, &l)
+	send(old, l)
 	at := old.State()
 
 	var late []Publication // in flight while another node takes over
@@ -362,10 +369,7 @@ func TestExpectedNumberDoesNotFence(t *testing.T) {
 		late = append(late, p)
 	}
 	next := campaign(t, at, 2)
-	send(next, &l)
-	if next.Status() != Leading {
-		t.Fatal("the new writer does not lead")
-	}
+	lead(t, next, l)
 	accepted := make([]uint64, 0, len(late))
 	for _, p := range late {
 		accepted = append(accepted, l.append(p.Expect, p.Data))
@@ -380,18 +384,18 @@ func TestExpectedNumberDoesNotFence(t *testing.T) {
 			old.Failed(late[i].Number)
 		}
 	}
-	resolve(t, old, l)
+	resolve(t, old, *l)
 	if old.Status() != Fenced || old.State().End.Seq != 1 {
 		t.Errorf("old writer: status %d, %d records confirmed", old.Status(), old.State().End.Seq)
 	}
 	add(t, next, "n1") // the new writer sends with a number that a void message has taken
-	send(next, &l)
-	resolve(t, next, l)
-	send(next, &l)
+	send(next, l)
+	resolve(t, next, *l)
+	send(next, l)
 	if next.Status() != Leading || next.State().End.Seq != 2 {
 		t.Errorf("new writer: status %d, %d records confirmed", next.Status(), next.State().End.Seq)
 	}
-	verdicts, records := valid(t, l)
+	verdicts, records := valid(t, *l)
 	if len(records) != 2 || records[0] != "m0" || records[1] != "n1" {
 		t.Errorf("records %v, verdicts %v", records, verdicts)
 	}

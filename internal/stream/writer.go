@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"tickhive/internal/wal"
 )
@@ -21,8 +20,9 @@ var (
 	// ErrShrunk reports a log that ends before such messages: it has lost them, or an old copy answers.
 	ErrShrunk = errors.New("stream: the log ends before what it has confirmed")
 	// ErrReplaced reports a log that has others in their place.
-	ErrReplaced = errors.New("stream: the log has other messages than those that it has confirmed: it was lost, and " +
-		"begun again")
+	ErrReplaced = errors.New("stream: the log has lost messages that it had confirmed, and has others in their " +
+		"place. Start this node again: it compares what it has with the log. If it ends in the same way, start it as " +
+		"a standby with a new directory, tickhive replica --promote --data-dir NEW")
 )
 
 // Status says what a Writer may do.
@@ -69,7 +69,11 @@ type pending struct {
 //
 // An acknowledgement counts only for the oldest open message, and only if its number in the log is directly behind
 // what the writer knows: then nothing is between, and the message counts. At anything else the writer is in doubt. It
-// believes no open acknowledgement, reads the log behind what it knows, and sends again what is not in it.
+// believes no open acknowledgement, reads the log from the last valid message that it knows, and sends again what is
+// not in it.
+//
+// The acknowledgement of a term record is a doubt, too. A log that has lost messages, and has others in their place,
+// takes the record at the number that the candidate expects: only what it reads there tells whether the record counts.
 type Writer struct {
 	read   Reader // behind the last confirmed message, or the last one read in doubt
 	node   uint64
@@ -99,21 +103,10 @@ type Writer struct {
 // Status returns the status.
 func (w *Writer) Status() Status { return w.status }
 
-// State returns the state of the log as far as the writer knows it. Its position is the confirmed one. After
-// Fenced and Forged, it ends before the message of the other sender, and a Reader continues there.
+// State returns the state of the log as far as the writer knows it. Its position is the confirmed one, and its Seq goes
+// back to Valid when a doubt begins. After Fenced and Forged, it ends before the message of the other sender, and a
+// Reader continues there.
 func (w *Writer) State() State { return w.read.at }
-
-// Founded returns the state behind the base message of a writer that begins a history, if no message of another node
-// comes first. ok is false for other writers, and once the message counts.
-func (w *Writer) Founded() (at State, ok bool) {
-	if len(w.window) == 0 || w.window[0].becomes != Campaigning {
-		return at, false
-	}
-	next := *w
-	next.window = slices.Clone(w.window)
-	next.confirm()
-	return next.read.at, true
-}
 
 // Unconfirmed returns the number of messages that are not confirmed, without the one that still collects records.
 func (w *Writer) Unconfirmed() int { return len(w.window) }
@@ -237,6 +230,12 @@ func (w *Writer) Acked(number, seq uint64) {
 	if m.acked = seq; seq == 0 {
 		w.distrust()
 	}
+	if w.status == Campaigning {
+		if w.flying > 0 && w.window[w.flying-1].acked != 0 {
+			w.distrust()
+		}
+		return
+	}
 	for w.flying > 0 && w.window[0].acked != 0 {
 		if w.window[0].acked != w.read.at.Seq+1 {
 			w.distrust()
@@ -253,28 +252,28 @@ func (w *Writer) Failed(number uint64) {
 	}
 }
 
-// distrust begins a doubt.
+// Doubt begins a doubt for a reason of the caller's: the log has been silent for too long to be believed unread.
+func (w *Writer) Doubt() {
+	if !w.doubt && w.status < Fenced {
+		w.distrust()
+	}
+}
+
+// distrust begins a doubt. What came behind the last valid message may be lost, and another writer's in its place.
 func (w *Writer) distrust() {
 	w.doubt, w.flying, w.proven = true, 0, w.read.at.Valid == 0
+	w.read.at.Seq = w.read.at.Valid
 	for i := range w.window {
 		w.window[i].acked = 0
 	}
 }
 
-// confirm removes the oldest message, which counts and has the next number in the log.
+// confirm removes the oldest message of a writer that leads, which counts and has the next number in the log.
 func (w *Writer) confirm() {
 	m := &w.window[0]
 	s := &w.read.at
 	w.read.odd = 0
-	known := Message{Rules: w.read.rules, Term: w.term, Node: w.node}
-	if m.becomes == Campaigning { // the base message of a new history
-		base, err := Decode(m.data, w.read.keys)
-		if err != nil {
-			panic("BUG: stream: the writer's own message is damaged: " + err.Error())
-		}
-		s.History, known.Term, known.Node = base.History, 0, 0
-	}
-	s.Seq, s.Prev, s.Term, s.Node, s.Rules = s.Seq+1, m.prev, known.Term, known.Node, known.Rules
+	s.Seq, s.Prev, s.Term, s.Node, s.Rules = s.Seq+1, m.prev, w.term, w.node, w.read.rules
 	s.Valid, s.SentNs, s.Key, s.End = s.Seq, m.sentNs, m.key, m.end
 	w.drop()
 }
@@ -314,8 +313,13 @@ func (w *Writer) Read(seq uint64, data []byte) error {
 	m, valid, err := w.read.Next(seq, data)
 	switch {
 	case errors.Is(err, ErrRules): // it counts, and is not of this program
-	case err != nil || !valid:
+	case err != nil:
 		return err
+	case !valid && w.status == Leading && w.read.at.lacks(&m):
+		w.read = before
+		return fmt.Errorf("%w: message %d is of the writer of term %d", ErrReplaced, seq, m.Term)
+	case !valid:
+		return nil
 	case len(w.window) > 0 && bytes.Equal(data, w.window[0].data):
 		w.drop()
 		return nil

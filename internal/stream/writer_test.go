@@ -15,9 +15,7 @@ func leader(t *testing.T) (*Writer, *log) {
 	if _, err := w.Add(0, []byte("early")); !errors.Is(err, ErrNotLeading) {
 		t.Fatalf("add before the term record counts: %v", err)
 	}
-	if send(w, &l); w.Status() != Leading || len(l) != 2 {
-		t.Fatalf("status %d, %d messages", w.Status(), len(l))
-	}
+	lead(t, w, &l)
 	return w, &l
 }
 
@@ -218,7 +216,7 @@ func TestALogThatWasBegunAgainIsReported(t *testing.T) {
 	_, again := leader(t)
 	second := campaign(t, State{}, 2)
 	*again = nil
-	send(second, again)
+	lead(t, second, again)
 	for range 3 {
 		add(t, second, "other")
 		send(second, again)
@@ -235,6 +233,115 @@ func TestALogThatWasBegunAgainIsReported(t *testing.T) {
 	}
 	if _, ok := w.Publish(0); ok || w.State() != before || w.Unconfirmed() != 1 {
 		t.Errorf("the writer goes on: %+v", w.State())
+	}
+}
+
+// stateOf returns the state behind a log.
+func stateOf(t *testing.T, l log) State {
+	t.Helper()
+	r := NewReader(State{}, 1, testKeys)
+	for i, data := range l {
+		if _, _, err := r.Next(uint64(i+1), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r.State()
+}
+
+// read reads the log as a writer in doubt asks, and returns its first error.
+func read(w *Writer, l log) error {
+	for {
+		seq, ok := w.Wants()
+		switch {
+		case !ok:
+			return nil
+		case seq > uint64(len(l)):
+			if err := w.End(uint64(len(l))); err != nil {
+				return err
+			}
+		default:
+			if err := w.Read(seq, l[seq-1]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// The log has lost messages that it had confirmed, and the term record of a candidate that had not read them took
+// their place. The number of the acknowledgement does not tell it to a candidate that had: it reads again, from the
+// last message that counted for it.
+func TestACampaignBehindMessagesThatWereReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		last   func(w *Writer, l *log) // adds message 4, which is lost
+		lost   bool
+		status Status
+		err    error
+	}{
+		"nothing was lost": {func(w *Writer, l *log) { send(w, l) }, false, Leading, nil},
+		"one that counted": {func(w *Writer, l *log) { send(w, l) }, true, Campaigning, ErrReplaced},
+		"one that did not": {func(_ *Writer, l *log) { *l = append(*l, (*l)[0]) }, true, Fenced, nil},
+	} {
+		first, l := leader(t)
+		add(t, first, "a")
+		send(first, l)
+		before := stateOf(t, *l)
+		add(t, first, "b")
+		c.last(first, l)
+		behind := campaign(t, stateOf(t, *l), 3)
+		var other *Writer
+		if c.lost {
+			*l = (*l)[:3]
+			other = campaign(t, before, 2)
+			send(other, l)
+		}
+		send(behind, l) // at the expected number
+		err := read(behind, *l)
+		if len(*l) != 5 || behind.Status() != c.status || !errors.Is(err, c.err) {
+			t.Errorf("%s: %d messages, status %d, %v", name, len(*l), behind.Status(), err)
+		}
+		if _, err := behind.Add(0, []byte("c")); (err == nil) != (c.status == Leading) {
+			t.Errorf("%s: the candidate takes a record: %v", name, err)
+		}
+		if other == nil {
+			continue
+		}
+		if err := read(other, *l); err != nil || other.Status() != Leading {
+			t.Errorf("%s: the other candidate: status %d, %v", name, other.Status(), err)
+		}
+	}
+}
+
+// The same under a writer that goes on, and has no reason to doubt: it believes its next acknowledgement. It notices
+// the other writer as soon as it has to read, and acknowledges nothing more.
+func TestAWriterWhoseMessagesWereReplaced(t *testing.T) {
+	w, l := leader(t)
+	before := stateOf(t, *l)
+	add(t, w, "a")
+	send(w, l)
+	*l = (*l)[:2]
+	other := campaign(t, before, 2)
+	lead(t, other, l)
+	add(t, w, "b")
+	send(w, l)
+	add(t, other, "c")
+	send(other, l)
+	resolve(t, other, *l)
+	send(other, l)
+	add(t, w, "d")
+	send(w, l) // refused
+	confirmed := w.State().End.Seq
+	for range 2 { // it asks again, since a server may be behind
+		if err := read(w, *l); !errors.Is(err, ErrReplaced) {
+			t.Errorf("a message of the other writer: %v", err)
+		}
+	}
+	if _, ok := w.Publish(0); ok || w.State().End.Seq != confirmed || w.Unconfirmed() != 1 {
+		t.Errorf("the writer goes on: %+v", w.State())
+	}
+	add(t, other, "e")
+	send(other, l)
+	if _, records := valid(t, *l); other.Status() != Leading || !slices.Equal(records, []string{"c", "e"}) {
+		t.Errorf("the other writer: status %d, records %v", other.Status(), records)
 	}
 }
 
@@ -369,10 +476,9 @@ func TestTimeNeverFalls(t *testing.T) {
 	w, l := leader(t)
 	w.Beat(1_000)
 	send(w, l)
-	next := campaign(t, w.State(), 2)
-	send(next, l)
-	if verdicts, _ := valid(t, *l); !verdicts[3] || next.Status() != Leading {
-		t.Errorf("verdicts %v, status %d", verdicts, next.Status())
+	lead(t, campaign(t, w.State(), 2), l)
+	if verdicts, _ := valid(t, *l); !verdicts[3] {
+		t.Errorf("verdicts %v", verdicts)
 	}
 }
 

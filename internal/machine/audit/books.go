@@ -40,20 +40,67 @@ func Held(core *engine.Core) (map[Balance]*big.Int, error) {
 			if o.side == buy {
 				at.Currency, digits = in.Quote, in.DigitsPrice+in.DigitsAmount
 			}
-			if all[at] == nil {
-				all[at] = new(big.Int)
+			held := new(big.Int).Mul(o.holds(), ten(scale-digits))
+			if l := book.list(o.n); l == nil || o.n == l.n && l.kind != oco {
+				add(all, at, held)
+			} else if l.account, l.at = o.account, at; l.most.Cmp(held) < 0 { // two orders hold the larger need
+				l.most = held
 			}
-			all[at].Add(all[at], new(big.Int).Mul(o.holds(), ten(scale-digits)))
+		}
+		for i := range book.lists {
+			if l := &book.lists[i]; l.account != 0 {
+				add(all, l.at, l.most)
+				add(all, Balance{uint32(l.account), in.Base}, new(big.Int).Mul(l.brought, ten(scale-in.BaseDigits)))
+			}
 		}
 	}
 	return all, nil
 }
 
+func add(all map[Balance]*big.Int, at Balance, v *big.Int) {
+	if v.Sign() == 0 {
+		return
+	}
+	if all[at] == nil {
+		all[at] = new(big.Int)
+	}
+	all[at].Add(all[at], v)
+}
+
+// openList is an open order list as the encoded book has it.
+type openList struct {
+	n, kind uint64
+	brought *big.Int // units of the base that are held for its pending orders
+
+	account uint64 // of an order that does not work; 0: none, or the built-in account
+	at      Balance
+	most    *big.Int // the largest need of these orders
+}
+
+// list returns the list of an order, nil: it is of none.
+func (d *decoder) list(n uint64) *openList {
+	for i := range d.lists {
+		if l := &d.lists[i]; n >= l.n && n < l.n+orders(l.kind) {
+			return l
+		}
+	}
+	return nil
+}
+
+// orders returns the number of orders of a kind of list.
+func orders(kind uint64) uint64 {
+	if kind == otoco || kind == opoco {
+		return 3
+	}
+	return 2
+}
+
 // openOrder is an open order as the encoded book has it.
 type openOrder struct {
+	n       uint64
 	account uint64
 	side    uint64
-	price   uint64 // its limit; of a market order that waits for a price, that price
+	price   uint64 // its limit; of a market order that waits for a price, the one at which it holds money
 	lots    *big.Int
 	money   *big.Int // of a market buy that has been accepted with an amount of money; else nil
 
@@ -67,11 +114,14 @@ type openOrder struct {
 // The numbers of the encoding.
 const (
 	buy         = 0
-	market      = 3 // type of a waiting stop: stop_market
 	quote       = 1 << 1
 	markIceberg = 1 << 3
 
 	none, cancelMaker, decrement = 0, 2, 4
+
+	oco, otoco, opoco = 1, 3, 5 // kinds of lists
+	pending           = 2       // where a list has an order
+	pends, due        = 1, 2    // states of a waiting order that its list keeps back
 )
 
 // holds returns what the order holds: lots of a sell, price x lots of a buy, unless it has an amount of money.
@@ -147,15 +197,25 @@ func read(core *engine.Core, in *engine.Instrument) (*decoder, error) {
 		for range d.number() {
 			price := d.number()
 			for range d.number() {
-				d.skip(1) // number
-				d.resting(side, price)
+				d.resting(d.number(), side, price)
 			}
 		}
 	}
-	for side := range uint64(2) {
+	for range 2 { // of a rise, of a fall
 		for range d.number() {
-			d.skip(1)
-			d.stop(side)
+			d.stop(d.number())
+		}
+	}
+	d.trails()
+	for range d.number() {
+		l := openList{n: d.number(), kind: d.number(), most: new(big.Int)}
+		d.byte() // cause
+		l.brought = d.u128()
+		d.lists = append(d.lists, l)
+		for i := range orders(l.kind) {
+			if d.number() == pending {
+				d.stop(l.n + i)
+			}
 		}
 	}
 	return d, d.err
@@ -165,7 +225,16 @@ func read(core *engine.Core, in *engine.Instrument) (*decoder, error) {
 type decoder struct {
 	data   []byte
 	orders []openOrder
+	lists  []openList
 	err    error
+}
+
+func (d *decoder) byte() {
+	if len(d.data) == 0 {
+		d.err = errors.New("it ends early")
+		return
+	}
+	d.data = d.data[1:]
 }
 
 func (d *decoder) number() uint64 {
@@ -193,8 +262,8 @@ func (d *decoder) u128() *big.Int {
 func whole(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 
 // resting reads an order of a level.
-func (d *decoder) resting(side, price uint64) {
-	o := openOrder{account: d.number(), side: side, price: price, resting: true}
+func (d *decoder) resting(n, side, price uint64) {
+	o := openOrder{n: n, account: d.number(), side: side, price: price, resting: true}
 	bits := d.number()
 	d.skip(1) // total
 	o.shown = d.number()
@@ -207,23 +276,26 @@ func (d *decoder) resting(side, price uint64) {
 	d.orders = append(d.orders, o)
 }
 
-// stop reads a stop that waits, or that was reached and is not triggered.
-func (d *decoder) stop(side uint64) {
-	o := openOrder{account: d.number(), side: side}
-	d.skip(1) // bits
-	stop := d.number()
+// stop reads an order that waits, or that was reached and is not triggered. One that its list keeps back holds nothing.
+func (d *decoder) stop(n uint64) {
+	o := openOrder{n: n, account: d.number(), side: d.number()}
+	d.skip(2) // bits, stop price
 	o.price = d.number()
+	if hold := d.number(); hold != 0 {
+		o.price = hold
+	}
+	d.skip(1) // trail
 	o.lots = whole(d.number())
 	d.skip(1) // display
-	money, kind := d.u128(), d.number()
-	d.skip(1) // time in force
+	money := d.u128()
+	d.skip(2) // type, time in force
 	if flags := d.number(); flags&quote != 0 {
 		o.money = money
 	}
-	d.skip(3) // rates
-	if kind == market {
-		o.price = stop
+	if state := d.number(); state == pends || state == due {
+		o.lots, o.money = new(big.Int), nil
 	}
+	d.skip(3) // rates
 	d.orders = append(d.orders, o)
 }
 
@@ -239,39 +311,53 @@ func (d *decoder) unfinished() {
 	}
 	d.skip(8) // walk over the other side: need, cost, lots, price, order, hidden lots; wave
 	for range d.number() {
-		d.skip(2) // wave, number
+		d.skip(1) // wave
 		d.stop(d.number())
 	}
 }
 
 // taker reads an order that is being matched.
 func (d *decoder) taker() {
-	d.skip(1) // number
-	o := openOrder{account: d.number()}
-	d.skip(1) // has a client id
+	o := openOrder{n: d.number(), account: d.number()}
+	d.skip(2) // has a client id, is of a list
+	due := d.number() == 1
 	o.side = d.number()
 	atMarket := d.number() == 1
-	d.skip(1) // time in force
+	d.skip(2) // type, time in force
 	o.mode = d.number()
 	flags := d.number()
 	o.price = d.number()
 	o.lots = whole(d.number())
 	filled := d.number()
 	d.skip(3) // display, was, found
-	stop := d.number()
+	stop, hold := d.number(), d.number()
 	capped := d.number() == 1
-	money, hold := d.u128(), d.number()
+	money, sells := d.u128(), d.number()
 	d.skip(3) // rates
 	switch {
+	case due: // it is released when its cost is known
+		o.lots, o.money = new(big.Int), new(big.Int)
 	case atMarket && o.side != buy && flags&quote != 0:
-		o.lots = whole(hold - min(hold, filled))
+		o.lots = whole(sells - min(sells, filled))
 	case !atMarket || o.side != buy:
 	case capped:
 		o.money = money
 	case stop != 0: // a reached stop is triggered when its cost is known
-		o.price = stop
+		o.price = hold
 	default:
 		o.unpaid = true
 	}
 	d.orders = append(d.orders, o)
+}
+
+// trails reads the orders that trail and track, those of buys and those of sells.
+func (d *decoder) trails() {
+	for range 2 {
+		for range d.number() {
+			d.skip(1) // extreme
+			for range d.number() {
+				d.stop(d.number())
+			}
+		}
+	}
 }

@@ -39,17 +39,15 @@ type Appender struct {
 	wake   chan struct{} // something was confirmed, or the appender has ended
 
 	// of Step
-	beatNs  int64  // of the next beat
-	lateNs  int64  // of the next look for missing answers
-	retryNs int64  // of the next attempt to end a doubt; 0: at once
-	waiting uint64 // what the log had at the last look, plus 1, if anything was open
+	beatNs  int64 // of the next beat
+	retryNs int64 // of the next attempt to end a doubt; 0: at once
 	lost    lasting
 
-	mu    sync.Mutex
-	w     *stream.Writer
-	state stream.State
-	ended error
-	last  uint64 // number of the last publication
+	mu      sync.Mutex
+	w       *stream.Writer
+	state   stream.State
+	ended   error
+	soundNs int64 // when the log last confirmed something, or a doubt began or ended
 }
 
 // NewAppender returns an appender that begins with the campaign of w. Run or Step does the work.
@@ -60,7 +58,7 @@ func NewAppender(log Log, w *stream.Writer, t Timing) *Appender {
 	now := t.Clock.NowNs()
 	a := &Appender{
 		log: log, w: w, timing: t, state: w.State(), kick: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		beatNs: now + int64(t.BeatAfter), lateNs: now + int64(t.AckTimeout),
+		beatNs: now + int64(t.BeatAfter), soundNs: now,
 		lost: lasting{within: cmp.Or(t.StaleFor, staleFor)},
 	}
 	a.ctx, a.stop = context.WithCancelCause(context.Background())
@@ -183,7 +181,7 @@ func (a *Appender) Step() step.Progress {
 	case worked:
 		return step.Worked()
 	}
-	next := min(a.beatNs, a.lateNs)
+	next := min(a.beatNs, a.lateNs())
 	if a.retryNs != 0 {
 		next = min(next, a.retryNs)
 	}
@@ -202,15 +200,14 @@ func (a *Appender) work() (worked bool, err error) {
 	default:
 	}
 	now := a.timing.Clock.NowNs()
+	a.mu.Lock()
+	a.doubtLate(now)
+	a.mu.Unlock()
 	if now >= a.beatNs {
 		a.beatNs = now + int64(a.timing.BeatAfter)
 		a.mu.Lock()
 		a.w.Beat(a.timing.NowNs())
 		a.mu.Unlock()
-	}
-	if now >= a.lateNs {
-		a.lateNs = now + int64(a.timing.AckTimeout)
-		a.doubtLate()
 	}
 	sent, doubt := a.publish()
 	if doubt && now >= a.retryNs {
@@ -219,16 +216,19 @@ func (a *Appender) work() (worked bool, err error) {
 	return worked || sent, nil
 }
 
-// doubtLate puts the writer in doubt when the log has confirmed nothing since the last look although something is open.
-func (a *Appender) doubtLate() {
+// lateNs returns the time at which the writer is in doubt unless the log confirms something before.
+func (a *Appender) lateNs() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	open, at := a.w.Unconfirmed(), a.w.State().Seq+1
-	if open > 0 && at == a.waiting {
-		a.w.Failed(a.last)
-	}
-	if a.waiting = at; open == 0 {
-		a.waiting = 0
+	return a.soundNs + int64(a.timing.AckTimeout)
+}
+
+// doubtLate puts the writer in doubt when the log has confirmed nothing for the time of an answer, even if nothing was
+// open: this process may have stood still, and another node may be the writer. The caller holds the lock.
+func (a *Appender) doubtLate(now int64) {
+	if now-a.soundNs >= int64(a.timing.AckTimeout) {
+		a.soundNs = now
+		a.w.Doubt()
 	}
 }
 
@@ -238,9 +238,6 @@ func (a *Appender) publish() (sent, doubt bool) {
 	for {
 		a.mu.Lock()
 		p, ok := a.w.Publish(now)
-		if ok {
-			a.last = p.Number
-		}
 		_, doubt = a.w.Wants()
 		a.mu.Unlock()
 		if !ok {
@@ -255,8 +252,10 @@ func (a *Appender) publish() (sent, doubt bool) {
 
 // take passes on an answer and the ones behind it.
 func (a *Appender) take(answer Answer) {
+	now := a.timing.Clock.NowNs()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.doubtLate(now) // before an answer that is as late is believed
 	for ok := true; ok; {
 		if answer.Err != nil {
 			a.w.Failed(answer.Number)
@@ -269,12 +268,15 @@ func (a *Appender) take(answer Answer) {
 			ok = false
 		}
 	}
-	a.changed()
+	a.changed(now)
 }
 
 // changed wakes the owner when the state has changed. The caller holds the lock.
-func (a *Appender) changed() {
+func (a *Appender) changed(now int64) {
 	if s := a.w.State(); s != a.state {
+		if s.Valid != a.state.Valid {
+			a.soundNs = now
+		}
 		a.state = s
 		signal(a.wake)
 	}
@@ -284,12 +286,15 @@ func (a *Appender) changed() {
 // older state, a later step tries again.
 func (a *Appender) resolve() error {
 	err := a.readToEnd(a.ctx)
+	now := a.timing.Clock.NowNs()
 	a.mu.Lock()
 	_, doubt := a.w.Wants()
+	if !doubt {
+		a.soundNs = now
+	}
 	status := a.w.Status()
-	a.changed()
+	a.changed(now)
 	a.mu.Unlock()
-	now := a.timing.Clock.NowNs()
 	proven := a.lost.proves(err, now)
 	switch {
 	case status == stream.Fenced:

@@ -106,6 +106,54 @@ func TestAnAppenderRunsBySteps(t *testing.T) {
 	}
 }
 
+// The log loses the last message of a writer whose process stands still, and another node's term record gets its
+// number. When the writer goes on, it looks before it sends anything, and before it believes an answer.
+func TestAWriterThatStoodStillLooksFirst(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"it sends": false, "an answer is late": true} {
+		m := jettest.NewMem()
+		l := &lateAnswers{Log: m.Connect(), answers: make(chan jet.Answer, 1)}
+		a := newStepped(t, l, stream.State{}, 1)
+		a.pass(time.Second)
+		last := end(t, l)
+		m.Cut(last - 1)
+		other := newStepped(t, m.Connect(), lastState(t, l), 2)
+		if other.run(); !leads(other.Status()) || end(t, l) != last {
+			t.Fatalf("the other node does not lead at message %d", last)
+		}
+		if l.hold = late; late { // before it stands still
+			a.clock.Set(a.clock.NowNs() + int64(200*time.Millisecond))
+			a.run()
+			last++
+		}
+		a.clock.Set(a.clock.NowNs() + int64(time.Minute))
+		l.hold = false
+		_, before := a.Status()
+		a.run()
+		if _, at := a.Status(); at.Valid != before.Valid || end(t, l) != last {
+			t.Errorf("%s: it confirms message %d behind %d, and the log ends at %d", name, at.Valid, before.Valid,
+				end(t, l))
+		}
+		if !a.pass(time.Minute).Stopped || !errors.Is(a.Ended(), stream.ErrReplaced) {
+			t.Errorf("%s: ended with %v", name, a.Ended())
+		}
+	}
+}
+
+// lateAnswers holds the answers of a log back.
+type lateAnswers struct {
+	jet.Log
+	hold    bool
+	answers chan jet.Answer
+}
+
+func (l *lateAnswers) Answers() <-chan jet.Answer {
+	if l.hold {
+		return l.answers
+	}
+	return l.Log.Answers()
+}
+
 // A log that has lost what it confirmed ends the writer when it has lacked it for long: one that is shorter, and one
 // that was begun again and is longer.
 func TestALogThatLacksWhatItConfirmed(t *testing.T) {
