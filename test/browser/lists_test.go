@@ -19,8 +19,8 @@ func (b *browser) kind(kind string) {
 	if form == "one" {
 		b.set("type", strings.Replace(kind, "attached", "limit", 1))
 	}
-	b.js(fmt.Sprintf(`((a) => { if (a.checked !== %t) a.click(); return ''; })(document.querySelector('[name=attach]'))`,
-		kind == "attached"))
+	b.js(fmt.Sprintf(`((box) => { if (box.checked !== %t) box.click(); return ''; })
+		(document.querySelector('[name=attach]'))`, kind == "attached"))
 }
 
 // The ticket has the fields of each kind of order, all of them within its panel or in reach by scrolling, on a desktop
@@ -34,7 +34,8 @@ func TestBrowserTicketHasEachKindOfOrder(t *testing.T) {
 	b.signIn(key)
 	b.hasMoney()
 	const shown = `[...document.querySelectorAll('.ticket form label')].
-		filter((e) => e.checkVisibility() && !e.querySelector('select')).map((e) => e.innerText.split('\n')[0]).join(', ')`
+		filter((e) => e.checkVisibility() && !e.querySelector('select')).
+		map((e) => e.innerText.split('\n')[0]).join(', ')`
 	for _, size := range [][2]int64{{1280, 720}, {1024, 768}, {360, 740}} {
 		what := b.screen(size[0], size[1])
 		b.show("ticket")
@@ -126,7 +127,8 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			"TT/USDT Take profit Buy avg 110 110 1.000 1.000 filled", false,
 		},
 		{
-			"buy", "stop_limit", prices{"stopPrice": "105", "price": "110", "amount": "1"}, []string{"104"}, []string{"105"},
+			"buy", "stop_limit", prices{"stopPrice": "105", "price": "110", "amount": "1"},
+			[]string{"104"}, []string{"105"},
 			"TT/USDT Stop limit Buy stop 105.00 → 110.00 1.000 0.000",
 			"TT/USDT Stop limit Buy 110.00 110 1.000 1.000 filled", false,
 		},
@@ -136,7 +138,8 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			"TT/USDT Stop market Sell avg 90 90 90 USDT 1.000 filled", false,
 		},
 		{
-			"sell", "trailing_market", prices{"trailingDelta": "5", "amount": "1"}, []string{"108", "103"}, []string{"102"},
+			"sell", "trailing_market", prices{"trailingDelta": "5", "amount": "1"},
+			[]string{"108", "103"}, []string{"102"},
 			"TT/USDT Trailing stop Sell trails 5 % 1.000 0.000",
 			"TT/USDT Trailing stop Sell avg 90 90 1.000 1.000 filled", false,
 		},
@@ -157,7 +160,8 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			"TT/USDT Market Sell avg 90 90 180 USDT 2.000 filled", false,
 		},
 		{
-			"sell", "oco", prices{"price": "108", "stopPrice": "92", "amount": "1"}, []string{"107", "93"}, []string{"108"},
+			"sell", "oco", prices{"price": "108", "stopPrice": "92", "amount": "1"},
+			[]string{"107", "93"}, []string{"108"},
 			"TT/USDT List OCO | Limit Sell 108.00 1.000 0.000 | Stop market Sell stop 92.00 1.000 0.000",
 			"TT/USDT List OCO done | Limit Sell 108.00 108 1.000 1.000 filled | " +
 				"Stop market Sell 92.00 – 1.000 0.000 canceled: the other leg ended it", false,
@@ -180,7 +184,8 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			nil, []string{"99", "105"},
 			"TT/USDT List OPOCO | Limit Buy 99.00 1.000 0.000 | Take profit Sell at 105.00 pending – 0.000 | " +
 				"Stop market Sell stop 94.00 pending – 0.000",
-			"TT/USDT List OPOCO done | Limit Buy 99.00 99 1.000 1.000 filled | Take profit Sell avg 90 90 0.999 0.999 filled | " +
+			"TT/USDT List OPOCO done | Limit Buy 99.00 99 1.000 1.000 filled | " +
+				"Take profit Sell avg 90 90 0.999 0.999 filled | " +
 				"Stop market Sell 94.00 – 0.999 0.000 canceled: the other leg ended it", false,
 		},
 		{
@@ -188,13 +193,15 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			nil, []string{"101", "106"},
 			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | Take profit Buy at 95.00 pending 1.000 0.000 | " +
 				"Stop market Buy stop 106.00 pending 1.000 0.000",
-			"TT/USDT List OTOCO done | Limit Sell 101.00 101 1.000 1.000 filled | Take profit Buy 95.00 – 1.000 0.000 " +
-				"canceled: the other leg ended it | Stop market Buy avg 110 110 1.000 1.000 filled", false,
+			"TT/USDT List OTOCO done | Limit Sell 101.00 101 1.000 1.000 filled | " +
+				"Take profit Buy 95.00 – 1.000 0.000 canceled: the other leg ended it | " +
+				"Stop market Buy avg 110 110 1.000 1.000 filled", false,
 		},
 		{
 			"buy", "attached", prices{"price": "99", "amount": "1", "stopLoss": "94"}, nil, []string{"99", "94"},
 			"TT/USDT List OPO | Limit Buy 99.00 1.000 0.000 | Stop market Sell stop 94.00 pending – 0.000",
-			"TT/USDT List OPO done | Limit Buy 99.00 99 1.000 1.000 filled | Stop market Sell avg 90 90 0.999 0.999 filled", false,
+			"TT/USDT List OPO done | Limit Buy 99.00 99 1.000 1.000 filled | " +
+				"Stop market Sell avg 90 90 0.999 0.999 filled", false,
 		},
 	} {
 		what := c.side + " " + c.kind
