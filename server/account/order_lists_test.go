@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tickhive/client"
 	"tickhive/server/servertest"
@@ -416,6 +417,7 @@ func TestListsOfTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = s.Send(client.Request{Op: "subscribe", Channel: "orders"})
+	_ = s.SetReadDeadline(time.Now().Add(20 * time.Second)) // a message that is lost ends the test
 	m := servertest.Next(t, s)
 	for m["type"] != "snapshot" {
 		m = servertest.Next(t, s)
