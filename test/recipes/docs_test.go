@@ -143,7 +143,8 @@ func TestJavaScriptClient(t *testing.T) {
 	env := append(os.Environ(), "BASE="+in.Public, "INTERNAL="+in.Root, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
 		fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
 	example{"client/js/smoke.mjs", "node", text}.try(t, in, env)
-	c := exec.CommandContext(t.Context(), "node", "--experimental-websocket", harness.SourceTree+"/client/js/kinds.mjs")
+	kinds := harness.SourceTree + "/client/js/kinds.mjs"
+	c := exec.CommandContext(t.Context(), "node", append(nodeFlags(), kinds)...)
 	c.Env = env
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v: %.4000s", err, out)
