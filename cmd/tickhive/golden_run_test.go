@@ -186,6 +186,7 @@ func (g *golden) orders(w people) {
 	g.in("POST", "/orders/batch", `{"commands":[{"cancel":{"orderId":1}},{"cancel":{}}]}`)
 	g.nowMs += 1500
 	g.advance(500)
+	g.internalLists()
 	g.in("PATCH", "/orders/3", `{"amount":2}`)
 	g.in("PATCH", "/orders/4", `{"price":64990.001}`)
 	g.in("PATCH", "/orders/5", `{"amount":1}`)
@@ -364,4 +365,24 @@ func (g *golden) accounts(w people) {
 	bad(w.alice.Public, now, "n-1", client.Sign(w.alice.Private, now, "n-1", "GET", "/api/apikeys", nil))
 	bad(w.alice.Public, now, "n-1", client.Sign(w.alice.Private, now, "n-1", "GET", "/api/apikeys", nil))
 	g.as(w.alice, "GET", "/api/tickers?currencyPairCode=BTC_USDT", "")
+}
+
+// internalLists places, reads and cancels order lists by the internal API.
+func (g *golden) internalLists() {
+	const list = `{"currencyPairCode":"ETH_USDT","kind":"oco","clientOrderId":"%s","orders":[` +
+		`{"side":"sell","type":"limit","price":3500,"amount":1,"postOnly":true},` +
+		`{"side":"sell","type":"stop_limit","stopPrice":2500,"price":2400,"amount":1}]}`
+	g.note("order lists, and amendments")
+	g.in("GET", "/orders/3/amendments", "")
+	for _, name := range []string{"in-1", "in-2"} {
+		byID := fmt.Sprint("/orders/lists/", g.in("POST", "/orders/lists", fmt.Sprintf(list, name))["listId"])
+		byName := "/orders/lists/by-client-id/ETH_USDT/" + name
+		g.in("GET", byID, "")
+		g.in("GET", byName, "")
+		if name == "in-1" {
+			g.in("DELETE", byID, "")
+		} else {
+			g.in("DELETE", byName, "")
+		}
+	}
 }

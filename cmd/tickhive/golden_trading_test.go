@@ -47,6 +47,7 @@ func (g *golden) trading(w people) {
 		`{"place":{`+order+`"buy","amount":100,"price":64000}}]}`)
 	g.as(w.alice, "POST", "/api/orders/batch", `{"commands":[{"cancel":{}}]}`)
 	g.as(w.alice, "POST", "/api/orders/batch", `{"commands":[]}`)
+	g.lists(w)
 	g.as(w.alice, "DELETE", "/api/orders/by-client-id/BTC_USDT/b-1", "")
 	g.as(w.alice, "DELETE", "/api/orders/by-client-id/BTC_USDT/b-1", "")
 	g.as(w.alice, "DELETE", "/api/orders/"+id, "")
@@ -56,4 +57,47 @@ func (g *golden) trading(w people) {
 	g.as(w.alice, "DELETE", "/api/orders", "")
 	g.as(w.alice, "DELETE", "/api/orders?all=true&currencyPairCode=BTC_USDT", "")
 	g.as(w.alice, "DELETE", "/api/orders?all=true", "")
+}
+
+// lists places order lists and orders that wait, and changes and reads them.
+func (g *golden) lists(w people) {
+	const legs = `{"side":"sell","type":"limit","price":70000,"amount":0.01,"postOnly":true},` +
+		`{"side":"sell","type":"stop_market","stopPrice":50000,"amount":0.01}`
+	list := func(body string) string {
+		answer := g.as(w.alice, "POST", "/api/orders/lists", `{"currencyPairCode":"BTC_USDT",`+body+`}`)
+		if m := regexp.MustCompile(`"id":"([0-9]+)"`).FindStringSubmatch(answer); m != nil {
+			return m[1]
+		}
+		return "1"
+	}
+	g.note("order lists")
+	oco := list(`"kind":"oco","clientOrderId":"oco-1","orders":[` + legs + `]`)
+	list(`"kind":"oco","clientOrderId":"oco-1","orders":[` + legs + `]`)
+	otoco := list(`"kind":"otoco","orders":[{"side":"buy","type":"limit","price":60000,"amount":0.01},` + legs + `]`)
+	list(`"kind":"oco","orders":[{"side":"sell","type":"limit","price":1,"amount":0.01,"postOnly":true},` +
+		`{"side":"sell","type":"stop_market","stopPrice":50000,"amount":0.01}]`)
+	list(`"kind":"oco","orders":[{"side":"sell","type":"limit","price":1,"amount":0.01}]`)
+	g.as(w.alice, "GET", "/api/orders/lists/"+oco, "")
+	g.as(w.alice, "GET", "/api/orders/lists/by-client-id/BTC_USDT/oco-1", "")
+	g.as(w.alice, "GET", "/api/user/lists?status=executing&pageSize=1", "")
+	g.as(w.bob, "GET", "/api/orders/lists/"+oco, "")
+	g.as(w.alice, "DELETE", "/api/orders/lists/"+otoco, "")
+	g.as(w.alice, "DELETE", "/api/orders/lists/by-client-id/BTC_USDT/oco-1", "")
+	g.as(w.alice, "DELETE", "/api/orders/lists/"+oco, "")
+	g.note("orders that wait, and an amendment")
+	const order = `{"currencyPairCode":"BTC_USDT","side":`
+	waits := g.as(w.alice, "POST", "/api/orders",
+		order+`"sell","type":"take_profit_limit","price":70000,"stopPrice":71000,"amount":0.02,"strictTrigger":true}`)
+	waits = regexp.MustCompile(`[0-9]+`).FindString(waits)
+	g.as(w.alice, "PATCH", "/api/orders/"+waits, `{"stopPrice":72000}`)
+	g.as(w.alice, "PATCH", "/api/orders/"+waits, `{"trailingDelta":5}`)
+	g.as(w.alice, "POST", "/api/orders", order+`"sell","type":"stop_market","trailingDelta":100,"amount":0.01}`)
+	g.as(w.alice, "POST", "/api/orders", order+`"sell","type":"stop_market","trailingDelta":5,"amount":0.01}`)
+	g.as(w.alice, "POST", "/api/orders", order+`"sell","isMarket":true,"quoteAmount":50}`)
+	rests := g.as(w.alice, "POST", "/api/orders", order+`"buy","amount":0.02,"price":60000,"strategyId":7}`)
+	rests = regexp.MustCompile(`[0-9]+`).FindString(rests)
+	g.as(w.alice, "PATCH", "/api/orders/"+rests, `{"amount":0.01,"keepPriority":true,"clientOrderId":"smaller"}`)
+	g.as(w.alice, "GET", "/api/orders/"+rests+"/amendments", "")
+	g.as(w.alice, "GET", "/api/user/prevented-matches?currencyPairCode=BTC_USDT", "")
+	g.as(w.alice, "DELETE", "/api/orders/"+rests+"?onlyIf=partial", "")
 }

@@ -168,7 +168,9 @@ func TestLabelsAreNoClientID(t *testing.T) {
 	}
 }
 
-func cancel(id engine.OrderID) entry.Command { return entry.Command{Kind: entry.CancelOrder, Order: id} }
+func cancel(id engine.OrderID) entry.Command {
+	return entry.Command{Kind: entry.CancelOrder, Order: id}
+}
 
 // Whoever ends an order is shown: its owner, or the exchange.
 func TestTheCauseOfACancelTellsWhoAsked(t *testing.T) {
