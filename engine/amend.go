@@ -28,6 +28,8 @@ func (b *book) amend(cmd *Command, s int32, o *order) {
 func (b *book) mayAmend(cmd *Command, s int32, o *order) Reason {
 	filled := o.total - o.shown - b.orders.hidden(s, o)
 	switch {
+	case cmd.Flags&FlagHasAmount != 0 && b.lacksAmount(s, o):
+		return OrderPending
 	case cmd.Flags&(FlagHasPrice|FlagHasStop|FlagHasTrail|FlagHasAmount) != FlagHasAmount,
 		cmd.Amount >= o.total, cmd.Amount <= filled:
 		return AmendNotSmaller

@@ -61,6 +61,9 @@ type OrderRecord struct {
 	Fills []Fill // oldest first, at most the newest 1,000; nil in results of lists
 }
 
+// HasAmount reports whether the order has an amount: neither by quote, nor one that its list has not given yet (opo).
+func (r *OrderRecord) HasAmount() bool { return r.Amount != 0 }
+
 // Trigger is the state of an order's stop price.
 type Trigger uint8
 

@@ -42,7 +42,7 @@ func TestEveryListWithPagesHasACursor(t *testing.T) {
 	slices.Sort(paged)
 	if want := []string{
 		"/api/affiliate/accruals", "/api/agents/action-logs", "/api/agents/proposals", "/api/agents/workers",
-		"/api/deals", "/api/launchpad/tokens", "/api/user/deals", "/api/user/orders",
+		"/api/deals", "/api/launchpad/tokens", "/api/user/deals", "/api/user/lists", "/api/user/orders",
 	}; !slices.Equal(paged, want) {
 		t.Errorf("lists with pages: %v, want %v", paged, want)
 	}

@@ -37,7 +37,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 		a := x.Do("POST", x.Internal+"/orders", fmt.Sprintf(
 			`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":"0.01","stopPrice":"0.01",`+
 				`"accountId":%q}`, account))
-		for _, word := range []string{`"status":"Created"`, `"rejectReason":"too_many_orders"`} {
+		for _, word := range []string{`"status":"Created"`, `"rejectReason":"too_many_stops"`} {
 			if a.Status == 200 && strings.Contains(a.Body, word) {
 				return word
 			}
@@ -50,7 +50,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 			t.Fatalf("stop %d: %s", i+1, got)
 		}
 	}
-	if got := stop(many); got != `"rejectReason":"too_many_orders"` {
+	if got := stop(many); got != `"rejectReason":"too_many_stops"` {
 		t.Errorf("one more stop: %s", got)
 	}
 	if got := stop(few); got != `"status":"Created"` {
@@ -66,7 +66,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 			t.Errorf("bound %d: %s, was %s", bound, got, hash)
 		}
 	}
-	const created, refused = `"status":"Created"`, `"rejectReason":"too_many_orders"`
+	const created, refused = `"status":"Created"`, `"rejectReason":"too_many_stops"`
 	expect := func(what string, want ...string) {
 		t.Helper()
 		for i, w := range want {
@@ -127,7 +127,7 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 		}
 	}
 	order(`"status":"Created"`)
-	order(`"rejectReason":"too_many_orders"`)
+	order(`"rejectReason":"too_many_stops"`)
 	log := mem.Connect()
 	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
@@ -144,7 +144,7 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 				order(`"status":"Created"`)
 				order(`"status":"Created"`)
 			}
-			order(`"rejectReason":"too_many_orders"`)
+			order(`"rejectReason":"too_many_stops"`)
 			want := marketOf(x.Hash())
 			waitFor(t, "the replica has the writer's state", func() bool {
 				return marketOf(x.Do("GET", internal+"/state-hash", "").Body) == want

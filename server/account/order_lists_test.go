@@ -133,6 +133,9 @@ func TestEachKindOfListIsPlacedAndEnds(t *testing.T) {
 	k.ends(otoco, "done", "Canceled request", "Canceled request", "Canceled request")
 
 	opo, orders := k.list(listOf("opo", `,"clientOrderId":"opo"`, bids, `{"side":"sell","type":"limit","price":120}`))
+	if got := k.order(orders[1], "initialAmount", "amount", "quoteAmount"); got != "<nil> <nil> <nil>" {
+		t.Errorf("the list has not given the order an amount, and it shows %s", got)
+	}
 	k.other("sell", "95", "1")
 	// It brings 1 without a fee of 0.001 of it, which is cut to lots.
 	if got := k.order(orders[1], "initialAmount", "amount", "status"); got != "0.9990 0.9990 Created" {

@@ -13,7 +13,8 @@ import (
 // orderKeys lists the members of the Order object, in no particular order.
 var orderKeys = strings.Fields(`orderId clientOrderId accountId currencyPairCode side type timeInForce price amount
 	quoteAmount stopPrice displayAmount postOnly selfTradePrevention status filledAmount remainingAmount
-	decrementedAmount filledQuoteAmount averagePrice createdAtNs seq fills rejectReason`)
+	decrementedAmount filledQuoteAmount averagePrice createdAtNs seq fills rejectReason
+	trailingDelta strictTrigger expireUnfilled trailingTimeNs endReason listId preventedMatchId strategyId strategyType`)
 
 // unlimited creates a user whose balances may be negative and returns the id.
 func unlimited(in *harness.Instance) string {
@@ -106,7 +107,8 @@ func TestOrdersOfEachType(t *testing.T) {
 		`"state":"online"`, `"bids":[{"price":90.00,"amount":1.00000000,"orders":[{"orderId":5,"accountId":"` +
 			harness.BuiltinUUID +
 			`","amount":1.00000000,"hiddenAmount":9.00000000}]}]`,
-		`"asks":[{"price":101.00,"amount":0.50000000,`, `"stops":[{"orderId":4,"side":"sell","stopPrice":99.50}]`,
+		`"asks":[{"price":101.00,"amount":0.50000000,`, `"stops":[{"orderId":4,"side":"sell","type":"stop_limit","stopPrice":99.50,"trailingDelta":null,` +
+			`"extreme":null,"listId":null}]`,
 		`"timeNs":1767225600000000000`,
 	} {
 		if !strings.Contains(book, want) {
@@ -265,7 +267,8 @@ func TestCancelAndReplaceOneOrder(t *testing.T) {
 	in.Refuse(404, "NOT_FOUND", "id", "GET", "/orders/77", "")
 	stop := in.Call(200, "POST", "/orders",
 		`{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_market","stopPrice":90,"amount":1}`)
-	in.Refuse(409, "ORDER_CLOSED", "", "PATCH", fmt.Sprintf("/orders/%s", stop["orderId"]), `{"amount":2}`)
+	expect(t, in.Call(200, "PATCH", fmt.Sprintf("/orders/%s", stop["orderId"]), `{"amount":2,"stopPrice":"89.5"}`),
+		map[string]string{"status": "Created", "amount": "2.00000000", "stopPrice": "89.50"})
 	expect(t, in.Call(200, "DELETE", fmt.Sprintf("/orders/%s", stop["orderId"]), ""),
 		map[string]string{"status": "Canceled"})
 }

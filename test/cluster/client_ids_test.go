@@ -44,7 +44,8 @@ func TestReplicaHasTheClientOrderIDs(t *testing.T) {
 		t.Helper()
 		a := writer.Call(200, "POST", "/orders",
 			fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
-				`"price":%d,"amount":1,"clientOrderId":"q","accountId":%q}`, price, u.ID))
+				`"price":%d,"amount":1,"selfTradePrevention":"cancel_maker","clientOrderId":"q","accountId":%q}`,
+				price, u.ID))
 		if fmt.Sprint(a["orderId"]) != id {
 			t.Fatalf("%v", a)
 		}
