@@ -143,7 +143,7 @@ func (b *book) replacePending(cmd *Command, s int32, o *order, st *stopOrder) {
 
 // lacksAmount reports whether an order is one whose list sets its amount when it releases it.
 func (b *book) lacksAmount(s int32, o *order) bool {
-	return b.isPending(s, o) && b.lists.at(b.listOf(s, o)).kind.brings()
+	return b.pends(s) && b.lists.at(b.listOf(s, o)).kind.brings()
 }
 
 // checkPending checks whether a pending order may become next with a new amount.
