@@ -22,17 +22,20 @@ func (w clients) draft(signed bool, account string) (*order, string) {
 	price := func() string { return shortest(fmt.Sprintf("%d.%02d", 95+w.rnd.IntN(10), w.rnd.IntN(100))) }
 	kind := pick(w, []string{
 		"limit", "limit", "limit", "limit", "limit", "limit", "market", "market", "stop_limit",
-		"stop_market",
+		"stop_market", "take_profit_limit", "take_profit_market",
 	})
+	o.kind = kind
+	waits := kind != "limit" && kind != "market"
 	atMarket := strings.HasSuffix(kind, "market")
 	members := []string{fmt.Sprintf(`"currencyPairCode":%q,"side":%q`, o.pair, o.side)}
-	if atMarket && o.side == "buy" && w.rnd.IntN(3) == 0 {
-		o.amount = ""
-		members = append(members, fmt.Sprintf(`"quoteAmount":%d.%04d`, w.rnd.IntN(300), 1+w.rnd.IntN(9999)))
+	if atMarket && w.rnd.IntN(3) == 0 {
+		o.amount, o.quote = "", shortest(fmt.Sprintf("%d.%04d", w.rnd.IntN(300), 1+w.rnd.IntN(9999)))
+		members = append(members, `"quoteAmount":`+o.quote)
 	} else {
 		members = append(members, `"amount":`+o.amount)
 	}
-	if !signed {
+	typed := !signed || strings.HasPrefix(kind, "take")
+	if typed {
 		members = append(members, `"type":"`+kind+`"`)
 	}
 	if o.account != "" && !signed {
@@ -42,11 +45,17 @@ func (w clients) draft(signed bool, account string) (*order, string) {
 	case !atMarket:
 		o.price = price()
 		members = append(members, `"price":`+o.price)
-	case signed:
+	case !typed:
 		members = append(members, `"isMarket":true`)
 	}
-	if o.stop = kind == "stop_limit"; o.stop || kind == "stop_market" {
-		members = append(members, `"stopPrice":`+price())
+	o.stop = waits && !atMarket
+	if waits && w.rnd.IntN(3) == 0 {
+		o.trail = 10 + w.rnd.Int64N(300)
+		members = append(members, fmt.Sprintf(`"trailingDelta":%d`, o.trail))
+	}
+	if waits && (o.trail == 0 || !typed || w.rnd.IntN(2) == 0) {
+		o.stopPrice = price()
+		members = append(members, `"stopPrice":`+o.stopPrice)
 	}
 	if kind == "limit" {
 		switch w.rnd.IntN(8) {
@@ -109,7 +118,7 @@ func (w clients) confirm(o *order, got *orderAnswer) {
 		return
 	}
 	o.id = got.OrderID
-	if string(got.Price) != o.price || string(got.Amount) != o.amount || got.ClientOrderID != o.client {
+	if string(got.Price) != o.price || string(got.Amount) != o.amount || got.ClientOrderID != o.client || !o.waitsAs(got) {
 		w.fail("the answer %+v to the order %+v", *got, *o)
 	}
 	if err := w.acknowledged(o); err != nil {
@@ -123,6 +132,15 @@ func (w clients) confirm(o *order, got *orderAnswer) {
 // acknowledged notes an order that an answer confirmed.
 func (w *world) acknowledged(o *order) error {
 	o.tick = w.answers
+	switch {
+	case o.trail != 0:
+		w.mix.Trailing++
+	case strings.HasPrefix(o.kind, "take"):
+		w.mix.TakeProfits++
+	}
+	if o.quote != "" && o.side == "sell" {
+		w.mix.QuoteSells++
+	}
 	return w.model.acknowledged(o)
 }
 

@@ -36,6 +36,7 @@ type model struct {
 	lastEntry uint64
 
 	readClockNs int64 // time at which the tapes were read
+	reached     []reached
 	latestNs    int64 // latest time at which the tapes were read before the present start
 }
 
@@ -81,7 +82,10 @@ type order struct {
 	pair, side, client string
 	account            string // user id; empty: the built-in account
 	price, amount      string // empty: none, or changed by a replace
-	stop               bool   // waits for a price at first
+	stop               bool   // waits for a price at first, and may come into a book then
+	kind               string // type; empty: not noted, nor are the next three
+	stopPrice, quote   string // empty: none
+	trail              int64  // basis points; 0: none
 	found              bool   // after a restart, so that its client order id is not known
 	tick               int    // when it was answered (world.answers)
 }
@@ -133,7 +137,13 @@ type orderAnswer struct {
 	AccountID        string
 	CurrencyPairCode string
 	Side, Status     string
+	Type             string
 	Price, Amount    jsonText
+	StopPrice        jsonText
+	QuoteAmount      jsonText
+	FilledQuote      jsonText `json:"filledQuoteAmount"`
+	TrailingDelta    int64
+	CreatedAtNs      int64
 	Seq              uint64
 	RejectReason     string
 	Fills            []struct {

@@ -38,6 +38,7 @@ func (w checker) checkTapes() {
 			return
 		}
 		w.fillsTraded(pair)
+		w.checkReached(pair)
 		w.checkTold(pair)
 		w.checkCandles(pair)
 		w.checkWindow(pair)

@@ -196,6 +196,7 @@ func (w checker) readStatus() {
 
 // checkMarket verifies books and orders.
 func (w checker) checkMarket() {
+	w.model.reached = nil
 	for _, pair := range slices.Clone(w.model.pairs) {
 		a := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "")
 		if !a.ok() {
@@ -238,9 +239,10 @@ func (w checker) checkOrder(o *order) bool {
 		return false
 	}
 	if got.Side != o.side || got.CurrencyPairCode != o.pair || got.ClientOrderID != o.client && !o.found ||
-		o.price != "" && string(got.Price) != o.price {
+		o.price != "" && string(got.Price) != o.price || !o.waitsAs(&got) || !got.withinQuote() {
 		w.fail("order %+v is %+v", *o, got)
 	}
+	w.noteReached(&got)
 	return true
 }
 

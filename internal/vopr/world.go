@@ -82,10 +82,14 @@ type Mix struct {
 	AllIn    int // market buys of all that a balance pays; TooMuch: refused ones
 	TooMuch  int
 	Lists    int // order lists that were placed
-	Quotes   int // orders and cancels under client order ids that are used again
-	Fired    int // open orders of users whose switch had fired while no process ran
-	Still    int // records of refused commands that changed nothing
-	Stopped  int // exchanges that a failed sync has stopped
+
+	Trailing, TakeProfits, QuoteSells int // orders that were placed; take profits that do not trail
+	Reached                           int // orders with fills that waited, and whose pair had trades that reached them
+
+	Quotes  int // orders and cancels under client order ids that are used again
+	Fired   int // open orders of users whose switch had fired while no process ran
+	Still   int // records of refused commands that changed nothing
+	Stopped int // exchanges that a failed sync has stopped
 
 	Aimed  [machine.Parts]int // faults in a record of each part
 	Ends   [ends]int
@@ -112,6 +116,10 @@ func (m *Mix) Add(o *Mix) {
 	m.Messages += o.Messages
 	m.Quotes += o.Quotes
 	m.Lists += o.Lists
+	m.Trailing += o.Trailing
+	m.TakeProfits += o.TakeProfits
+	m.QuoteSells += o.QuoteSells
+	m.Reached += o.Reached
 	m.Replays += o.Replays
 	m.Marks += o.Marks
 	m.Settings += o.Settings
