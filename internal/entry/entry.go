@@ -28,13 +28,14 @@ type Exchange interface {
 	QueryParts(p engine.PairID, read func(pause func())) error
 }
 
-// Options configures an Entry. All members are required.
+// Options configures an Entry. All members but Limits are required.
 type Options struct {
 	Exchange Exchange
 	Core     *engine.Core        // read only inside Exchange.Query
 	History  *marketdata.History // read only inside Exchange.Query and Batch.Collect
 	Board    *marketdata.Board
 	Clock    clock.Clock
+	Limits   engine.Limits // what refusals name; a zero member means its default
 }
 
 // Entry takes the orders of both listeners. Any goroutine may call its methods.
@@ -72,6 +73,7 @@ func New(o Options) (*Entry, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
 		return nil, errors.New("entry: Options need an exchange, core, history, board and clock")
 	}
+	o.Limits = engine.Options{Limits: o.Limits}.EffectiveLimits()
 	e := &Entry{opt: o}
 	e.requests.New = func() any { return newRequest(e) }
 	return e, nil

@@ -1,6 +1,7 @@
 package entry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,7 +80,7 @@ func (e *Entry) refusalOf(r engine.Reason, cmd *engine.Command, caller engine.Ac
 		case showsTooMuch(r, cmd):
 			field = "displayAmount"
 		}
-		text := refuse.RowOf(Code(r)).Order
+		text := cmp.Or(tooMany(r, cmd.Account, &e.opt.Limits), refuse.RowOf(Code(r)).Order)
 		if v := e.opt.Board.Load().View(cmd.Pair); v != nil {
 			if limit := limitText(r, cmd, v); limit != "" {
 				text = limit
@@ -135,6 +136,33 @@ func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string 
 		return bandText(in, v.Ticker.Last)
 	}
 	return ""
+}
+
+// tooMany returns the message of a reason that has a limit of the exchange, with the limit as a number, and nothing for
+// another reason. Which limit of several was reached, the engine does not say. The built-in account has none of its own.
+func tooMany(r engine.Reason, account engine.AccountID, l *engine.Limits) string {
+	pair := func(most int, what string, own int) string {
+		if account == 0 {
+			return fmt.Sprintf("A pair may have at most %d %s.", most, what)
+		}
+		return fmt.Sprintf("An account may have at most %d %s in a pair, and all accounts together %d.", own, what,
+			most)
+	}
+	switch r {
+	case engine.TooManyOrders:
+		return pair(l.OpenOrders, "open orders", l.AccountOrders) +
+			fmt.Sprintf(" At most %d of them may have a client order id.", engine.DefaultClientIDs)
+	case engine.TooManyStops:
+		return pair(engine.DefaultPairStops, "waiting and pending orders", l.AccountStops)
+	case engine.TooManyLists:
+		return pair(engine.PairLists, "open order lists", l.AccountLists)
+	case engine.TooManySlices:
+		return fmt.Sprintf("The icebergs of a pair may have at most %d slices in reserve.", engine.DefaultPairSlices)
+	case engine.TooManyAmends:
+		return fmt.Sprintf("An order may be amended at most %d times.", engine.MaxAmends)
+	default:
+		return ""
+	}
 }
 
 // shortest returns the shortest text of a limit, which has no fraction where it is whole.

@@ -115,7 +115,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	b.feed.Observe(f.private.Observe)
 	if f.account, err = account.New(hook(b.o.Hooks.Account, account.Options{
 		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
-		Random: b.o.Machine.Random,
+		Random: b.o.Machine.Random, Limits: b.o.Engine.Limits,
 		Legacy: b.o.Auth.Legacy, PublicURL: b.o.Auth.PublicURL, Commissions: f.market.Commissions, Ledger: f.agents,
 		Feed: f.private,
 	})); err != nil {

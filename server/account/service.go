@@ -33,8 +33,9 @@ type Options struct {
 	Core     *engine.Core        // read only inside Exchange.Query
 	History  *marketdata.History // read only inside Exchange.Query and Collect
 	Board    *marketdata.Board
-	Clock    clock.Clock // the process clock; timestamps of signed requests are compared with it
-	Random   io.Reader   // makes keys; nil: crypto/rand.Reader
+	Clock    clock.Clock   // the process clock; timestamps of signed requests are compared with it
+	Random   io.Reader     // makes keys; nil: crypto/rand.Reader
+	Limits   engine.Limits // what refusals of orders name; a zero member means its default
 
 	// Legacy enables the signing scheme without replay protection (auth.legacy).
 	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
@@ -89,7 +90,7 @@ type Service struct {
 // New returns a Service without state: routes can be built before recovery.
 func New(o Options) (*Service, error) {
 	e, err := entry.New(entry.Options{
-		Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+		Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock, Limits: o.Limits,
 	})
 	if err != nil {
 		return nil, err

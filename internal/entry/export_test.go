@@ -1,0 +1,4 @@
+package entry
+
+// TooMany is tooMany.
+var TooMany = tooMany
