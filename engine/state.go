@@ -697,14 +697,24 @@ func (s *pairState) readLists() {
 	for range s.Len(0) {
 		l := list{}
 		s.list(&l)
-		if l.n <= last || l.n > b.lastN || l.kind == NoList {
+		before := last
+		last = l.n + uint64(l.kind.Orders()) - 1
+		if l.n <= before || last < l.n || last > b.lastN || l.kind == NoList {
 			s.Fail("list %d is out of order", l.n)
+		}
+		if l.cause > CauseOperator && l.cause != causeFilled {
+			s.Fail("list %d has no cause %d", l.n, l.cause)
+		}
+		if s.Err() != nil {
 			return
 		}
-		last = l.n
 		ls := b.lists.add(l)
 		linked += s.readListed(b.lists.at(ls), ls)
 		if s.Err() != nil {
+			return
+		}
+		if s.part == nil && !b.sound(b.lists.at(ls)) {
+			s.Fail("list %d does not add up", l.n)
 			return
 		}
 	}
@@ -757,6 +767,38 @@ func (s *pairState) readListed(l *list, ls int32) (open int) {
 		s.Fail("list %d has no order", l.n)
 	}
 	return open
+}
+
+// sound reports whether the orders of a list fit together. No command of the pair is unfinished.
+func (b *book) sound(l *list) bool {
+	legs := l.orders[l.kind.leg():l.kind.Orders()]
+	works, most := l.kind.works() && l.orders[0] != 0, fixed.U128{}
+	if works {
+		o := b.orders.at(l.orders[0])
+		if o.marks&markStop != 0 || l.kind.brings() && o.side != Buy || slices.Contains(legs, 0) {
+			return false
+		}
+		if l.kind.brings() {
+			most = b.inst.BaseUnits(o.total - o.shown - b.orders.hidden(l.orders[0], o))
+		}
+	}
+	return !most.Less(l.brought) &&
+		!slices.ContainsFunc(legs, func(i int32) bool { return i != 0 && !b.soundLeg(l, i, works) })
+}
+
+// soundLeg reports whether an order that does not work fits its list, whose working order is open or not.
+func (b *book) soundLeg(l *list, i int32, works bool) bool {
+	o, x := b.orders.at(i), l.other(i)
+	if b.pends(i) != works || o.marks&markStop != 0 && b.stops.parked.At(b.orders.cold.At(i).stop).flags&FlagQuote != 0 ||
+		works && l.kind.brings() != (o.total == 0) || works && l.kind.brings() && o.side != Sell {
+		return false
+	}
+	if x == 0 {
+		return true
+	}
+	p := b.orders.at(x)
+	return p.side == o.side && p.total == o.total && o.total == o.shown+b.orders.hidden(i, o) &&
+		(o.marks|p.marks)&markStop != 0
 }
 
 // setList notes the list of an order.

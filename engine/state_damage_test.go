@@ -210,6 +210,76 @@ func TestClientIDStateHasBounds(t *testing.T) {
 	})
 }
 
+// Order lists are restored member for member, and refused when their orders do not fit together.
+func TestListStateHasBounds(t *testing.T) {
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	for _, line := range []string{
+		"sell 1 @ 100.00", "buy 1 @ 100.00",
+		"oco: sell 3 @ 103.00 post-only acct=1; sell 3 @ 97.00 stop=98.00 acct=1",
+		"otoco client=x: buy 4 @ 99.00 acct=1; sell 4 market stop=90.00 acct=1; sell 4 @ 105.00 post-only acct=1",
+		"opo: buy 3 @ 99.50 acct=2; sell @ 120.00 acct=2", "sell 1 @ 99.50",
+		"oco: buy 2 @ 95.00 post-only acct=2; buy 2 market stop=108.00 acct=2",
+	} {
+		m.line(new(strings.Builder), line)
+	}
+	const unfit = " of a list does not fit"
+	fields := readState(t, m.core.EncodePair(nil, 0))
+	var short []stateField // without the second pending order of list 2
+	for _, f := range fields {
+		if !strings.HasPrefix(f.name, "list 2 order 3 ") || strings.HasSuffix(f.name, " where") {
+			short = append(short, f)
+		}
+	}
+	checkDamage(t, short, []damaged{{"one pends", changes{"list 2 order 3 where": 0}, "list 5 does not add up"}})
+	checkDamage(t, fields, []damaged{
+		{"unchanged", nil, ""},
+		{"no kind", changes{"list 1 kind": 0}, "list 3 is out of order"},
+		{"number 0", changes{"list 1 n": 0}, "list 0 is out of order"},
+		{"number beyond", changes{"list 4 n": 13}, "list 13 is out of order"},
+		{"number far beyond", changes{"list 4 n": 1<<64 - 1}, "is out of order"},
+		{"second order beyond", changes{"list 4 n": 12}, "list 12 is out of order"},
+		{"on another list", changes{"list 2 n": 4}, "list 4 is out of order"},
+		{"the one of before", changes{"list 2 n": 3}, "list 3 is out of order"},
+		{"cause", changes{"list 1 cause": uint64(engine.CauseOperator)}, ""},
+		{"cause beyond", changes{"list 1 cause": uint64(engine.CauseOperator) + 1}, "list 3 has no cause 11"},
+		{"where beyond", changes{"list 1 order 1 where": 3}, "3 is above 2"},
+		{"brought by another kind", changes{"list 2 brought lo": 1}, "list 5 does not add up"},
+		{"brought by no fill", changes{"list 3 brought lo": 100_000_001}, "list 8 does not add up"},
+		{"brought far beyond", changes{"list 3 brought hi": 1<<64 - 1}, "list 8 does not add up"},
+		{"all brought", changes{"list 3 brought lo": 100_000_000}, ""},
+
+		{"an order that is not there", changes{"list 1 n": 1}, "order 1" + unfit},
+		{"an order of no list", changes{"ask 1 order 1 bits": 16 | 1}, "order 3" + unfit},
+		{"an order without list", changes{"list 1 order 1 where": 0}, "an order lacks its list"},
+		{"another account", changes{"sell stop 1 account": 2}, "order 4" + unfit},
+		{"another amount", changes{"sell stop 1 amount": 2}, "list 3 does not add up"},
+		{"filled", changes{"ask 1 order 1 shown": 2}, "list 3 does not add up"},
+		{"pending without working", changes{"list 2 order 1 where": 0, "bid 2 order 1 bits": 0}, "list 5 does not add up"},
+
+		{"pending: side", changes{"list 2 order 3 side": 0}, "list 5 does not add up"},
+		{"pending: amount", changes{"list 2 order 3 amount": 5}, "list 5 does not add up"},
+		{"pending: no amount", changes{"list 2 order 2 amount": 0, "list 2 order 3 amount": 0}, "list 5 does not add up"},
+		{"pending: too early an amount", changes{"list 3 order 2 amount": 1}, "list 8 does not add up"},
+		{"pending: buys what the list brings", changes{"list 3 order 2 side": 0}, "list 8 does not add up"},
+		{"pending: by quote amount", changes{"list 2 order 2 flags": 2}, "list 5 does not add up"},
+		{"pending: state", changes{"list 2 order 2 state": 0}, "order 6 does not pend"},
+		{"pending: due", changes{"list 2 order 2 state": 2}, "order 6 does not pend"},
+		{"pending: account", changes{"list 2 order 2 account": 2}, "order 6" + unfit},
+		{"pending: no price", changes{"list 2 order 3 price": 0}, "stop 7 does not add up"},
+		{"pending: no stop", changes{"list 2 order 2 stop": 0}, "stop 6 does not add up"},
+		{"pending: trail beyond", changes{"list 2 order 2 trail": 2001}, "2001 is above 2000"},
+		{"pending: trail below", changes{"list 2 order 2 trail": 9}, "stop 6 does not add up"},
+		{"pending: type beyond", changes{"list 2 order 2 type": 6}, "6 is above 5"},
+		{"pending: not marked", changes{"list 2 order 2 bits": 32}, "stop 6 does not add up"},
+		{"the working order sells", changes{"list 3 kind": 2, "list 3 brought lo": 0, "list 3 order 2 amount": 1}, ""},
+
+		{"client id of another list", changes{"client 1 n": 3, "client 1 account": 1}, ""},
+		{"client id of another account", changes{"client 1 account": 2}, "client id of order 5 does not fit"},
+		{"client id of no list", changes{"client 1 n": 1}, "client id of order 1 does not fit"},
+		{"closed client id", changes{"client 1 open": 0}, "client id of order 5 does not fit"},
+	})
+}
+
 // The numbers of orders end at 36 bits.
 func TestLastOrderNumberOfAState(t *testing.T) {
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
