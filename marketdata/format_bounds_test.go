@@ -201,10 +201,10 @@ func TestTheNumbersOfAHistoryAreBounded(t *testing.T) {
 	}
 	data := encodeOrder(o, nil, 0)
 	trigger := 6 + 1 + 7 // behind the number of the order, its account and seven small numbers
-	if data[trigger] != 1 {
+	if data[trigger] != 3 {
 		t.Fatalf("%x has no trigger at %d", data, trigger)
 	}
-	for bits, ok := range map[byte]bool{0: true, 1: true, 2: false, 255: false} {
+	for bits, ok := range map[byte]bool{0: true, 1: true, 2: true, 3: true, 4: false, 255: false} {
 		data[trigger] = bits
 		if _, _, err := decodeOrder(t, data); (err == nil) != ok {
 			t.Errorf("trigger %d: %v", bits, err)

@@ -68,7 +68,7 @@ func wholeOrder() (orderRec, orderExtra) {
 		filledQuote: fixed.U128{Hi: 1, Lo: 2}, fee: fixed.U128{Hi: 3, Lo: 4}, filled: 5, open: 6, seq: 7,
 		id: engine.MakeOrderID(2, 8), side: engine.Sell, typ: engine.TakeMarket, tif: engine.FOK,
 		stp: engine.Decrement, flags: 255, status: engine.Pending, cause: engine.CauseOperator,
-		bits: bitPlaced | bitTriggered, price: 9, amount: 10, createdNs: 11, changedNs: 12, account: 13,
+		bits: bitPlaced | bitTriggered | bitKept, price: 9, amount: 10, createdNs: 11, changedNs: 12, account: 13,
 	}
 	extra := orderExtra{
 		stop: 14, display: 15, quote: fixed.U128{Hi: 16, Lo: 17}, firstFilledQuote: fixed.U128{Hi: 18, Lo: 19},

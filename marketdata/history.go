@@ -92,6 +92,7 @@ const (
 	bitPlaced                      // the command that placed the order has ended
 	bitPinned                      // open order: a walk in History.pinned continues at it
 	bitTriggered                   // stop order: it was triggered
+	bitKept                        // order of a list: it was canceled while the list kept it back
 )
 
 // orderExtra holds the members that only a few orders have.
@@ -162,6 +163,9 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 		h.accept(p, e)
 	case engine.EventCanceled:
 		o := h.change(p, e.Order, e.TimeNs)
+		if o.status == engine.Pending {
+			o.bits |= bitKept
+		}
 		o.status, o.cause, o.open = e.Status, e.Cause, e.Amount
 		if e.Cause == engine.CauseReplace {
 			o.amount = e.OpenAmount

@@ -32,6 +32,7 @@ type OrderRecord struct {
 	TrackNs int64      // Unix ns at which a trailing order began to track the market, 0: it does not yet
 
 	List engine.OrderID // the order's list, 0: none
+	Kept bool           // the order was canceled while its list kept it back
 	// Prevented is the number of the newest match with the order that self-trade prevention has prevented, 0: none.
 	Prevented uint64
 	// Strategy and StrategyType are the labels that the order was given; nil: none.
@@ -191,6 +192,8 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	}
 	if first.changedNs = o.createdNs; first.status.Open() {
 		first.cause = 0
+	} else {
+		first.bits |= o.bits & bitKept
 	}
 	r := h.record(&first)
 	r.Stop, r.Trail, r.Prevented = x.firstStop, x.firstTrail, x.firstPrevented
@@ -241,6 +244,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote,
 		CreatedNs: o.createdNs, ChangedNs: o.changedNs, Seq: o.seq, Fee: o.fee, FeeKnown: true,
 	}
+	r.Kept = o.bits&bitKept != 0
 	if o.status.Open() {
 		r.Open = o.open
 	} else {

@@ -240,15 +240,13 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 	w.U8(&o.flags, 255)
 	w.status(&o.status)
 	w.cause(&o.cause)
-	triggered := o.bits&bitTriggered != 0
-	w.Bool(&triggered)
+	marks := o.bits / bitTriggered
+	w.U8(&marks, (bitTriggered|bitKept)/bitTriggered)
 	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.changedNs} {
 		w.I64(v)
 	}
 	if w.Reading() {
-		if o.bits = bitPlaced; triggered {
-			o.bits |= bitTriggered
-		}
+		o.bits = bitPlaced | marks*bitTriggered
 	}
 	w.u128(&o.filledQuote)
 	w.u128(&o.fee)

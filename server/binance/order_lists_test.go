@@ -297,6 +297,11 @@ func TestOTOCOAndOPO(t *testing.T) {
 		gone.OrderReports) != 3 || a.statuses(l) != "CANCELED CANCELED CANCELED" {
 		t.Errorf("%s", body)
 	}
+	for i, want := range []string{fmt.Sprint(r.now().UnixMilli()), "-1", "-1"} { // the last two were never in the book
+		if m, body := a.answer("GET", orderPath, l.of(i)); brief(m, "workingTime") != want {
+			t.Errorf("order %d: %s, want the working time %s", i, body, want)
+		}
+	}
 	l, body = a.list("POST", "/api/v3/orderList/opoco", buyThen+"workingPrice=98&"+legs)
 	shaped(t, "OPOCO", body, `{`+three+`{`+placedHead+noQuantity+` stopPrice:s`+working+mode+`} {`+placedHead+noQuantity+
 		working+mode+`}]}`)

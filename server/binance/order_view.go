@@ -131,7 +131,7 @@ func asked(r *marketdata.OrderRecord) fixed.U128 {
 
 // works reports whether the order is or was in the book; of an old stop that is not known, so it does.
 func works(r *marketdata.OrderRecord) bool {
-	return r.Trigger != marketdata.Waiting && r.Status != engine.Pending && r.Cause != engine.CauseWorking
+	return r.Trigger != marketdata.Waiting && r.Status != engine.Pending && !r.Kept
 }
 
 // changedNs returns the time of the order's last change.
