@@ -121,7 +121,7 @@ func (m *model) replace(c engine.Command) {
 	o, r := m.find(c)
 	switch {
 	case r != 0:
-	case !o.waiting && (hasStop || hasTrail):
+	case !o.waiting && !o.pending && (hasStop || hasTrail):
 		r = engine.OrderClosed
 	case m.inst.State == engine.Halted:
 		r = engine.PairHalted
@@ -148,6 +148,9 @@ func (m *model) replace(c engine.Command) {
 
 // mayAmend returns the refusal of an amendment, NotRejected if it may lower the total.
 func (m *model) mayAmend(o *modelOrder, c engine.Command) engine.Reason {
+	if c.Flags&engine.FlagHasAmount != 0 && o.lacksAmount() {
+		return engine.OrderPending
+	}
 	const others = engine.FlagHasPrice | engine.FlagHasStop | engine.FlagHasTrail
 	if c.Flags&others != 0 || c.Flags&engine.FlagHasAmount == 0 || c.Amount >= o.total || c.Amount <= o.total-o.rest {
 		return engine.AmendNotSmaller
@@ -196,7 +199,11 @@ func (m *model) rename(o *modelOrder, id *engine.ClientID) {
 // replaceOpen changes an open order.
 func (m *model) replaceOpen(o *modelOrder, c engine.Command) {
 	hasPrice, hasAmount := c.Flags&engine.FlagHasPrice != 0, c.Flags&engine.FlagHasAmount != 0
-	if o.waiting {
+	switch {
+	case o.pending:
+		m.replacePending(o, c)
+		return
+	case o.waiting:
 		m.replaceWaiting(o, c)
 		return
 	}
@@ -216,6 +223,7 @@ func (m *model) replaceOpen(o *modelOrder, c engine.Command) {
 		from := len(m.out)
 		m.remove(o, engine.CauseReplace)
 		m.out[from].OpenAmount = c.Amount
+		m.lookAtLists()
 		return
 	}
 	r := m.sums(price, amount)
@@ -230,20 +238,23 @@ func (m *model) replaceOpen(o *modelOrder, c engine.Command) {
 		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side,
 		Price: price, Amount: amount, OpenAmount: amount - filled, MakerOpen: o.cmd.Price, Display: o.rest,
 	})
+	more := amount != o.total
 	m.change(o, price, amount, filled)
+	if more {
+		m.replaceOther(o, amount)
+	}
 }
 
 // replaced returns the refusal of a replace, NotRejected if the order may change.
 func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reason {
 	after := *o
-	after.cmd.Type, after.cmd.Price, after.rest = engine.Limit, price, amount-filled
+	after.cmd.Type, after.cmd.Price, after.total, after.rest = engine.Limit, price, amount, amount-filled
 	before := *o
 	before.cmd.Type = engine.Limit
-	more := m.needs(&after)
-	if more.Sub(more, m.needs(&before)); more.Sign() < 0 {
-		more.SetInt64(0)
+	if r := m.otherFits(o, amount); r != 0 {
+		return r
 	}
-	if r := m.cover(o, more); r != 0 {
+	if r := m.cover(o, m.beyond(&before, &after)); r != 0 {
 		return r
 	}
 	if more := amount - o.total; more > 0 && !m.fits(o.cmd.Side, more) {
@@ -295,7 +306,9 @@ func (m *model) change(o *modelOrder, price, amount, filled int64) {
 		}
 		m.level(o.cmd.Side, price, before)
 	}
-	m.stops()
+	if m.otherOf(o) == nil { // else it did not trade
+		m.stops()
+	}
 }
 
 func (m *model) replaceWaiting(o *modelOrder, c engine.Command) {
@@ -321,15 +334,10 @@ func (m *model) replaceWaiting(o *modelOrder, c engine.Command) {
 		m.reject(c, r)
 		return
 	}
-	e := engine.Event{
-		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
-		Price: next.cmd.Price, Amount: next.total, OpenAmount: next.rest, MakerOpen: o.cmd.Price, Display: o.rest,
-		Trail: next.cmd.Trail, Quote: fixed.FromU64(uint64(next.cmd.Stop)),
+	m.emitWaiting(o, &next)
+	if next.total != o.total {
+		m.replaceOther(o, next.total)
 	}
-	if o.hold != 0 {
-		e.Price, e.MakerOpen = next.hold, o.hold
-	}
-	m.emit(e)
 	moved := next.cmd.Stop != o.cmd.Stop
 	if *o = next; moved {
 		m.wait(o)
@@ -357,11 +365,10 @@ func (m *model) waitingReplaced(o, next *modelOrder, c engine.Command) engine.Re
 			return r
 		}
 	}
-	more := m.needs(next)
-	if more.Sub(more, m.needs(o)); more.Sign() < 0 {
-		more.SetInt64(0)
+	if r := m.otherFits(o, next.total); r != 0 {
+		return r
 	}
-	if r := m.cover(o, more); r != 0 {
+	if r := m.cover(o, m.beyond(o, next)); r != 0 {
 		return r
 	}
 	if d := o.cmd.Display; !o.market() {
@@ -382,4 +389,36 @@ func (m *model) waitingReplaced(o, next *modelOrder, c engine.Command) engine.Re
 		return engine.PairPostOnly
 	}
 	return 0
+}
+
+// emitWaiting tells that a waiting or pending order becomes next.
+func (m *model) emitWaiting(o, next *modelOrder) {
+	e := engine.Event{
+		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
+		Price: next.cmd.Price, Amount: next.total, OpenAmount: next.rest, MakerOpen: o.cmd.Price, Display: o.rest,
+		Trail: next.cmd.Trail, Quote: fixed.FromU64(uint64(next.cmd.Stop)),
+	}
+	if o.hold != 0 {
+		e.Price, e.MakerOpen = next.hold, o.hold
+	}
+	m.emit(e)
+}
+
+// beyond returns what an order needs beyond its hold to become next; two orders of a list hold the larger need.
+func (m *model) beyond(o, next *modelOrder) *big.Int {
+	before, after := m.needs(o), m.needs(next)
+	if x := m.otherOf(o); x != nil {
+		as := *x
+		as.rest = next.total
+		if need := m.needs(x); need.Cmp(before) > 0 {
+			before = need
+		}
+		if need := m.needs(&as); need.Cmp(after) > 0 {
+			after = need
+		}
+	}
+	if after.Sub(after, before); after.Sign() < 0 {
+		after.SetInt64(0)
+	}
+	return after
 }

@@ -437,6 +437,125 @@ func (m *model) atRelease(o *modelOrder) (cost, most *big.Int) {
 	return cost, most
 }
 
+// otherOf returns the open order that an order of a list cancels, nil: none.
+func (m *model) otherOf(o *modelOrder) *modelOrder {
+	if l := o.list; l != nil && len(l.legs) == 2 {
+		for i, x := range l.legs {
+			if other := l.legs[1-i]; x.n == o.n && !other.dead { // o may be a copy
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+// lacksAmount reports whether the list of an order gives it an amount when it releases it.
+func (o *modelOrder) lacksAmount() bool { return o.pending && o.list.kind >= engine.OPO }
+
+// otherFits returns the refusal of a new amount by the order that an order cancels.
+func (m *model) otherFits(o *modelOrder, amount int64) engine.Reason {
+	x := m.otherOf(o)
+	if x == nil || amount == o.total {
+		return 0
+	}
+	next := *x
+	next.total, next.rest = amount, amount
+	return m.lotsFit(x, &next)
+}
+
+// lotsFit returns the refusal of the amount of next, which an order becomes beside one that gets more lots as well.
+func (m *model) lotsFit(o, next *modelOrder) engine.Reason {
+	if next.hold != 0 && product(next.hold, next.total).Cmp(m.mostSettled()) > 0 {
+		return engine.TotalOutOfRange
+	}
+	if o.market() {
+		return 0
+	}
+	if r := m.sums(next.cmd.Price, next.total); r != 0 {
+		return r
+	}
+	d, more := o.cmd.Display, next.total-o.total
+	switch {
+	case more > 0 && !m.fits(o.cmd.Side, 2*more), d > next.total, d > 0 && next.total/d > m.opts.IcebergSlices:
+		return engine.AmountOutOfRange
+	case d > 0 && m.reserves()-o.reserve()+inSlices(next.total-d, d) > m.opts.PairSlices:
+		return engine.TooManySlices
+	}
+	return 0
+}
+
+// replacePending replaces an order that its list keeps back.
+func (m *model) replacePending(o *modelOrder, c engine.Command) {
+	next := *o
+	if c.Flags&engine.FlagHasPrice != 0 {
+		next.cmd.Price = c.Price
+	}
+	if c.Flags&engine.FlagHasAmount != 0 {
+		next.total, next.rest = c.Amount, c.Amount
+	}
+	if c.Flags&engine.FlagHasStop != 0 {
+		next.cmd.Stop = c.Stop
+	}
+	if c.Flags&engine.FlagHasTrail != 0 {
+		next.cmd.Trail = c.Trail
+	}
+	if next.hold != 0 && next.cmd.Stop != 0 {
+		next.hold = next.cmd.Stop
+	}
+	if r := m.pendingReplaced(o, &next, c); r != 0 {
+		m.reject(c, r)
+		return
+	}
+	m.emitWaiting(o, &next)
+	more := next.total != o.total
+	if *o = next; more {
+		m.replaceOther(o, o.total)
+	}
+}
+
+// pendingReplaced returns the refusal of a replace that makes next of a pending order.
+func (m *model) pendingReplaced(o, next *modelOrder, c engine.Command) engine.Reason {
+	switch {
+	case o.lacksAmount() && c.Flags&engine.FlagHasAmount != 0:
+		return engine.OrderPending
+	case o.market() && c.Flags&engine.FlagHasPrice != 0:
+		return engine.PriceOutOfRange
+	case !o.cmd.Type.Waits() && c.Flags&engine.FlagHasStop != 0:
+		return engine.OrderClosed
+	case o.cmd.Trail == 0 && c.Flags&engine.FlagHasTrail != 0:
+		return engine.TrailOutOfRange
+	}
+	if !o.lacksAmount() {
+		if r := m.lotsFit(o, next); r != 0 {
+			return r
+		}
+		if r := m.otherFits(o, next.total); r != 0 {
+			return r
+		}
+	}
+	return m.cover(o, new(big.Int))
+}
+
+// replaceOther gives the order that a replaced one cancels the new amount.
+func (m *model) replaceOther(o *modelOrder, amount int64) {
+	x := m.otherOf(o)
+	if x == nil {
+		return
+	}
+	next := *x
+	next.total, next.rest = amount, amount
+	if x.waiting || x.pending {
+		m.emitWaiting(x, &next)
+		*x = next
+		return
+	}
+	m.emit(engine.Event{
+		Kind: engine.EventReplaced, Order: x.id, Account: x.cmd.Account, Side: x.cmd.Side, Price: x.cmd.Price,
+		Amount: amount, OpenAmount: amount, MakerOpen: x.cmd.Price, Display: x.rest,
+	})
+	m.change(x, x.cmd.Price, amount, 0)
+}
+
 // cancelWhole cancels all open orders of the list of an order; it returns false when the order is of none.
 func (m *model) cancelWhole(o *modelOrder, cause engine.CancelCause, own *engine.ClientID) bool {
 	if o.list == nil {
@@ -467,11 +586,20 @@ func TestRandomListsAgreeWithTheModel(t *testing.T) {
 		for i := range n {
 			p.events(f.R)
 			cmd := f.Next()
-			if o, _ := p.core.Order(cmd.Order); cmd.Kind == engine.Replace && o.List != 0 {
-				continue // the scripts of case 42 have these
-			}
+			o, _ := p.core.Order(cmd.Order)
+			ofList := cmd.Kind == engine.Replace && o.List != 0
 			for _, e := range p.run(cmd) {
 				switch e.Kind {
+				case engine.EventReplaced:
+					if ofList {
+						counts[map[bool]string{true: "replaced pending", false: "replaced open"}[o.Pending]]++
+						if o.Open < o.Total {
+							counts["replaced with fills"]++
+						}
+						if e.Order != cmd.Order {
+							counts["replaced with its other"]++
+						}
+					}
 				case engine.EventList:
 					counts[e.List.String()]++
 				case engine.EventReleased:
@@ -481,6 +609,9 @@ func TestRandomListsAgreeWithTheModel(t *testing.T) {
 				case engine.EventRejected:
 					if cmd.Kind == engine.PlaceList {
 						counts[fmt.Sprint("refused ", e.Reason)]++
+					}
+					if ofList {
+						counts[fmt.Sprint("not replaced ", e.Reason)]++
 					}
 				}
 			}
@@ -494,6 +625,8 @@ func TestRandomListsAgreeWithTheModel(t *testing.T) {
 	for _, what := range []string{
 		"oco", "oto", "otoco", "opo", "opoco", "released", "list", "working", "funds", "unfillable",
 		"refused list_prices", "refused too_many_lists", "refused would_cross", "refused insufficient_funds",
+		"replaced open", "replaced with fills", "replaced pending", "replaced with its other",
+		"not replaced order_pending", "not replaced insufficient_funds",
 	} {
 		if counts[what] < 5 {
 			t.Errorf("%s: %d times", what, counts[what])

@@ -162,7 +162,7 @@ func listHold(p *purse, c *engine.Core, l *engine.ListState, s engine.Side) *big
 		if !o.Pending {
 			quote := o.Quote
 			if o.Waiting && o.Type.AtMarket() && o.Quote.IsZero() {
-				quote = fixed.Mul64(uint64(o.Stop), uint64(o.Open))
+				quote = fixed.Mul64(uint64(o.Hold), uint64(o.Open))
 			}
 			x.need = heldBy(o.Side, o.Price, o.Open, quote)
 		}
