@@ -395,8 +395,6 @@ func amendFailure(r *refuse.Refusal, a *entry.Answer, amount []byte) *failure {
 	switch {
 	case r.Code != entry.Code(engine.AmendNotSmaller):
 		return changeFailure(r)
-	case !hasQuantity(&a.Record):
-		return reasonFailure(engine.OrderPending)
 	case exact && lots == a.Record.Amount:
 		return fail(codeAmendRejected, "The requested action would change no state; rejecting.")
 	}

@@ -94,7 +94,9 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 	refused("a time in force", order("side=BUY&type=LIMIT&timeInForce=DAY&price=1&quantity=1"), -1115)
 	refused("a type", order("side=BUY&type=NONE&price=1&quantity=1"), -1116)
 	refused("a side", order("side=HOLD&type=LIMIT&timeInForce=GTC&price=1&quantity=1"), -1117)
-	refused("no liquidity", order("side=SELL&type=MARKET&quantity=1"), -2010)
+	refused("no liquidity", order("side=SELL&type=MARKET&quoteOrderQty=100"), -2010)
+	refused("a reference price", open("/api/v3/referencePrice?symbol=BTCUSDT"), -2043)
+	refused("a strategy type", order(limit+"price=1&quantity=1&strategyType=999999"), -1134)
 	refused("a cancel", signed("DELETE", "order?symbol=BTCUSDT&orderId=99"), -2011)
 	refused("an order", signed("GET", "order?symbol=BTCUSDT&orderId=99"), -2013)
 	refused("half of a change", signed("POST", "order/cancelReplace?symbol=BTCUSDT&"+limit+
@@ -107,6 +109,38 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 	}
 	refused("an amend to more", signed("PUT", fmt.Sprintf("order/amend/keepPriority?symbol=BTCUSDT&orderId=%d&newQty=2",
 		o.OrderID)), -2038)
+	refused("a restriction of a cancel", signed("DELETE", fmt.Sprintf(
+		"order?symbol=BTCUSDT&orderId=%d&cancelRestrictions=ONLY_FILLED", o.OrderID)), -1145)
+	list := func(kind, more string) nets.Answer {
+		return signed("POST", "orderList/"+kind+"?symbol=BTCUSDT&"+more)
+	}
+	const (
+		sell    = "side=SELL&quantity=1&"
+		buy     = "side=BUY&quantity=1&"
+		working = "workingType=LIMIT&workingSide=BUY&workingTimeInForce=GTC&workingPrice=90&"
+	)
+	for code, params := range map[int]string{
+		-1158: sell + "aboveType=LIMIT&belowType=STOP_LOSS",
+		-1160: sell + "aboveType=LIMIT_MAKER&abovePrice=110&belowType=STOP_LOSS_LIMIT&belowPrice=1&" +
+			"belowStopPrice=90&belowTimeInForce=IOC&belowIcebergQty=0.5",
+		-1165: buy + "aboveType=LIMIT_MAKER&belowType=STOP_LOSS",
+		-1166: sell + "aboveType=STOP_LOSS&belowType=LIMIT_MAKER",
+		-1168: sell + "aboveType=LIMIT_MAKER&belowType=LIMIT_MAKER",
+		-1196: buy + "aboveType=STOP_LOSS&belowType=STOP_LOSS_LIMIT",
+		-1197: sell + "aboveType=STOP_LOSS_LIMIT&belowType=STOP_LOSS",
+		-1198: buy + "aboveType=TAKE_PROFIT_LIMIT&belowType=TAKE_PROFIT",
+		-1199: sell + "aboveType=TAKE_PROFIT&belowType=TAKE_PROFIT_LIMIT",
+	} {
+		refused("an OCO", list("oco", params), code)
+	}
+	for code, params := range map[int]string{
+		-1222: "workingType=LIMIT&workingSide=SELL",
+		-1223: working + "workingQuantity=1&pendingSide=BUY",
+		-1224: working,
+		-1225: working + "workingQuantity=1&pendingSide=SELL&pendingQuantity=1",
+	} {
+		refused("an OPO", list("opo", strings.TrimSuffix(params, "&")), code)
+	}
 	refused("a listen key", p.n.Binanced(p.alice, "PUT", "/api/v3/userDataStream?listenKey="+strings.Repeat("a", 64)),
 		-1125)
 	k := p.n.Call("POST", "/users/"+p.bob.ID+"/apikeys", `{"name":"reads","canTrade":false,"canManageKeys":false}`)

@@ -87,6 +87,9 @@ func otherThan(p *nets.Param) string {
 		if p.Max != 0 && n == p.Max {
 			return fmt.Sprint(n - 1)
 		}
+		if p.Name == "from" { // numbers count from 1, so 0 and 1 are the same
+			return fmt.Sprint(n + 2)
+		}
 		return fmt.Sprint(n + 1)
 	}
 }

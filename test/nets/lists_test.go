@@ -27,6 +27,7 @@ const (
 	byCode     = "Lists without a stated order are sorted by code, symbol or id in byte order"
 	byReferral = "sorted by the id of the referral, then by currency; changes of the level come last"
 	byAddress  = "all descending, ties by address ascending"
+	byID       = "in the order of their ids"
 	byTime     = "sorted by time descending, equal times by"
 	binance    = "The forms are those of Binance's documentation."
 	// own is for lists whose order is the client's or the program's own: they are not rows of the state.
@@ -95,10 +96,26 @@ var orders = []order{
 	{"/api/status .pairs", "", "currencyPairCode", "market-data.md", byCode},
 	{"/api/user/deals ", "", "-dealDateUtc", "trading.md", "[deals](#deals), newest first"},
 	{"/api/user/orders ", "", "-date", "trading.md", "array of order views, newest first"},
+	{"/api/user/lists ", "", "-date", "trading.md", "array of list views, newest first"},
+	{"/api/user/lists [].orders", "", "id", "trading.md", byID},
+	{"/api/orders/lists/{listId} .orders", "", "id", "trading.md", byID},
+	{"/api/orders/lists/by-client-id/{currencyPairCode}/{clientOrderId} .orders", "", "id", "trading.md", byID},
+	{"/internal/v1/orders/lists/{listId} .orders", "", "orderId", "trading.md", byID},
+	{
+		"/internal/v1/orders/lists/by-client-id/{currencyPairCode}/{clientOrderId} .orders", "", "orderId",
+		"trading.md", byID,
+	},
+	{"/api/orders/{orderId}/amendments ", "", "seq date", "trading.md", "[amendments](#amendments), oldest first"},
+	{
+		"/internal/v1/orders/{id}/amendments ", "", "seq date",
+		"trading.md", "[amendments](#amendments), oldest first",
+	},
+	{"/api/user/prevented-matches ", "", "id", "trading.md", "of the caller, by their numbers"},
 	{"/api/users/avatars ", "", "id", "market-data.md", byCode},
 	{"/api/wallets/balances .balances", "", "currencyCode", "trading.md", "sorted by code, zero rows left out"},
 	{"/internal/v1/book/{pair} .bids", "", "-price", "internal.md", "in queue order"},
 	{"/internal/v1/book/{pair} .asks", "", "price", "internal.md", "in queue order"},
+	{"/internal/v1/book/{pair} .stops", "", "orderId", "internal.md", "in queue order"},
 	{"/internal/v1/book/{pair} .bids[].orders", "", "orderId", "internal.md", "in queue order"},
 	{"/internal/v1/orders/{id} .fills", "", "tradeId", "internal.md", "(oldest first, the newest 1,000)"},
 	{"/internal/v1/state-hash .pairs", "", "currencyPairCode", "market-data.md", byCode},
@@ -107,7 +124,14 @@ var orders = []order{
 	{"/api/v3/account .balances", "", "asset", "market-data.md", byCode},
 	{"/api/v3/aggTrades ", "", "a", "binance.md", binance},
 	{"/api/v3/allOrders ", "", "orderId", "binance.md", binance},
-	{"/api/v3/openOrders ", "", "orderId", "binance.md", binance},
+	{"/api/v3/openOrders ", "", "time", "binance.md", binance},
+	{"/api/v3/openOrderList ", "", "transactionTime", "binance.md", binance},
+	{"/api/v3/openOrderList [].orders", "", "orderId", "binance.md", binance},
+	{"/api/v3/allOrderList ", "", "transactionTime", "binance.md", binance},
+	{"/api/v3/allOrderList [].orders", "", "orderId", "binance.md", binance},
+	{"/api/v3/orderList .orders", "", "orderId", "binance.md", binance},
+	{"/api/v3/order/amendments ", "", "executionId", "binance.md", binance},
+	{"/api/v3/myPreventedMatches ", "", "preventedMatchId", "binance.md", binance},
 	{"/api/v3/myTrades ", "", "id", "binance.md", binance},
 	{"/api/v3/trades ", "", "id", "binance.md", binance},
 	{"/api/v3/historicalTrades ", "", "id", "binance.md", binance},
@@ -126,7 +150,7 @@ var orders = []order{
 var noRows = []string{
 	".bids[]", ".asks[]", "/api/v3/klines []", "/udf/history .o", "/udf/history .h", "/udf/history .l",
 	"/udf/history .c", "/udf/history .v", "/udf/quotes .d", "_multipliers", "supported_resolutions",
-	"/api/v3/exchangeInfo .symbols[].", "/internal/v1/openapi.json",
+	"/api/v3/exchangeInfo .symbols[].", "/api/v3/myFilters .", "/internal/v1/openapi.json",
 }
 
 // Every list of every answer has the order that the contract states. A list that the table does not name fails, and so

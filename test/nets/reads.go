@@ -284,7 +284,7 @@ func (w *World) undocumented(n *Node, out map[string]Read) {
 	if n.Binance == "" {
 		return
 	}
-	symbol := "symbol=" + strings.ReplaceAll(firstPair, "_", "")
+	symbol := "symbol=" + symbolOf(firstPair)
 	for _, target := range []string{
 		"time", "exchangeInfo", "depth?" + symbol, "trades?" + symbol, "historicalTrades?" + symbol,
 		"aggTrades?" + symbol,
@@ -295,14 +295,18 @@ func (w *World) undocumented(n *Node, out map[string]Read) {
 		r := &Route{Path: "/api/v3/" + strings.Split(target, "?")[0]}
 		out["binance "+target] = Read{r, target, n.do(http.MethodGet, n.Binance+"/api/v3/"+target, "", http.Header{})}
 	}
-	for _, target := range []string{
+	for _, target := range append([]string{
 		"openOrders", "allOrders?" + symbol, "myTrades?" + symbol, "account", "account/commission?" + symbol,
-	} {
+		"openOrderList", "allOrderList", "myFilters?" + symbol, "myAllocations?" + symbol,
+	}, w.binance...) {
 		path, _, _ := strings.Cut(target, "?")
 		a := n.Binanced(w.Alice, http.MethodGet, "/api/v3/"+target)
 		out["binance alice "+target] = Read{&Route{Path: "/api/v3/" + path, Signed: true}, target, a}
 	}
 }
+
+// symbolOf returns the symbol of a pair at the Binance interface.
+func symbolOf(pair string) string { return strings.ReplaceAll(pair, "_", "") }
 
 // Binanced sends a request to the Binance interface, signed unless u is nil. A
 // timestamp or signature that target has is kept.

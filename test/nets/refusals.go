@@ -112,6 +112,18 @@ func (s *Seen) Refused(what string, a Answer, code string) {
 	s.codes[e.Code] = true
 }
 
+// Translated notes a code that no error object shows: the one interface that reaches it has another form of errors.
+func (s *Seen) Translated(code string) {
+	s.T.Helper()
+	if _, known := s.Table[code]; !known {
+		s.T.Errorf("%s is not in docs/contract/errors.md", code)
+	}
+	if s.codes == nil {
+		s.codes = map[string]bool{}
+	}
+	s.codes[code] = true
+}
+
 // Missing returns the rows of the table that no answer had.
 func (s *Seen) Missing() (out []string) {
 	for _, code := range slices.Sorted(maps.Keys(s.Table)) {

@@ -2,11 +2,13 @@ package nets_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +34,8 @@ type provoke struct {
 
 func newProvoke(t *testing.T, seen *nets.Seen) *provoke {
 	o := options("")
-	o.Engine.AccountOrders = 3
+	o.Engine.AccountOrders, o.Engine.AccountStops, o.Engine.AccountLists = 4, 2, 1
+	o.Engine.PairSlices = 5
 	o.Hooks.Public = func(e *edge.Options) {
 		e.Resources = append(e.Resources, func(*edge.Server) []*edge.Route {
 			return []*edge.Route{{
@@ -75,7 +78,8 @@ func TestEveryRowOfTheTableOfErrorsIsTrue(t *testing.T) {
 // orders provokes the reasons of the engine in three ways: as a signed order, as a command of a signed batch, and as an
 // order of the internal API.
 func (p *provoke) orders(reasons map[string]string) {
-	n, seen := p.n, map[string]bool{}
+	n := p.n
+	seen := p.changes(reasons)
 	refused := func(reason, body string) {
 		seen[reason] = true
 		code := reasons[reason]
@@ -88,7 +92,7 @@ func (p *provoke) orders(reasons map[string]string) {
 			}
 		}
 		inside := strings.Replace(body, `"isMarket":true`, `"type":"market"`, 1)
-		if inside == body {
+		if inside == body && !strings.Contains(body, `"type":`) {
 			inside = strings.Replace(body, `{`, `{"type":"limit",`, 1)
 		}
 		a := n.Inside("POST", "/internal/v1/orders", strings.Replace(inside, `{`, `{"accountId":"`+p.alice.ID+`",`, 1))
@@ -120,6 +124,15 @@ func (p *provoke) orders(reasons map[string]string) {
 	refused("above_max_quote_amount", order(`"price":99,"amount":"100.0001"`))
 	n.OK(p.alice, "POST", "/api/orders", order(`"price":100,"amount":"0.5"`))
 	refused("price_out_of_band", order(`"price":49,"amount":1`))
+	stop := func(more string) string { return order(`"type":"stop_limit","price":100,"amount":1,` + more) }
+	refused("trail_out_of_range", stop(`"stopPrice":110,"trailingDelta":9`))
+	refused("would_trigger", stop(`"stopPrice":90,"strictTrigger":true`))
+	refused("too_many_slices", order(`"price":60,"amount":1,"displayAmount":"0.1"`))
+	for range 2 {
+		n.OK(p.alice, "POST", "/api/orders", stop(`"stopPrice":110`))
+	}
+	refused("too_many_stops", stop(`"stopPrice":110`))
+	n.OK(p.alice, "DELETE", "/api/orders?all=true", "")
 
 	var id string
 	if _, err := n.Client(p.alice).Do(p.T.Context(), "POST", "/api/orders", map[string]any{
@@ -128,8 +141,9 @@ func (p *provoke) orders(reasons map[string]string) {
 		p.T.Fatal(err)
 	}
 	refused("duplicate_client_order_id", order(`"price":61,"amount":1,"clientOrderId":"x"`))
-	n.OK(p.alice, "POST", "/api/orders", order(`"price":62,"amount":1`))
-	n.OK(p.alice, "POST", "/api/orders", order(`"price":63,"amount":1`))
+	for range 3 {
+		n.OK(p.alice, "POST", "/api/orders", order(`"price":62,"amount":1`))
+	}
 	refused("too_many_orders", order(`"price":64,"amount":1`))
 	n.OK(p.alice, "DELETE", "/api/orders?all=true", "")
 	for reason, number := range map[string]string{"order_closed": id, "unknown_order": "999999"} {
@@ -154,6 +168,98 @@ func (p *provoke) orders(reasons map[string]string) {
 			p.T.Errorf("nothing provokes the reason %s", reason)
 		}
 	}
+}
+
+// changes provokes the reasons of lists, amendments and cancels in four ways each: as a signed request, as a command of
+// a signed batch, and both by the internal API. It returns the reasons and leaves no order.
+func (p *provoke) changes(reasons map[string]string) (seen map[string]bool) {
+	n, seen := p.n, map[string]bool{}
+	inBatch := func(reason, command string) {
+		command = `{"commands":[` + command + `]}`
+		for what, a := range map[string]nets.Answer{
+			"in a batch":        n.OK(p.alice, "POST", "/api/orders/batch", command),
+			"in a batch inside": n.Inside("POST", "/internal/v1/orders/batch", command),
+		} {
+			if a.Status != http.StatusOK || !strings.Contains(a.Body, `"rejectReason":"`+reason+`"`) {
+				p.T.Errorf("%s %s by %s: %d %s", reason, what, command, a.Status, a.Body)
+			}
+		}
+	}
+	list := func(reason, body string) {
+		seen[reason] = true
+		inside := strings.Replace(body, `{`, `{"accountId":"`+p.alice.ID+`",`, 1)
+		p.Refused(reason, n.Send(p.alice, "POST", "/api/orders/lists", body), reasons[reason])
+		p.Refused(reason+" inside", n.Inside("POST", "/internal/v1/orders/lists", inside), reasons[reason])
+		a := n.OK(p.alice, "POST", "/api/orders/batch", `{"commands":[{"placeList":`+body+`}]}`)
+		b := n.Inside("POST", "/internal/v1/orders/batch", `{"commands":[{"placeList":`+inside+`}]}`)
+		for _, a := range []nets.Answer{a, b} {
+			if a.Status != http.StatusOK || !strings.Contains(a.Body, `"rejectReason":"`+reason+`"`) {
+				p.T.Errorf("%s in a batch: %d %s", reason, a.Status, a.Body)
+			}
+		}
+	}
+	replace := func(reason, id, members string) {
+		seen[reason] = true
+		body := `{` + members + `}`
+		p.Refused(reason, n.Send(p.alice, "PATCH", "/api/orders/"+id, body), reasons[reason])
+		p.Refused(reason+" inside", n.Inside("PATCH", "/internal/v1/orders/"+id, body), reasons[reason])
+		inBatch(reason, `{"replace":{"orderId":`+id+`,`+members+`}}`)
+	}
+	place := func(path, body string) (id string) {
+		var o struct{ ID string }
+		a := n.OK(p.alice, "POST", path, body)
+		if json.Unmarshal([]byte(a.Body), &o) != nil && json.Unmarshal([]byte(a.Body), &o.ID) != nil {
+			p.T.Fatal(a.Body)
+		}
+		return o.ID
+	}
+	oco := func(above, below int) string {
+		return fmt.Sprintf(`{"kind":"oco","currencyPairCode":"BTC_USDT","orders":[{"side":"sell","type":"limit",`+
+			`"price":%d,"amount":1,"postOnly":true},{"side":"sell","type":"stop_market","stopPrice":%d,"amount":1}]}`,
+			above, below)
+	}
+	list("list_prices", oco(90, 110))
+	place("/api/orders/lists", oco(110, 90))
+	list("too_many_lists", oco(110, 90))
+	n.OK(p.alice, "DELETE", "/api/orders?all=true", "")
+	working := place("/api/orders/lists", `{"kind":"opo","currencyPairCode":"BTC_USDT","orders":[{"side":"buy",`+
+		`"price":50,"amount":2},{"side":"sell","price":120}]}`)
+	first, err := strconv.ParseUint(working, 10, 64)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	pending := fmt.Sprint(first + 1)
+	replace("order_pending", pending, `"amount":1`)
+	replace("order_pending", pending, `"amount":1,"keepPriority":true`)
+	n.OK(p.alice, "DELETE", "/api/orders?all=true", "")
+
+	id := place("/api/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","price":60,"amount":20}`)
+	replace("amend_not_smaller", id, `"amount":20,"keepPriority":true`)
+	for i := range 10 {
+		n.OK(p.alice, "PATCH", "/api/orders/"+id, fmt.Sprintf(`{"amount":%d,"keepPriority":true}`, 19-i))
+	}
+	replace("too_many_amends", id, `"amount":1,"keepPriority":true`)
+
+	seen["cancel_restricted"] = true
+	for what, a := range map[string]nets.Answer{
+		"a cancel":        n.Send(p.alice, "DELETE", "/api/orders/"+id+"?onlyIf=partial", ""),
+		"a cancel inside": n.Inside("DELETE", "/internal/v1/orders/"+id+"?onlyIf=partial", ""),
+	} {
+		p.Refused(what, a, reasons["cancel_restricted"])
+	}
+	inBatch("cancel_restricted", `{"cancel":{"orderId":`+id+`,"onlyIf":"partial"}}`)
+
+	// Only the Binance interface has a cancel that a new order follows, and its errors are numbers.
+	seen["cancel_failed"] = true
+	a := n.Binanced(p.alice, "POST", "/api/v3/order/cancelReplace?symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&"+
+		"price=61&quantity=1&cancelReplaceMode=STOP_ON_FAILURE&cancelRestrictions=ONLY_PARTIALLY_FILLED&cancelOrderId="+id)
+	if a.Status != http.StatusBadRequest || !strings.HasPrefix(a.Body, `{"code":-2022,`) ||
+		!strings.Contains(a.Body, `"newOrderResult":"NOT_ATTEMPTED"`) {
+		p.T.Errorf("cancel_failed: %d %s", a.Status, a.Body)
+	}
+	p.Translated(reasons["cancel_failed"])
+	n.OK(p.alice, "DELETE", "/api/orders?all=true", "")
+	return seen
 }
 
 // requests provokes what is wrong with a request itself.

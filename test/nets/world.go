@@ -15,6 +15,7 @@ type World struct {
 	// Alice has inviter, referrals, orders, keys, tokens and a vote; the others are her counterparts.
 	Alice, Bob, Carol *User
 	values            map[string][]string // of required parameters, by name, or by path and name
+	binance           []string            // signed targets of the Binance interface that name orders
 }
 
 // Pairs of a World.
@@ -33,7 +34,9 @@ func Build(n *Node, step func(time.Duration)) *World {
 	b := &builder{Node: n, w: &World{values: map[string][]string{}}, step: step}
 	b.markets()
 	b.people()
+	b.lists()
 	b.orders()
+	b.openLists()
 	b.money()
 	b.keys()
 	b.agents()
@@ -135,6 +138,72 @@ func (b *builder) batch(u *User, side string, price, count int, amount string) {
 		}
 		b.OK(u, http.MethodPost, "/api/orders/batch", `{"commands":[`+strings.Join(commands, ",")+`]}`)
 	}
+}
+
+// lists makes order lists that are done and matches that are prevented, of each more than a page. It trades nothing and
+// leaves no order open.
+func (b *builder) lists() {
+	w := b.w
+	const oto = `{"placeList":{"kind":"oto","currencyPairCode":"` + secondPair + `","orders":[` +
+		`{"side":"buy","price":"10","amount":"1"},{"side":"sell","price":"20","amount":"1"}]}}`
+	for made := 0; made < rowsOfAPage; made += 13 {
+		b.OK(w.Alice, http.MethodPost, "/api/orders/batch", `{"commands":[`+strings.Repeat(oto+",", 12)+oto+`]}`)
+		b.OK(w.Alice, http.MethodDelete, "/api/orders?all=true", "")
+		b.step(time.Second)
+	}
+	own := b.place(w.Alice, firstPair, "sell", "200", "1", "")
+	b.batch(w.Alice, "buy", 200_00, rowsOfAPage, "0.5")
+	b.OK(w.Alice, http.MethodDelete, "/api/orders/"+own, "")
+	w.binance = append(w.binance, fmt.Sprint("myPreventedMatches?symbol=", symbolOf(firstPair), "&orderId=", own))
+	b.value("/api/user/prevented-matches orderId", own)
+	b.value("/api/user/prevented-matches from", "2", "50", "999")
+}
+
+// openLists makes order lists of each state and an order with amendments.
+func (b *builder) openLists() {
+	w := b.w
+	list := func(more string) string {
+		id := object(b.T, b.OK(w.Alice, http.MethodPost, "/api/orders/lists", `{`+more+`}`).Body)["id"].(string)
+		b.step(time.Second)
+		return id
+	}
+	const oco = `"kind":"oco","currencyPairCode":"` + firstPair + `","orders":[` +
+		`{"side":"sell","type":"limit","price":"400","amount":"2","postOnly":true},` +
+		`{"side":"sell","type":"stop_limit","price":"19","stopPrice":"20","amount":"2"}]`
+	pair := list(`"clientOrderId":"pair",` + oco)
+	// The working order is filled at once, so the two others are open.
+	ladder := list(`"kind":"otoco","currencyPairCode":"` + thirdPair + `","orders":[` +
+		`{"side":"buy","price":"98","amount":"0.1"},{"side":"sell","price":"300","amount":"1","postOnly":true},` +
+		`{"side":"sell","type":"stop_market","stopPrice":"10","amount":"1"}]`)
+	brings := list(`"kind":"opo","currencyPairCode":"` + secondPair + `","clientOrderId":"brings","orders":[` +
+		`{"side":"buy","price":"7","amount":"2"},{"side":"sell","price":"500","clientOrderId":"brought"}]`)
+	done := list(`"clientOrderId":"done",` + oco)
+	b.OK(w.Alice, http.MethodDelete, "/api/orders/lists/"+done, "")
+	b.Call(http.MethodPost, "/orders/lists", `{"clientOrderId":"pair",`+oco+`}`) // the built-in account's
+
+	amended := b.place(w.Alice, thirdPair, "buy", "50", "10", "")
+	amend := func(more string) {
+		b.OK(w.Alice, http.MethodPatch, "/api/orders/"+amended, `{"keepPriority":true,`+more+`}`)
+		b.step(time.Second)
+	}
+	amend(`"amount":"9.5"`)
+	amend(`"amount":"9","clientOrderId":"amended"`)
+
+	b.value("listId", pair, ladder, brings, done)
+	for _, path := range []string{
+		"/api/orders/lists/by-client-id/{currencyPairCode}/{clientOrderId}",
+		"/internal/v1/orders/lists/by-client-id/{currencyPairCode}/{clientOrderId}",
+	} {
+		b.value(path+" currencyPairCode", firstPair)
+		b.value(path+" clientOrderId", "pair", "done")
+	}
+	b.value("accountId", w.Alice.ID)
+	b.value("/api/orders/{orderId}/amendments orderId", amended, pair)
+	b.value("/internal/v1/orders/{id}/amendments id", amended, pair)
+	b.value("/internal/v1/orders/{id} id", amended, brings)
+	b.value("orderId", amended)
+	w.binance = append(w.binance, fmt.Sprint("order/amendments?symbol=", symbolOf(thirdPair), "&orderId=", amended),
+		"orderList?orderListId="+pair)
 }
 
 func (b *builder) orders() {
