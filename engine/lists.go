@@ -620,20 +620,26 @@ func (b *book) share(l *list) (cause CancelCause, ok bool) {
 	if l.brought = (fixed.U128{}); lots == 0 {
 		return CauseFunds, false
 	}
+	both, n := int64(0), int64(0)
 	for _, x := range l.orders {
 		if x == 0 {
 			continue
 		}
-		o := b.orders.at(x)
 		if st := b.stops.parked.At(b.orders.cold.At(x).stop); !st.typ.AtMarket() {
-			n := st.slices(lots)
-			if !b.roomFor(o.side, lots) || n > b.opts.PairSlices-b.slices {
+			if lots > math.MaxInt64-both {
 				return CauseUnfillable, false
 			}
-			b.stops.lots[o.side] += lots
-			b.slices += n
+			both, n = both+lots, n+st.slices(lots)
 		}
-		o.total, o.shown = lots, lots
+	}
+	if !b.roomFor(Sell, both) || n > b.opts.PairSlices-b.slices {
+		return CauseUnfillable, false
+	}
+	for _, x := range l.orders {
+		if x != 0 {
+			st := b.stops.parked.At(b.orders.cold.At(x).stop)
+			b.setLots(b.orders.at(x), st, st, lots)
+		}
 	}
 	return 0, true
 }

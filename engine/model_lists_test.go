@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"tickhive/engine"
@@ -340,6 +341,11 @@ func (m *model) begin(l *modelList) {
 			}
 			o.total, o.rest = lots, lots
 		}
+		for _, o := range l.legs {
+			if !fits { // none has got an amount
+				o.total, o.rest = 0, 0
+			}
+		}
 	} else {
 		need := new(big.Int)
 		for _, o := range l.legs {
@@ -630,6 +636,25 @@ func TestRandomListsAgreeWithTheModel(t *testing.T) {
 	} {
 		if counts[what] < 5 {
 			t.Errorf("%s: %d times", what, counts[what])
+		}
+	}
+}
+
+// Pending orders get their amount together: when the slices of the second one lack room, the first one has none either.
+func TestPendingOrdersGetTheirAmountTogether(t *testing.T) {
+	m := newMarket(t, engine.Options{PairSlices: 6}, enginetest.Instrument())
+	out := new(strings.Builder)
+	for _, line := range []string{
+		"opoco: buy 9 @ 100.00 acct=1; sell @ 120.00 post-only acct=1; sell @ 95.00 stop=90.00 show=2 acct=1",
+		"sell 9 @ 130.00 show=2 acct=2", "sell 9 @ 100.00 acct=2",
+	} {
+		m.line(out, line)
+	}
+	for _, want := range []string{
+		"canceled 2 open 0, Canceled (unfillable)", "canceled 3 open 0, Canceled (unfillable)", "list 1 ended",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not among:\n%s", want, out)
 		}
 	}
 }
