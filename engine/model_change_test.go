@@ -152,9 +152,6 @@ func (m *model) mayAmend(o *modelOrder, c engine.Command) engine.Reason {
 		return engine.OrderPending
 	}
 	const others = engine.FlagHasPrice | engine.FlagHasStop | engine.FlagHasTrail
-	if c.Flags&engine.FlagHasAmount != 0 && o.pending && o.list.kind >= engine.OPO {
-		return engine.OrderPending
-	}
 	if c.Flags&others != 0 || c.Flags&engine.FlagHasAmount == 0 || c.Amount >= o.total || c.Amount <= o.total-o.rest {
 		return engine.AmendNotSmaller
 	}
