@@ -3,8 +3,8 @@ package engine
 // MaxAmends is the most amendments of an order.
 const MaxAmends = 10
 
-// amend carries out a Replace that may only lower the total (docs/contract/matching.md#replace). The order keeps its place,
-// and may get another client id.
+// amend carries out a Replace that may only lower the total (docs/contract/matching.md#replace). The order keeps its
+// place, and may get another client id.
 func (b *book) amend(cmd *Command, s int32, o *order) {
 	if r := b.mayAmend(cmd, s, o); r != NotRejected {
 		b.stream.refuse(cmd, r)

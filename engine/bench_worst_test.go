@@ -95,8 +95,8 @@ func massCancel(r *coreRun, account engine.AccountID) {
 	r.apply(engine.Command{Kind: engine.CancelAll, Account: account, Order: r.core.LastOrderID(0)})
 }
 
-// BenchmarkTrailing is a trade beside orders that trail, of many extremes and trails. The price goes up and down by a few
-// ticks beside orders of both sides; or it rises with each trade, so that each is a new extreme of the sells.
+// BenchmarkTrailing is a trade beside orders that trail, of many extremes and trails. The price goes up and down by a
+// few ticks beside orders of both sides; or it rises with each trade, so that each is a new extreme of the sells.
 func BenchmarkTrailing(b *testing.B) {
 	for _, rises := range []bool{false, true} {
 		for _, n := range []int{0, 100, 1000, 20_000} {

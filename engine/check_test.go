@@ -107,15 +107,21 @@ func TestCheckNotices(t *testing.T) {
 		"group of an order": {func(b *book) { trailing(b, Sell).joined = 0 }, "of another group"},
 		"extreme":           {func(b *book) { b.stops.trails[Sell].groups[0].extreme = 1 }, "has the extreme 1"},
 		"extreme of a buy":  {func(b *book) { b.stops.trails[Buy].groups[0].extreme++ }, "has the extreme 102"},
-		"first of a group":  {func(b *book) { b.stops.trails[Sell].groups[0].first = trailing(b, Sell).child }, "neighbors"},
-		"group empty":       {func(b *book) { b.stops.trails[Sell].groups[0].first = 0 }, "the last group is empty"},
-		"groups empty":      {func(b *book) { b.stops.trails[Sell].empty++ }, "counted 1"},
-		"group numbers":     {func(b *book) { b.stops.trails[Sell].groups[0].from = 99 }, "begins with order 99"},
-		"trail":             {func(b *book) { trailing(b, Sell).trail += 200 }, "does not wait for"},
-		"order of a heap":   {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).trail = 10 }, "comes before it"},
-		"heap link":         {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).prev = 0 }, "linked wrongly"},
-		"state in a heap":   {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).state = waits }, "of another group"},
-		"side in a heap":    {func(b *book) { b.orders.at(trailing(b, Sell).slot).side = Buy }, "of another group"},
+		"first of a group": {func(b *book) {
+			b.stops.trails[Sell].groups[0].first = trailing(b, Sell).child
+		}, "neighbors"},
+		"group empty":   {func(b *book) { b.stops.trails[Sell].groups[0].first = 0 }, "the last group is empty"},
+		"groups empty":  {func(b *book) { b.stops.trails[Sell].empty++ }, "counted 1"},
+		"group numbers": {func(b *book) { b.stops.trails[Sell].groups[0].from = 99 }, "begins with order 99"},
+		"trail":         {func(b *book) { trailing(b, Sell).trail += 200 }, "does not wait for"},
+		"order of a heap": {func(b *book) {
+			b.stops.parked.At(trailing(b, Sell).child).trail = 10
+		}, "comes before it"},
+		"heap link": {func(b *book) { b.stops.parked.At(trailing(b, Sell).child).prev = 0 }, "linked wrongly"},
+		"state in a heap": {func(b *book) {
+			b.stops.parked.At(trailing(b, Sell).child).state = waits
+		}, "of another group"},
+		"side in a heap": {func(b *book) { b.orders.at(trailing(b, Sell).slot).side = Buy }, "of another group"},
 		"level of a group": {func(b *book) {
 			b.orders.levels.At(b.orders.at(trailing(b, Sell).slot).level).price--
 		}, "does not wait for"},

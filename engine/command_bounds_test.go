@@ -189,7 +189,10 @@ func TestRecordOfAPlainOrder(t *testing.T) {
 }
 
 func otherOf(part uint8, record string) Command {
-	return Command{Kind: Other, Pair: ControlPair, First: true, Control: &ControlRecord{Part: part, Record: []byte(record)}}
+	return Command{
+		Kind: Other, Pair: ControlPair, First: true,
+		Control: &ControlRecord{Part: part, Record: []byte(record)},
+	}
 }
 
 // Each member that is seldom set comes back when it alone is set, and when it is as small as can be.

@@ -300,7 +300,8 @@ func (s *sliced) trails(n int64, at func(i int64) (stop, price int64)) {
 			s.do(place(engine.Buy, price, 1))
 		}
 		s.do(engine.Command{
-			Type: engine.StopMarket, Side: engine.Sell, TIF: engine.IOC, Amount: 1, Stop: stop, Trail: uint16(1900 + i%100),
+			Type: engine.StopMarket, Side: engine.Sell, TIF: engine.IOC, Amount: 1, Stop: stop,
+			Trail: uint16(1900 + i%100),
 		})
 	}
 }

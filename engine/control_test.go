@@ -107,13 +107,14 @@ func TestSetPair(t *testing.T) {
 func TestSetAsset(t *testing.T) {
 	c := engine.NewCore(engine.Options{Assets: 2})
 	for _, a := range []engine.Asset{{Symbol: "USDT"}, {Symbol: "BTC"}, {Symbol: "BTC", Name: "Bitcoin"}} {
-		if e := c.Apply(&engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &a}}, nil); e[0].Kind != engine.EventAsset ||
-			*e[0].Asset != a {
+		e := c.Apply(&engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &a}}, nil)
+		if e[0].Kind != engine.EventAsset || *e[0].Asset != a {
 			t.Fatalf("%+v", e)
 		}
 	}
-	if e := c.Apply(&engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: "ETH"}}},
-		nil); e[0].Kind != engine.EventRejected {
+	if e := c.Apply(&engine.Command{
+		Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: "ETH"}},
+	}, nil); e[0].Kind != engine.EventRejected {
 		t.Errorf("a third asset: %+v", e)
 	}
 	all := c.Assets()

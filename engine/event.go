@@ -21,8 +21,8 @@ const (
 	// The order exists; later events of the same command report its effects. OpenAmount =
 	// Amount. Quote, of a buy at market: what it holds, in product units. By quote that is its quote amount; by amount
 	// what it will cost, or while it waits stop price x amount, of a trailing one without stop price the price that
-	// triggers it now x amount (the built-in account holds nothing: 0). Of a sell at market by quote, Quote is its quote
-	// amount, Amount is 0 and OpenAmount the lots that it holds: what it will sell, while it waits nothing.
+	// triggers it now x amount (the built-in account holds nothing: 0). Of a sell at market by quote, Quote is its
+	// quote amount, Amount is 0 and OpenAmount the lots that it holds: what it will sell, while it waits nothing.
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client (place). No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
@@ -44,8 +44,8 @@ const (
 	// quote amount; for a market buy by amount Quote = what is left of its hold. Status is
 	// Canceled or PartiallyExecutedAndCanceled; a market buy by quote that has less left than one
 	// lot costs is Completed. Client is the own id of the request that canceled the order, not the
-	// order's. OpenAmount, with CauseReplace: the total that the request has sent. Quote, of a market sell by quote amount:
-	// what it has not brought about; it has sold all that it held.
+	// order's. OpenAmount, with CauseReplace: the total that the request has sent. Quote, of a market sell by quote
+	// amount: what it has not brought about; it has sold all that it held.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
 	// OpenAmount = the open amount before it trades on. Flags = FlagSmallerOnly of an amendment, and Client = the new
@@ -56,7 +56,8 @@ const (
 	EventReplaced
 	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, of a trailing order the price that it was
 	// triggered at, Price, OpenAmount: a waiting order enters the book. Quote, of a market buy by amount: its hold from
-	// now on, which was Display x OpenAmount. Amount, of a market sell by quote amount: the lots that it holds from now on.
+	// now on, which was Display x OpenAmount. Amount, of a market sell by quote amount: the lots that it holds from now
+	// on.
 	EventTriggered
 	// Refilled: Order, Account, Side, Price, Amount = the new slice, OpenAmount: an iceberg
 	// went to the back.
@@ -81,14 +82,14 @@ const (
 	// ListEnded: Order = the id of the list, Account, Cause: its last order has ended.
 	EventListEnded
 	// Released: Order, Account, Side, Type, Maker = the id of the list: an order that a list kept back begins, with the
-	// Status Created. Amount = its amount, which an opo list sets; MakerOpen = its stop price, Price = its limit, Quote =
-	// what it holds as in EventAccepted. What follows in the same command says whether it waits, rests or trades.
+	// Status Created. Amount = its amount, which an opo list sets; MakerOpen = its stop price, Price = its limit, Quote
+	// = what it holds as in EventAccepted. What follows in the same command says whether it waits, rests or trades.
 	EventReleased
 	// Activated: Order, Account, Side, Price = the first price that a trailing order tracks.
 	EventActivated
 	// Prevented: self-trade prevention has kept two orders apart. Order = taker, Maker, Trade = the number of the
-	// prevented match, from 1 in each pair, Side = the taker's, Account, Price, STP = the mode, Amount = the lots by which
-	// it lowered the taker, OpenAmount = those of the maker, 0: it lowered none. The cancels follow.
+	// prevented match, from 1 in each pair, Side = the taker's, Account, Price, STP = the mode, Amount = the lots by
+	// which it lowered the taker, OpenAmount = those of the maker, 0: it lowered none. The cancels follow.
 	EventPrevented
 )
 

@@ -76,7 +76,8 @@ func (l *List) Fault() (order int, what string) {
 	}
 	for i := range legs {
 		if l.Kind.brings() && (legs[i].Side != Sell || legs[i].Amount != 0) {
-			return i + 2, "A pending order of an opo or an opoco sells what its working order has bought, and has no amount."
+			return i + 2, "A pending order of an opo or an opoco sells what its working order has bought, and has " +
+				"no amount."
 		}
 	}
 	if len(legs) == 1 {
@@ -97,8 +98,8 @@ func (l *List) faultOfLegs(first int, one, two *Command) (order int, what string
 	}
 	for i, o := range [...]*Command{one, two} {
 		if !o.stops() && o.Flags&FlagPostOnly == 0 && !o.Type.Waits() || o.Type == Market {
-			return first + i, "Of two orders of which one cancels the other, one is a stop, and one is a limit order that is " +
-				"post only, or a take profit."
+			return first + i, "Of two orders of which one cancels the other, one is a stop, and one is a limit order " +
+				"that is post only, or a take profit."
 		}
 	}
 	return 0, ""
@@ -554,7 +555,8 @@ func (b *book) endList(ls int32) {
 	b.lists.remove(ls)
 }
 
-// releaseList queues the pending orders of a list, whose working order has been filled, behind the stops that are reached.
+// releaseList queues the pending orders of a list, whose working order has been filled, behind the stops that are
+// reached.
 func (b *book) releaseList(l *list) {
 	s := l.orders[1]
 	b.stops.parked.At(b.orders.cold.At(s).stop).state = due
@@ -587,8 +589,8 @@ func (b *book) begin(s int32) (done bool) {
 	return true
 }
 
-// fund gives pending orders their amount, if their working order brings it, and asks whether their account may hold what
-// they need: together the larger need. If not, cause says why they end.
+// fund gives pending orders their amount, if their working order brings it, and asks whether their account may hold
+// what they need: together the larger need. If not, cause says why they end.
 func (b *book) fund(l *list) (cause CancelCause, ok bool) {
 	if l.kind.brings() {
 		return b.share(l)

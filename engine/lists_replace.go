@@ -30,8 +30,8 @@ func (i *Instrument) holds(side Side, price, lots int64) fixed.U128 {
 	return i.QuoteUnits(total(price, lots))
 }
 
-// needsBeyond returns the units that an order, which holds before, needs beyond that to hold after with a new total. Two
-// orders of which one cancels the other hold the larger need, and have one amount.
+// needsBeyond returns the units that an order, which holds before, needs beyond that to hold after with a new total.
+// Two orders of which one cancels the other hold the larger need, and have one amount.
 func (b *book) needsBeyond(s int32, o *order, amount int64, before, after fixed.U128) fixed.U128 {
 	if x := b.otherOf(s, o); x != 0 {
 		p := b.orders.at(x)
@@ -82,8 +82,8 @@ func (b *book) checkLots(o *order, st *stopOrder, amount, more int64) Reason {
 	return NotRejected
 }
 
-// replaceOther gives the order that a replaced one cancels the new amount. It has no fills, and it does not trade: a limit
-// order is post-only, and its price stays.
+// replaceOther gives the order that a replaced one cancels the new amount. It has no fills, and it does not trade: a
+// limit order is post-only, and its price stays.
 func (b *book) replaceOther(x int32, amount int64) {
 	o := b.orders.at(x)
 	if o.marks&markStop != 0 {

@@ -317,8 +317,8 @@ func (t *taker) lots(price int64) int64 {
 	return min(t.left, lotsFor(t.money, price))
 }
 
-// wants returns the lots that an order of its own account at price keeps from it. Nothing is paid for them, so only a quote
-// amount is a limit.
+// wants returns the lots that an order of its own account at price keeps from it. Nothing is paid for them, so only a
+// quote amount is a limit.
 func (t *taker) wants(price int64) int64 {
 	if t.byQuote() {
 		return lotsFor(t.money, price)
@@ -487,8 +487,9 @@ type scan struct {
 
 // reach walks the other side as the taker will take it, and changes nothing: fills reports whether its whole amount is
 // there, cost is the worth of the lots that it gets, of a sell by quote amount those lots. It counts hidden lots, and
-// treats orders of the taker's own account as the taker's self-trade mode will. It counts whole levels by their sums and
-// reads single orders only when the account has other orders. known is false when the part ends before the answer is found.
+// treats orders of the taker's own account as the taker's self-trade mode will. It counts whole levels by their sums
+// and reads single orders only when the account has other orders. known is false when the part ends before the answer
+// is found.
 func (b *book) reach(t *taker) (fills bool, cost fixed.U128, known bool) {
 	opp := &b.sides[t.side.Opposite()]
 	at := b.scan

@@ -28,15 +28,6 @@ type modelList struct {
 	cause   engine.CancelCause
 }
 
-func (m *model) listOf(o *modelOrder) *modelList {
-	for _, l := range m.lists {
-		if l.works == o || slices.Contains(l.legs, o) {
-			return l
-		}
-	}
-	return nil
-}
-
 func (l *modelList) all() (all []*modelOrder) {
 	if l.works != nil {
 		all = append(all, l.works)
@@ -204,7 +195,8 @@ func (m *model) acceptLists(c engine.Command, orders []*modelOrder) {
 		m.n--
 	}
 	m.emit(engine.Event{
-		Kind: engine.EventList, Order: l.id, Account: c.Account, List: l.kind, Amount: int64(len(orders)), Client: c.Client,
+		Kind: engine.EventList, Order: l.id, Account: c.Account, List: l.kind, Amount: int64(len(orders)),
+		Client: c.Client,
 	})
 	m.lists = append(m.lists, l)
 	for i, o := range orders {
@@ -314,8 +306,9 @@ func (m *model) reduceOther(o *modelOrder, d int64) {
 			other.rest -= d
 			other.total -= d
 			m.emit(engine.Event{
-				Kind: engine.EventReduced, Account: other.cmd.Account, Price: other.cmd.Price, Amount: d, Order: other.id,
-				Side: other.cmd.Side, OpenAmount: other.rest, Display: max(other.cmd.Price, other.hold),
+				Kind: engine.EventReduced, Account: other.cmd.Account, Price: other.cmd.Price, Amount: d,
+				Order: other.id, Side: other.cmd.Side, OpenAmount: other.rest,
+				Display: max(other.cmd.Price, other.hold),
 			})
 		}
 	}
@@ -383,8 +376,8 @@ func (m *model) begin(l *modelList) {
 
 func (m *model) released(l *modelList, o *modelOrder) {
 	e := engine.Event{
-		Kind: engine.EventReleased, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type, Maker: l.id,
-		Price: o.cmd.Price, Amount: o.rest, OpenAmount: o.rest, MakerOpen: o.cmd.Stop, Trail: o.cmd.Trail,
+		Kind: engine.EventReleased, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
+		Maker: l.id, Price: o.cmd.Price, Amount: o.rest, OpenAmount: o.rest, MakerOpen: o.cmd.Stop, Trail: o.cmd.Trail,
 	}
 	if !o.cmd.Type.Waits() {
 		e.MakerOpen, e.Trail = 0, 0

@@ -273,9 +273,10 @@ func TestDigitsOfAssets(t *testing.T) {
 		return core.Apply(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &in}, nil)[0]
 	}
 	set := func(symbol string, digits int) engine.Reason {
-		return core.Apply(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{
-			Symbol: symbol, Digits: digits,
-		}}}, nil)[0].Reason
+		return core.Apply(&engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: symbol, Digits: digits}},
+		}, nil)[0].Reason
 	}
 	digits := func(currency string, want int, known bool) {
 		t.Helper()

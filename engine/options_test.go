@@ -44,9 +44,9 @@ func TestOptionsHaveBounds(t *testing.T) {
 // The defaults have the values of docs/contract/limits.md, and each counts as if it was set.
 func TestDefaultsOfOptions(t *testing.T) {
 	want := Options{
-		Limits: Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200, AccountLists: 20}, PairStops: 20_000,
-		ClientIDs:        1_000_000,
-		AccountClientIDs: 10_000, IcebergSlices: 10_000, PairSlices: 1 << 18, Pairs: 10_000, Assets: 10_000,
+		Limits:    Limits{OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200, AccountLists: 20},
+		PairStops: 20_000, ClientIDs: 1_000_000, AccountClientIDs: 10_000,
+		IcebergSlices: 10_000, PairSlices: 1 << 18, Pairs: 10_000, Assets: 10_000,
 		PartEvents: 600,
 	}
 	if got := NewCore(Options{}).opts; got != want {

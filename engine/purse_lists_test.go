@@ -54,7 +54,8 @@ func (p *purse) listOf(id engine.OrderID) (*purseList, *purseOrder) {
 func (p *purse) bookList(e *engine.Event) bool {
 	if e.Kind == engine.EventList {
 		p.lists[e.Order] = &purseList{
-			id: e.Order, account: e.Account, kind: e.List, orders: map[engine.OrderID]*purseOrder{}, brought: new(big.Int),
+			id: e.Order, account: e.Account, kind: e.List, orders: map[engine.OrderID]*purseOrder{},
+			brought: new(big.Int),
 		}
 		return true
 	}
@@ -123,8 +124,8 @@ func (p *purse) changeList(l *purseList, change func(l *purseList)) {
 	}
 }
 
-// tradeOfList takes paid out of what an order of a list needs, and keeps what a working order has brought; the trade has
-// moved both already.
+// tradeOfList takes paid out of what an order of a list needs, and keeps what a working order has brought; the trade
+// has moved both already.
 func (p *purse) tradeOfList(e *engine.Event, id engine.OrderID, paid *big.Int) {
 	l, o := p.listOf(id)
 	if l == nil {

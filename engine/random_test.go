@@ -124,8 +124,8 @@ func (m *mix) String() string {
 	for _, c := range combos() {
 		fmt.Fprintf(&s, "%s %s %s: %d filled\n", c.t, c.f, c.s, m.filled[c])
 	}
-	fmt.Fprintf(&s, "%d sells by quote held, of %d triggered ones the account had less; %d amended, %d renamed\n", m.sold,
-		m.fewer, m.amended, m.renamed)
+	fmt.Fprintf(&s, "%d sells by quote held, of %d triggered ones the account had less; %d amended, %d renamed\n",
+		m.sold, m.fewer, m.amended, m.renamed)
 	for c, n := range m.causes {
 		fmt.Fprintf(&s, "ended by %q: %d\n", engine.CancelCause(c), n)
 	}

@@ -288,7 +288,8 @@ func (c *Core) Lists(p PairID) iter.Seq[ListState] {
 		for ls := b.lists.oldest; ls != 0; ls = b.lists.at(ls).newer {
 			l := b.lists.at(ls)
 			v := ListState{
-				ID: MakeOrderID(p, l.n), Kind: l.kind, Account: AccountID(b.orders.owners.Account(l.owner)), Brought: l.brought,
+				ID: MakeOrderID(p, l.n), Kind: l.kind, Account: AccountID(b.orders.owners.Account(l.owner)),
+				Brought: l.brought,
 			}
 			for i, s := range l.orders {
 				if s != 0 {

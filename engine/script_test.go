@@ -21,7 +21,8 @@ import (
 //
 //	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [expire] [follows] [show=N] [stop=P|take=P] [strict] [stp=MODE]
 //		[acct=N] [client=ID [reusable]] [id=N]
-//	buy|sell AMOUNT market [stop=P|take=P] [trail=BASIS POINTS] ... · without a stop price: trail after stop=0 or take=0
+//	buy|sell AMOUNT market [stop=P|take=P] [trail=BASIS POINTS] ...
+//		without a stop price: trail after stop=0 or take=0
 //	buy|sell quote=QUOTE market ...
 //	oco|oto|otoco|opo|opoco [client=ID [reusable]]: ORDER; ORDER[; ORDER]
 //	cancel list ID [acct=N]

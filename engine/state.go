@@ -30,12 +30,12 @@ const maxStateText = 1 << 16
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then in queue order: n, account, side, bits, stop, price,
 //	         hold, trail, amount, display, quote, type, tif, flags, state, rates
-//	trailing number of groups; each from the farthest extreme on: extreme, number of orders; each in the order in which
-//	         they have begun to track: as a stop
+//	trailing number of groups; each from the farthest extreme on: extreme, number of orders; each in the order in
+//	         which they have begun to track: as a stop
 //	lists    number; each by n: n, kind, cause, brought; each of its orders: 0: it has ended, 1: it is elsewhere,
 //	         2: it pends, then as a stop
-//	clients  number in the window, number outside; each by n, that of a list first: n, account, open, 0 or 1: of a list,
-//	         hash, content
+//	clients  number in the window, number outside; each by n, that of a list first: n, account, open, 0 or 1:
+//	         of a list, hash, content
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
 // them, hashes are 8 little-endian bytes a word.
@@ -520,7 +520,8 @@ func (s *pairState) readTrails(side Side) {
 			o, st, account := order{n: s.readN()}, stopOrder{}, AccountID(0)
 			s.stop(&o, &st, &account)
 			end, ok := trailEnd(side, g.extreme, st.trail)
-			if st.trail == 0 || st.state != tracks || o.side != side || ok && through(b.last, endOf(side), end) && s.part == nil {
+			if st.trail == 0 || st.state != tracks || o.side != side ||
+				ok && through(b.last, endOf(side), end) && s.part == nil {
 				s.Fail("order %d does not trail, or is already through", o.n)
 			}
 			i := s.restoreStop(&o, &st, account)
@@ -789,7 +790,8 @@ func (b *book) sound(l *list) bool {
 // soundLeg reports whether an order that does not work fits its list, whose working order is open or not.
 func (b *book) soundLeg(l *list, i int32, works bool) bool {
 	o, x := b.orders.at(i), l.other(i)
-	if b.pends(i) != works || o.marks&markStop != 0 && b.stops.parked.At(b.orders.cold.At(i).stop).flags&FlagQuote != 0 ||
+	if b.pends(i) != works ||
+		o.marks&markStop != 0 && b.stops.parked.At(b.orders.cold.At(i).stop).flags&FlagQuote != 0 ||
 		works && l.kind.brings() != (o.total == 0) || works && l.kind.brings() && o.side != Sell {
 		return false
 	}

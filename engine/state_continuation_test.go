@@ -133,7 +133,9 @@ func TestUnfinishedStateHasBounds(t *testing.T) {
 			"walk need": 1, "taker stop": 5, "taker type": 5, "taker market": 1,
 		}, ""},
 		{"type with a limit", changes{"walk need": 1, "taker stop": 5, "taker type": 4, "taker market": 1}, unsound},
-		{"type that does not wait", changes{"walk need": 1, "taker stop": 5, "taker type": 1, "taker market": 1}, unsound},
+		{"type that does not wait", changes{
+			"walk need": 1, "taker stop": 5, "taker type": 1, "taker market": 1,
+		}, unsound},
 		{"stop of a market sell", changes{
 			"walk need": 1, "taker stop": 5, "taker type": 3, "taker market": 1, "taker side": 1,
 		}, unsound},

@@ -254,11 +254,15 @@ func TestListStateHasBounds(t *testing.T) {
 		{"another account", changes{"sell stop 1 account": 2}, "order 4" + unfit},
 		{"another amount", changes{"sell stop 1 amount": 2}, "list 3 does not add up"},
 		{"filled", changes{"ask 1 order 1 shown": 2}, "list 3 does not add up"},
-		{"pending without working", changes{"list 2 order 1 where": 0, "bid 2 order 1 bits": 0}, "list 5 does not add up"},
+		{"pending without working", changes{
+			"list 2 order 1 where": 0, "bid 2 order 1 bits": 0,
+		}, "list 5 does not add up"},
 
 		{"pending: side", changes{"list 2 order 3 side": 0}, "list 5 does not add up"},
 		{"pending: amount", changes{"list 2 order 3 amount": 5}, "list 5 does not add up"},
-		{"pending: no amount", changes{"list 2 order 2 amount": 0, "list 2 order 3 amount": 0}, "list 5 does not add up"},
+		{"pending: no amount", changes{
+			"list 2 order 2 amount": 0, "list 2 order 3 amount": 0,
+		}, "list 5 does not add up"},
 		{"pending: too early an amount", changes{"list 3 order 2 amount": 1}, "list 8 does not add up"},
 		{"pending: buys what the list brings", changes{"list 3 order 2 side": 0}, "list 8 does not add up"},
 		{"pending: by quote amount", changes{"list 2 order 2 flags": 2}, "list 5 does not add up"},
@@ -396,7 +400,9 @@ func TestTrailingStateHasBounds(t *testing.T) {
 		{"state beyond", changes{"sell stop 1 state": 4}, "4 is above 3"},
 
 		{"lowest extreme", changes{"trailing buy group 1 extreme": 9000}, ""},
-		{"extreme that is reached", changes{"trailing buy group 1 extreme": 8900}, "order 6 does not trail, or is already"},
+		{"extreme that is reached", changes{
+			"trailing buy group 1 extreme": 8900,
+		}, "order 6 does not trail, or is already"},
 		{"extreme behind the market", changes{"trailing buy group 1 extreme": 9801}, extreme + " 9801 " + order},
 		{"equal extremes", changes{"trailing sell group 1 extreme": 9800}, extreme + " 9800 " + order},
 		{"nearer one first", changes{"trailing sell group 2 extreme": 10_001}, extreme + " 10001 " + order},
@@ -409,7 +415,9 @@ func TestTrailingStateHasBounds(t *testing.T) {
 		{"side", changes{"trailing sell group 1 order 1 side": 0}, "order 5 does not trail"},
 		{"it tracks and is said to wait", changes{"trailing sell group 1 order 1 state": 0}, "order 5 does not trail"},
 		{"order twice", changes{"trailing sell group 2 order 2 n": 5}, "order 5 is there twice"},
-		{"another order first", changes{"trailing sell group 2 order 1 n": 10, "trailing sell group 2 order 2 n": 9}, ""},
+		{"another order first", changes{
+			"trailing sell group 2 order 1 n": 10, "trailing sell group 2 order 2 n": 9,
+		}, ""},
 		{"no lot", changes{"trailing sell group 1 order 1 amount": 0}, "stop 5 " + sum},
 		{"limit", changes{"trailing sell group 1 order 1 type": 0}, "stop 5 " + sum},
 	})

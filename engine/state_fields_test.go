@@ -116,7 +116,8 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	stop := b.orders.levels.At(ls).head
 	place := []string{"list", "joined", "slot", "child", "next", "prev"} // slots, and its place among the others
 	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash, place...)
-	eachField(t, "waiting order", b.orders.at(stop), hash, append(links[:len(links)-1], "total")...) // its side is written
+	// its side is written
+	eachField(t, "waiting order", b.orders.at(stop), hash, append(links[:len(links)-1], "total")...)
 	group := &b.stops.trails[Sell].groups[0]
 	eachField(t, "group", group, hash, "from", "first")
 	first := b.stops.parked.At(group.first)

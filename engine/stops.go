@@ -45,8 +45,8 @@ func stopKey(way direction, stop int64) int64 {
 	return stop
 }
 
-// way returns the direction in which the stop price of a waiting order is reached. A trailing order without one, stop 0,
-// is reached by the first trade.
+// way returns the direction in which the stop price of a waiting order is reached. A trailing order without one, stop
+// 0, is reached by the first trade.
 func (st *stopOrder) way(s Side) direction {
 	if st.stop == 0 {
 		return rise
@@ -279,8 +279,8 @@ func (b *book) enterStop(t *taker) (done bool) {
 	return b.enterTriggered(t)
 }
 
-// holdLots gives a reached market sell by quote amount, which has held nothing, its hold: the lots that it would sell, of
-// that at most what its account has free.
+// holdLots gives a reached market sell by quote amount, which has held nothing, its hold: the lots that it would sell,
+// of that at most what its account has free.
 func (b *book) holdLots(t *taker, lots int64) {
 	if t.sells = lots; b.ledger.funds == nil {
 		return

@@ -21,11 +21,11 @@ func validTrail(trail uint16) bool { return trail >= MinTrail && trail <= MaxTra
 // trails holds the trailing orders of a side that track the price.
 //
 // Orders that have seen the same extreme (the highest price since they track, of buys the lowest) are a group. The
-// groups are a stack: a younger order has seen less, so its extreme is nearer to the market. A new extreme of the market
-// is that of all groups that it passes: they become one, so each group is merged once. A group is a pairing heap whose
-// first order is the one with the smallest trail, which the market reaches first; it queues in the level of its trigger
-// price. So a trade costs one comparison when no extreme is passed and no price reached, and else time that grows with
-// the logarithm of the number of orders.
+// groups are a stack: a younger order has seen less, so its extreme is nearer to the market. A new extreme of the
+// market is that of all groups that it passes: they become one, so each group is merged once. A group is a pairing heap
+// whose first order is the one with the smallest trail, which the market reaches first; it queues in the level of its
+// trigger price. So a trade costs one comparison when no extreme is passed and no price reached, and else time that
+// grows with the logarithm of the number of orders.
 //
 // The shape of the heaps has no effect: each has one first order, whatever its shape, and the state has none of it.
 type trails struct {

@@ -169,7 +169,8 @@ func (f *Flow) place() engine.Command {
 		Type: []engine.OrderType{
 			engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit,
 			engine.Limit, engine.Limit, engine.Limit, engine.Market, engine.Market, engine.StopLimit, engine.StopLimit,
-			engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeLimit, engine.TakeLimit, engine.TakeMarket,
+			engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeLimit, engine.TakeLimit,
+			engine.TakeMarket,
 		}[f.R.IntN(20)],
 		STP: engine.SelfTrade(f.R.IntN(5)), Amount: 1 + f.R.Int64N(20),
 	}
@@ -234,26 +235,9 @@ func (f *Flow) list() engine.Command {
 	c := engine.Command{Kind: engine.PlaceList, Account: f.account()}
 	l := &engine.List{Kind: engine.ListKind(1 + f.R.IntN(5))}
 	c.List = l
-	order := func(types ...engine.OrderType) engine.Command {
-		for {
-			o := f.place()
-			if o.Flags&engine.FlagQuote != 0 || o.Refuse != 0 && f.R.IntN(4) > 0 {
-				continue
-			}
-			for _, t := range types {
-				if o.Type == t {
-					if o.Account = c.Account; o.Client.Named() {
-						id := ClientID(c.Account, o.Client.Text, "")
-						id.Reusable = o.Client.Reusable
-						o.Client = id
-					}
-					return o
-				}
-			}
-		}
-	}
 	legs := func(side engine.Side, amount int64) (stop, other engine.Command) {
-		stop, other = order(engine.StopLimit, engine.StopMarket), order(engine.Limit, engine.TakeLimit, engine.TakeMarket)
+		stop = f.orderOf(c.Account, engine.StopLimit, engine.StopMarket)
+		other = f.orderOf(c.Account, engine.Limit, engine.TakeLimit, engine.TakeMarket)
 		stop.Side, other.Side, stop.Amount, other.Amount = side, side, amount, amount
 		stop.Display, other.Display = 0, 0
 		far := 1 + f.R.Int64N(12)
@@ -275,7 +259,7 @@ func (f *Flow) list() engine.Command {
 		side = engine.Sell
 	}
 	if l.Kind != engine.OCO {
-		works := order(engine.Limit)
+		works := f.orderOf(c.Account, engine.Limit)
 		if l.Kind >= engine.OPO || f.R.IntN(2) == 0 {
 			works.Side = engine.Buy
 		}
@@ -287,7 +271,8 @@ func (f *Flow) list() engine.Command {
 	}
 	switch l.Kind {
 	case engine.OTO, engine.OPO:
-		o := order(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeMarket)
+		o := f.orderOf(c.Account, engine.Limit, engine.Market,
+			engine.StopLimit, engine.StopMarket, engine.TakeLimit, engine.TakeMarket)
 		if l.Kind == engine.OPO {
 			o.Side, o.Amount, o.Display = engine.Sell, 0, 0
 		}
@@ -305,6 +290,27 @@ func (f *Flow) list() engine.Command {
 		c.Client.Reusable = f.texts%2 == 0
 	}
 	return c
+}
+
+// orderOf returns an order of account for a list, of one of the types. Its client id, if it has one, belongs to
+// account and has no content.
+func (f *Flow) orderOf(account engine.AccountID, types ...engine.OrderType) engine.Command {
+	for {
+		o := f.place()
+		if o.Flags&engine.FlagQuote != 0 || o.Refuse != 0 && f.R.IntN(4) > 0 {
+			continue
+		}
+		for _, t := range types {
+			if o.Type == t {
+				if o.Account = account; o.Client.Named() {
+					id := ClientID(account, o.Client.Text, "")
+					id.Reusable = o.Client.Reusable
+					o.Client = id
+				}
+				return o
+			}
+		}
+	}
 }
 
 func (f *Flow) market(c *engine.Command) {

@@ -86,20 +86,7 @@ func (r *Reader) one(e *engine.Event) error {
 		delete(r.lists, e.Order)
 		return nil
 	case engine.EventAccepted:
-		if r.Orders[e.Order] != nil {
-			return fmt.Errorf("order %d is accepted again", e.Order)
-		}
-		r.Orders[e.Order] = &readOrder{
-			side: e.Side, account: e.Account, amount: e.Amount, now: e.Amount, quote: e.Quote,
-			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type.Waits() && e.Status != engine.Pending, list: e.Maker,
-		}
-		if _, ok := r.lists[e.Maker]; e.Maker != 0 && !ok {
-			return fmt.Errorf("order %d is of list %d, which is not open", e.Order, e.Maker)
-		}
-		if e.Maker != 0 {
-			r.lists[e.Maker]++
-		}
-		return nil
+		return r.accept(e)
 	default: // the event concerns an open order
 	}
 	o := r.Orders[e.Order]
@@ -138,6 +125,25 @@ func (r *Reader) one(e *engine.Event) error {
 	case engine.EventTriggered:
 		o.waits = false
 	default: // other events change nothing that the Reader rebuilds
+	}
+	return nil
+}
+
+// accept notes a new order, and counts it in its list.
+func (r *Reader) accept(e *engine.Event) error {
+	if r.Orders[e.Order] != nil {
+		return fmt.Errorf("order %d is accepted again", e.Order)
+	}
+	r.Orders[e.Order] = &readOrder{
+		side: e.Side, account: e.Account, amount: e.Amount, now: e.Amount, quote: e.Quote,
+		quoteOrder: e.Flags&engine.FlagQuote != 0, list: e.Maker,
+		waits: e.Type.Waits() && e.Status != engine.Pending,
+	}
+	if _, ok := r.lists[e.Maker]; e.Maker != 0 && !ok {
+		return fmt.Errorf("order %d is of list %d, which is not open", e.Order, e.Maker)
+	}
+	if e.Maker != 0 {
+		r.lists[e.Maker]++
 	}
 	return nil
 }

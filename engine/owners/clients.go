@@ -164,8 +164,8 @@ func (c *Clients) remember(o *Set, hash, content [2]uint64, key uint64, ws int32
 	return s
 }
 
-// Attach stores an id of an open order of owner ws outside the window, which has the age of the orders: the pair forgets
-// the id when the order ends. HasRoom must be true.
+// Attach stores an id of an open order of owner ws outside the window, which has the age of the orders: the pair
+// forgets the id when the order ends. HasRoom must be true.
 func (c *Clients) Attach(o *Set, hash, content [2]uint64, n uint64, ws int32) int32 {
 	return c.attach(o, hash, content, Key(n, false), ws)
 }

@@ -35,7 +35,8 @@ type work struct {
 	reading    []engine.PairID     // pairs that a paused query reads
 	waiting    []*Batch            // the next to run comes first
 	refused    bool                // the journal has refused the newest part
-	alone      bool                // the newest slice was a batch that is Together, so no unfinished command went on in it
+	// alone: the newest slice was a batch that is Together, so no unfinished command went on in it.
+	alone bool
 	// limit is the number of commands that the next slice may have. It follows the number that the
 	// slices before could apply, so that few commands are written again.
 	limit int
