@@ -126,8 +126,8 @@ func (s *State) accepted(e *engine.Event) {
 	s.balances.hold(u, p.spends(e.Side), p.holds(e))
 }
 
-// holds returns the hold of the order that an EventAccepted adds, or the rest of it that an EventCanceled ends. Nothing is
-// left of that of a market sell by quote amount.
+// holds returns the hold of the order that an EventAccepted adds, or the rest of it that an EventCanceled ends. Nothing
+// is left of that of a market sell by quote amount.
 func (p *pair) holds(e *engine.Event) fixed.I128 {
 	switch {
 	case e.Side == engine.Sell && e.Amount == 0: // at market by quote amount
@@ -176,8 +176,8 @@ func (s *State) changed(e *engine.Event, p *pair, u *user, by fixed.I128) {
 	s.balances.hold(u, p.spends(e.Side), by)
 }
 
-// reduced releases the hold of the lots that self-trade prevention took off. A market buy by amount and a market sell by
-// quote amount never held anything for them.
+// reduced releases the hold of the lots that self-trade prevention took off. A market buy by amount and a market sell
+// by quote amount never held anything for them.
 func (s *State) reduced(e *engine.Event) {
 	if e.Account == 0 {
 		return
@@ -197,8 +197,8 @@ func (s *State) reduced(e *engine.Event) {
 }
 
 // triggered changes the hold of a market buy by amount that has waited, from the price of its hold x amount to what it
-// may spend, and takes the hold of a market sell by quote amount, which has held nothing. Every other stop holds the same
-// as before: of a buy by quote, the event has neither an amount nor money.
+// may spend, and takes the hold of a market sell by quote amount, which has held nothing. Every other stop holds the
+// same as before: of a buy by quote, the event has neither an amount nor money.
 func (s *State) triggered(e *engine.Event) {
 	if e.Account == 0 || !e.Type.AtMarket() {
 		return

@@ -140,7 +140,8 @@ func TestHoldsFollowFromEvents(t *testing.T) {
 				Kind: accepted, Type: stop, Amount: 2_0000, MakerOpen: 120_00, Quote: product("240"),
 			}, "240 0"},
 			{engine.Event{
-				Kind: triggered, Type: stop, MakerOpen: 115_00, Display: 120_00, OpenAmount: 2_0000, Quote: product("230"),
+				Kind: triggered, Type: stop, MakerOpen: 115_00, Display: 120_00, OpenAmount: 2_0000,
+				Quote: product("230"),
 			}, "230 0"},
 			{engine.Event{Kind: trade, Price: 115_00, Amount: 2_0000}, "0 0"},
 		},
@@ -149,7 +150,8 @@ func TestHoldsFollowFromEvents(t *testing.T) {
 				Kind: accepted, Type: stop, Amount: 2_0000, MakerOpen: 120_00, Quote: product("240"),
 			}, "240 0"},
 			{engine.Event{
-				Kind: triggered, Type: stop, MakerOpen: 120_00, Display: 120_00, OpenAmount: 2_0000, Quote: product("1000"),
+				Kind: triggered, Type: stop, MakerOpen: 120_00, Display: 120_00, OpenAmount: 2_0000,
+				Quote: product("1000"),
 			}, "1000 0"},
 			{engine.Event{Kind: canceled, Amount: 2_0000, Quote: product("1000")}, "0 0"},
 		},

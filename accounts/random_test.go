@@ -95,7 +95,8 @@ func (w *world) currencies() {
 	digits := map[string]int{"AA": w.rng.IntN(19), "BB": w.rng.IntN(19), "CC": w.rng.IntN(19)}
 	for _, code := range slices.Sorted(maps.Keys(digits)) {
 		w.apply(engine.Command{
-			Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: code, Digits: digits[code]}},
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: code, Digits: digits[code]}},
 		})
 	}
 	for _, code := range []string{"AA_BB", "CC_BB", "AA_CC"} {

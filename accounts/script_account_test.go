@@ -27,7 +27,9 @@ func (x *exchange) account(f []string) bool {
 		x.setRates(f)
 	case "asset":
 		asset := &engine.Asset{Symbol: f[1], Digits: int(x.id(f[2]))}
-		x.apply(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: asset}})
+		x.apply(&engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: asset},
+		})
 	case "pair":
 		x.pair(f)
 	case "halt", "lift":

@@ -22,8 +22,8 @@ const SnapshotVersion = 9
 // sorted by code and everything else by number, so that equal states have equal bytes.
 //
 //	version | settings | currencies (code, digits, totals) | pairs | users (profile, inviter, links, keys, level
-//	changes, balances, number of open orders, open order lists, halt, switch) | receivers of the deal accruals kept, oldest first |
-//	accruals and archive by receiver
+//	changes, balances, number of open orders, open order lists, halt, switch) | receivers of the deal accruals kept,
+//	oldest first | accruals and archive by receiver
 //
 // Money takes 16 bytes, and a sum of the archive 24, the least significant word first.
 type snapshot struct {

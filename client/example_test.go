@@ -209,7 +209,7 @@ func ExampleClient_PlaceList() {
 	base, end := serve(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Println(r.Method, r.URL.Path)
-		fmt.Println(string(body))
+		fmt.Println(strings.ReplaceAll(string(body), `{"side"`, "\n"+`{"side"`))
 		_, _ = io.WriteString(w, `{"id":"7","kind":"oco","status":"executing","orders":[{"id":"7","listId":"7"},`+
 			`{"id":"8","listId":"7","trailingDelta":100}]}`)
 	})
@@ -223,6 +223,8 @@ func ExampleClient_PlaceList() {
 	fmt.Println(l.ID, l.Status, *l.Orders[1].ListID, *l.Orders[1].TrailingDelta, l.Orders[1].EndReason == nil, err)
 	// Output:
 	// POST /api/orders/lists
-	// {"kind":"oco","currencyPairCode":"BTC_USDT","orders":[{"side":"sell","amount":0.5,"price":70000,"postOnly":true,"type":"limit"},{"side":"sell","amount":0.5,"type":"stop_market","trailingDelta":100}]}
+	// {"kind":"oco","currencyPairCode":"BTC_USDT","orders":[
+	// {"side":"sell","amount":0.5,"price":70000,"postOnly":true,"type":"limit"},
+	// {"side":"sell","amount":0.5,"type":"stop_market","trailingDelta":100}]}
 	// 7 executing 7 100 true <nil>
 }

@@ -82,7 +82,10 @@ func TestAssetsAreFoundByTheirSymbol(t *testing.T) {
 	r := newRig(Options{}, 1)
 	symbols := []string{"B", "D", "F", "H", "J", "L", "N", "P", "R"}
 	for _, s := range symbols {
-		r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: s}}})
+		r.apply(engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: s}},
+		})
 		r.publish()
 		root := r.feed.Board().Load()
 		for c := 'A'; c <= 'S'; c++ {
@@ -177,7 +180,10 @@ func TestAnObserverSeesEachEventOfAPair(t *testing.T) {
 		}
 	})
 	r.trade(0, engine.Buy, 100, 5)
-	r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: "A"}}})
+	r.apply(engine.Command{
+		Kind: engine.SetAsset, Pair: engine.ControlPair,
+		Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: "A"}},
+	})
 	r.fold()
 	var want []engine.Event
 	for _, e := range r.events {

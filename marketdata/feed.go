@@ -89,7 +89,8 @@ func (c *TradesConfig) Check() error {
 // Retention returns the limits as a feed has them.
 func (c *TradesConfig) Retention(o OrdersConfig) Retention {
 	r := Retention{
-		TradesMin: c.TradesMin, TradesMax: c.TradesMax, ClosedOrders: o.ClosedKept, Fills: o.FillsKept, Lists: o.ListsKept,
+		TradesMin: c.TradesMin, TradesMax: c.TradesMax,
+		ClosedOrders: o.ClosedKept, Fills: o.FillsKept, Lists: o.ListsKept,
 	}
 	copy(r.Candles[:], c.CandlesKept)
 	return r

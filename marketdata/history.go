@@ -17,13 +17,13 @@ import (
 // Other goroutines may call only Orders, Fills, Lists and PreventedMatches, which run their reads on the
 // owner's goroutine, a bounded part at a time.
 //
-// Memory of an open or closed order: 128 bytes, and 4 for its number in a page of 512 numbers (2 KB;
-// the page is retained while one of its orders is). An order with a client id, a stop price, a display
-// amount or a quote amount, one of a list, an amended one and one of a prevented match take 152 more, plus the text of
-// the client id. A trade takes 96 bytes for its two fills, an order list 72 and about 70 in two maps, an amendment and
-// a prevented match 88 each. At the default limits: 100,000 closed orders 13 MB; 1,000,000 fills 48 MB; 1,000,000 client
-// ids that outlive their orders 280 MB plus their texts; 10,000 ended lists 1.4 MB; 100,000 amendments and as many
-// prevented matches 18 MB.
+// Memory of an open or closed order: 128 bytes, and 4 for its number in a page of 512 numbers (2 KB; the page is
+// retained while one of its orders is). An order with a client id, a stop price, a display amount or a quote amount,
+// one of a list, an amended one and one of a prevented match take 152 more, plus the text of the client id. A trade
+// takes 96 bytes for its two fills, an order list 72 and about 70 in two maps, an amendment and a prevented match 88
+// each. At the default limits: 100,000 closed orders 13 MB; 1,000,000 fills 48 MB; 1,000,000 client ids that outlive
+// their orders 280 MB plus their texts; 10,000 ended lists 1.4 MB; 100,000 amendments and as many prevented matches
+// 18 MB.
 type History struct {
 	open   slots.Slab[orderRec]
 	extras slots.Slab[orderExtra]

@@ -180,7 +180,8 @@ func TestACursorOfAListThatIsNotThere(t *testing.T) {
 	s := newScript(Options{})
 	for n, account := range []engine.AccountID{3, 4, 3, 4} {
 		s.command(0, engine.Event{
-			Kind: engine.EventList, Order: engine.MakeOrderID(0, uint64(1+2*n)), Account: account, List: engine.OCO, Amount: 2,
+			Kind: engine.EventList, Order: engine.MakeOrderID(0, uint64(1+2*n)), Account: account,
+			List: engine.OCO, Amount: 2,
 		})
 	}
 	q := Query{Account: 3, Pair: engine.ControlPair, UntilNs: math.MaxInt64, Limit: 10}

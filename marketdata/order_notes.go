@@ -13,8 +13,8 @@ type Amendment struct {
 	TimeNs int64
 	// Old and New are the amounts before and after it, in lots of the whole order.
 	Old, New int64
-	// OldClient and NewClient are the order's client ids before and after it; they differ when it gave the order another
-	// one.
+	// OldClient and NewClient are the order's client ids before and after it; they differ when it gave the order
+	// another one.
 	OldClient, NewClient string
 	Filled               int64 // lots that had traded
 }

@@ -102,7 +102,10 @@ func TestTheSumsOfARoot(t *testing.T) {
 func TestNamesAndAssetsAreMadeWhenTheyChange(t *testing.T) {
 	r := newRig(Options{}, 2)
 	asset := func(symbol string) {
-		r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: symbol}}})
+		r.apply(engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: symbol}},
+		})
 	}
 	asset("A")
 	r.publish()

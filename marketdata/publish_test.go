@@ -271,10 +271,10 @@ func TestRootFindsPairsAndAssetsInByteOrder(t *testing.T) {
 		}})
 	}
 	for _, s := range []string{"ZZ", "AA", "USD"} {
-		r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{
-			Symbol: s,
-			Digits: 8,
-		}}})
+		r.apply(engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: s, Digits: 8}},
+		})
 	}
 	r.publish()
 	root := r.feed.Board().Load()

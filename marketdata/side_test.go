@@ -109,7 +109,10 @@ func TestAnImpossibleSideIsRefused(t *testing.T) {
 func TestAControlStateThatIsCutIsRefused(t *testing.T) {
 	r := newRig(Options{}, 0)
 	for _, symbol := range []string{"AA", "BB"} {
-		r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: symbol}}})
+		r.apply(engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: symbol}},
+		})
 	}
 	r.publish()
 	state := r.feed.AppendControlState(nil)

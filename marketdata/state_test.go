@@ -27,10 +27,13 @@ func (r *rig) run(rnd *rand.Rand, n, pairs int, publish bool) {
 }
 
 func (r *rig) asset(rnd *rand.Rand) {
-	r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{
-		Symbol: string(rune('A'+rnd.IntN(26))) + "SSET", Name: "an asset", CanDeposit: rnd.IntN(2) == 0,
-		HasMinWithdraw: true, MinWithdraw: fixed.FromI64(rnd.Int64()),
-	}}})
+	r.apply(engine.Command{
+		Kind: engine.SetAsset, Pair: engine.ControlPair,
+		Control: &engine.ControlRecord{Asset: &engine.Asset{
+			Symbol: string(rune('A'+rnd.IntN(26))) + "SSET", Name: "an asset", CanDeposit: rnd.IntN(2) == 0,
+			HasMinWithdraw: true, MinWithdraw: fixed.FromI64(rnd.Int64()),
+		}},
+	})
 }
 
 // reload encodes the feed and decodes it into a new one.

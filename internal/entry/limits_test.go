@@ -101,8 +101,9 @@ func TestALimitIsTheOneOfTheSettings(t *testing.T) {
 		engine.PairHalted: {},
 	} {
 		for account, want := range want {
-			if account = 1 - account; entry.TooMany(r, engine.AccountID(account), &l) != want {
-				t.Errorf("%s of account %d: %q, want %q", r, account, entry.TooMany(r, engine.AccountID(account), &l), want)
+			account = 1 - account
+			if got := entry.TooMany(r, engine.AccountID(account), &l); got != want {
+				t.Errorf("%s of account %d: %q, want %q", r, account, got, want)
 			}
 		}
 	}

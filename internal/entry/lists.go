@@ -32,9 +32,8 @@ func (l *OrderList) read(h *marketdata.History, record marketdata.ListRecord, fo
 
 // List returns a retained order list by its id. A signed request finds only the caller's own lists.
 func (e *Entry) List(caller engine.AccountID, id engine.OrderID) (OrderList, *refuse.Refusal) {
-	return e.list(caller, id.Pair(), "listId", fmt.Sprint(uint64(id)), func(h *marketdata.History) (marketdata.ListRecord,
-		bool,
-	) {
+	name := fmt.Sprint(uint64(id))
+	return e.list(caller, id.Pair(), "listId", name, func(h *marketdata.History) (marketdata.ListRecord, bool) {
 		return h.List(id)
 	})
 }

@@ -33,9 +33,9 @@ func TestAListReachesTheEngine(t *testing.T) {
 		{Type: engine.Limit, Flags: engine.FlagPostOnly, Price: 11000},
 	} {
 		o := cmd.List.Orders[i]
-		if o.Kind != engine.Place || o.Pair != cmd.Pair || o.Account != u || o.Side != engine.Sell || o.Amount != 10000 ||
-			o.Type != want.Type || o.Flags != want.Flags || o.Price != want.Price || o.Stop != want.Stop ||
-			o.Client.Text != string(l.Orders[i].Client) {
+		if o.Kind != engine.Place || o.Pair != cmd.Pair || o.Account != u || o.Side != engine.Sell ||
+			o.Amount != 10000 || o.Type != want.Type || o.Flags != want.Flags || o.Price != want.Price ||
+			o.Stop != want.Stop || o.Client.Text != string(l.Orders[i].Client) {
 			t.Errorf("order %d: %+v", i, o)
 		}
 	}
@@ -123,7 +123,8 @@ func TestAnUnknownListIsMissing(t *testing.T) {
 	}
 	l := oco("a")
 	l.Pair = []byte("A_B")
-	if _, refusal := r.one(u, entry.Command{Kind: entry.PlaceOrderList, List: l}); refusal != "NOT_FOUND currencyPairCode" {
+	_, refusal := r.one(u, entry.Command{Kind: entry.PlaceOrderList, List: l})
+	if refusal != "NOT_FOUND currencyPairCode" {
 		t.Errorf("%s", refusal)
 	}
 }

@@ -114,7 +114,9 @@ func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account e
 		set bool
 		bit uint8
 	}{
-		{p.PostOnly, engine.FlagPostOnly}, {p.Strict, engine.FlagStrict}, {p.Expire, engine.FlagExpire},
+		{p.PostOnly, engine.FlagPostOnly},
+		{p.Strict, engine.FlagStrict},
+		{p.Expire, engine.FlagExpire},
 		{p.Follows, engine.FlagFollows},
 	} {
 		if f.set {
@@ -143,8 +145,8 @@ func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account e
 	}
 }
 
-// buildList fills cmd from an order list of the pair. What refuses an order alone is found by the engine, in the order of
-// the orders.
+// buildList fills cmd from an order list of the pair. What refuses an order alone is found by the engine, in the order
+// of the orders.
 func buildList(cmd *engine.Command, p *PlaceList, ins *engine.Instrument, account engine.AccountID) {
 	list := &engine.List{Kind: p.Kind, Orders: make([]engine.Command, len(p.Orders))}
 	*cmd = engine.Command{Kind: engine.PlaceList, Pair: ins.ID, Account: account, List: list}
@@ -246,8 +248,8 @@ func setReason(cmd *engine.Command, r engine.Reason) {
 }
 
 // newClientID returns the client order id and the labels of a complete Place command: the text, the hash that makes it
-// unique and the hash of the content (docs/contract/matching.md#client-order-ids). An order that has labels alone has no
-// hashes. Stamped values (rates, limits) are no content: a repeat stays equal when they change.
+// unique and the hash of the content (docs/contract/matching.md#client-order-ids). An order that has labels alone has
+// no hashes. Stamped values (rates, limits) are no content: a repeat stays equal when they change.
 func newClientID(cmd *engine.Command, p *Place) *engine.ClientID {
 	id := &engine.ClientID{
 		Text: string(p.Client), Reusable: p.ClientReusable, Strategy: p.Strategy, StrategyType: p.StrategyType,

@@ -139,7 +139,8 @@ func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string 
 }
 
 // tooMany returns the message of a reason that has a limit of the exchange, with the limit as a number, and nothing for
-// another reason. Which limit of several was reached, the engine does not say. The built-in account has none of its own.
+// another reason. Which limit of several was reached, the engine does not say. The built-in account has none of its
+// own.
 func tooMany(r engine.Reason, account engine.AccountID, l *engine.Limits) string {
 	pair := func(most int, what string, own int) string {
 		if account == 0 {

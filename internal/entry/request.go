@@ -25,8 +25,8 @@ type Request struct {
 	// operator's answers always do. Acquire sets it to false.
 	Records bool
 
-	// Together makes Submit carry out the commands with no command of another request between them. They are of one pair,
-	// and all but the last are cancels. Acquire sets it to false.
+	// Together makes Submit carry out the commands with no command of another request between them. They are of one
+	// pair, and all but the last are cancels. Acquire sets it to false.
 	Together bool
 
 	e      *Entry
@@ -117,7 +117,8 @@ func (r *Request) Submit() *refuse.Refusal {
 	if r.batch.Together = r.Together; r.Together {
 		for i := range r.batch.Commands {
 			if r.batch.Commands[i].Pair != r.batch.Commands[0].Pair {
-				return refuse.Param("currencyPairCode", "The new order must be of the pair of the order that it follows.")
+				return refuse.Param("currencyPairCode",
+					"The new order must be of the pair of the order that it follows.")
 			}
 		}
 	}
@@ -152,8 +153,8 @@ func (r *Request) unknown() (what, then string) {
 		return "The commands, or some of them,", same + " in each order that has one, " +
 			"which is never placed twice; look at the others before you repeat them."
 	case cmd.Kind == engine.PlaceList && cmd.Client.Named():
-		return "The order list", "repeat the request with the same clientOrderId: a list that was recorded is answered " +
-			"and not placed again."
+		return "The order list", "repeat the request with the same clientOrderId: a list that was recorded is " +
+			"answered and not placed again."
 	case cmd.Kind == engine.PlaceList:
 		return "The order list", "look for it among the order lists before you place it again; " +
 			"a list with a clientOrderId can be repeated safely."

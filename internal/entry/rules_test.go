@@ -54,7 +54,8 @@ func TestRulesReachTheEngine(t *testing.T) {
 		{"only partial", u, entry.Command{Kind: entry.CancelOrder, Only: entry.OnlyPartial}, engine.FlagOnlyPartial},
 		{"replace", 0, entry.Command{Kind: entry.ReplaceOrder}, engine.FlagAllAccount},
 		{
-			"stop", u, entry.Command{Kind: entry.ReplaceOrder, Replace: entry.Replace{Stop: []byte("1.5")}},
+			"stop", u,
+			entry.Command{Kind: entry.ReplaceOrder, Replace: entry.Replace{Stop: []byte("1.5")}},
 			engine.FlagHasStop,
 		},
 		{"trail", u, entry.Command{Kind: entry.ReplaceOrder, Replace: entry.Replace{Trail: 70}}, engine.FlagHasTrail},
@@ -62,7 +63,8 @@ func TestRulesReachTheEngine(t *testing.T) {
 			"amend", u,
 			entry.Command{Kind: entry.ReplaceOrder, Replace: entry.Replace{
 				SmallerOnly: true, Client: []byte("n"), ClientReusable: true,
-			}}, engine.FlagSmallerOnly,
+			}},
+			engine.FlagSmallerOnly,
 		},
 	} {
 		c.cmd.Order = id

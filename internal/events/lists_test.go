@@ -17,8 +17,8 @@ func TestTheEventsOfLists(t *testing.T) {
 			Client: &engine.ClientID{Text: "l"},
 		},
 		{
-			Kind: engine.EventAccepted, Seq: 3, Order: 8, Maker: 7, Type: engine.StopMarket, Status: engine.Pending, Trail: 50,
-			Amount: 100, OpenAmount: 100,
+			Kind: engine.EventAccepted, Seq: 3, Order: 8, Maker: 7, Type: engine.StopMarket, Status: engine.Pending,
+			Trail: 50, Amount: 100, OpenAmount: 100,
 		},
 		{Kind: engine.EventReleased, Seq: 4, Order: 8, Maker: 7, Type: engine.StopMarket, Amount: 90},
 		{Kind: engine.EventActivated, Seq: 5, Order: 8, Price: 15},
@@ -32,7 +32,8 @@ func TestTheEventsOfLists(t *testing.T) {
 	for i, want := range []string{
 		`A_B.list "event":"began","listId":7,"accountId":"acc","kind":"oto","clientOrderId":"l","orderIds":[7,8]`,
 		`A_B.order "event":"accepted","orderId":8 "status":"Pending","reason":null,"trailingDelta":50,"listId":7`,
-		`A_B.order "event":"released","orderId":8 "orderType":"stop_market" "amount":0.90 "status":"Created" "listId":7`,
+		`A_B.order "event":"released","orderId":8 "orderType":"stop_market" "amount":0.90 ` +
+			`"status":"Created" "listId":7`,
 		`A_B.order "event":"activated","orderId":8 "price":1.5 "status":null "listId":null`,
 		`A_B.prevented "preventedMatchId":3 "takerOrderId":8,"makerOrderId":9,"takerSide":"sell","price":1.5,` +
 			`"takerAmount":0.90,"makerAmount":0.00,"selfTradePrevention":"cancel_taker"`,

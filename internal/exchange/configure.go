@@ -21,7 +21,9 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 		if had := root.Asset(a.Symbol); had != nil && *had != *a {
 			differ = append(differ, a.Symbol)
 		} else if had == nil {
-			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a}})
+			b.Commands = append(b.Commands, engine.Command{
+				Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a},
+			})
 		}
 	}
 	for _, ins := range r.o.Pairs {
@@ -75,7 +77,9 @@ func (x *Running) AddPair(ins *engine.Instrument) (engine.PairID, error) {
 	for i, symbol := range [...]string{ins.Base, ins.Quote} {
 		if root.Asset(symbol) == nil {
 			a := &engine.Asset{Symbol: symbol, Name: symbol, Digits: digits[i], CanWithdraw: true, CanDeposit: true}
-			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a}})
+			b.Commands = append(b.Commands, engine.Command{
+				Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a},
+			})
 		}
 	}
 	b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})

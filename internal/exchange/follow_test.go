@@ -247,9 +247,7 @@ func TestANodeThatHasReadWhatTheStreamHasLost(t *testing.T) {
 			return p.Data
 		}
 		next := term(8)
-		for y.ReadUpTo() < last {
-			time.Sleep(time.Millisecond)
-		}
+		waitFor(t, "the copy has read the log", func() bool { return y.ReadUpTo() >= last })
 		mem.Cut(last - 1)
 		append(last-1, term(9))
 		if !ahead {

@@ -102,7 +102,8 @@ func TestASettingsRecordThatCannotBeReadIsRefused(t *testing.T) {
 	good.Engine.AccountOrders = 5
 	record := func(encoded []byte) *Record {
 		cmd := engine.Command{
-			Kind: engine.SetSettings, Pair: engine.ControlPair, TimeNs: 7, Control: &engine.ControlRecord{Settings: encoded},
+			Kind: engine.SetSettings, Pair: engine.ControlPair, TimeNs: 7,
+			Control: &engine.ControlRecord{Settings: encoded},
 		}
 		return &Record{Pos: 1, Payload: engine.AppendCommand(nil, &cmd), File: "x.wal", Offset: 64}
 	}

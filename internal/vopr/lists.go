@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// placeList sends an order list by the internal API. Its prices embrace the middle of the prices, so that most lists are
-// accepted, and trades reach both orders of which one cancels the other.
+// placeList sends an order list by the internal API. Its prices embrace the middle of the prices, so that most lists
+// are accepted, and trades reach both orders of which one cancels the other.
 func (w clients) placeList() {
 	kind := pick(w, []string{"oco", "oco", "oto", "otoco", "opo", "opoco"})
 	pair, account := pick(w, w.model.pairs), w.account()

@@ -118,7 +118,8 @@ func (w clients) confirm(o *order, got *orderAnswer) {
 		return
 	}
 	o.id = got.OrderID
-	if string(got.Price) != o.price || string(got.Amount) != o.amount || got.ClientOrderID != o.client || !o.waitsAs(got) {
+	if string(got.Price) != o.price || string(got.Amount) != o.amount ||
+		got.ClientOrderID != o.client || !o.waitsAs(got) {
 		w.fail("the answer %+v to the order %+v", *got, *o)
 	}
 	if err := w.acknowledged(o); err != nil {

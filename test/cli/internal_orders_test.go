@@ -14,7 +14,8 @@ import (
 var orderKeys = strings.Fields(`orderId clientOrderId accountId currencyPairCode side type timeInForce price amount
 	quoteAmount stopPrice displayAmount postOnly selfTradePrevention status filledAmount remainingAmount
 	decrementedAmount filledQuoteAmount averagePrice createdAtNs seq fills rejectReason
-	trailingDelta strictTrigger expireUnfilled trailingTimeNs endReason listId preventedMatchId strategyId strategyType`)
+	trailingDelta strictTrigger expireUnfilled trailingTimeNs endReason listId preventedMatchId strategyId
+	strategyType`)
 
 // unlimited creates a user whose balances may be negative and returns the id.
 func unlimited(in *harness.Instance) string {
@@ -107,7 +108,8 @@ func TestOrdersOfEachType(t *testing.T) {
 		`"state":"online"`, `"bids":[{"price":90.00,"amount":1.00000000,"orders":[{"orderId":5,"accountId":"` +
 			harness.BuiltinUUID +
 			`","amount":1.00000000,"hiddenAmount":9.00000000}]}]`,
-		`"asks":[{"price":101.00,"amount":0.50000000,`, `"stops":[{"orderId":4,"side":"sell","type":"stop_limit","stopPrice":99.50,"trailingDelta":null,` +
+		`"asks":[{"price":101.00,"amount":0.50000000,`,
+		`"stops":[{"orderId":4,"side":"sell","type":"stop_limit","stopPrice":99.50,"trailingDelta":null,` +
 			`"extreme":null,"listId":null}]`,
 		`"timeNs":1767225600000000000`,
 	} {

@@ -112,7 +112,8 @@ func startKinds(t *testing.T, seed uint64) *kinds {
 	k.user = in.Voter(0, "1", "1")
 	k.paid["NATIVE"], k.paid["USBI"] = big.NewRat(1, 1), big.NewRat(1, 1)
 	for code, amount := range map[string]int64{"USDT": 5_000_000, "BTC": 50} {
-		in.Call(200, "POST", "/users/"+k.user.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, code, amount))
+		in.Call(200, "POST", "/users/"+k.user.ID+"/deposits",
+			fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, code, amount))
 		k.paid[code] = big.NewRat(amount, 1)
 	}
 	k.f.start(1, k.f.standby(1, "--set", "sim.intensity=400"))
@@ -134,7 +135,8 @@ func (k *kinds) send(method, target, body string) (status int, answer string) {
 			if in.Ended() {
 				continue
 			}
-			header := append(k.user.Signed(fmt.Sprint(time.Now().UnixMilli()), method, target, body), "API-RecvWindow", "60000")
+			header := append(k.user.Signed(fmt.Sprint(time.Now().UnixMilli()), method, target, body),
+				"API-RecvWindow", "60000")
 			q := requester{http.DefaultClient, k.r}
 			switch a := q.send(in.Public+target, method, body, header...); {
 			case a.status == 0 || a.status >= 500 || a.status == 421 || a.status == 401 || a.status == 429:
@@ -586,7 +588,8 @@ func (k *kinds) checkList(l view) {
 					working.text("status"), l)
 			case working.text("status") == "Completed" && status == "Pending":
 				k.t.Errorf("list %s: the working order is filled, and an order pends: %v", l.text("id"), l)
-			case !working.open() && working.text("status") != "Completed" && (o.open() || o.rat("filledAmount").Sign() != 0):
+			case !working.open() && working.text("status") != "Completed" &&
+				(o.open() || o.rat("filledAmount").Sign() != 0):
 				k.t.Errorf("list %s: the working order ended unfilled, and an order is %s: %v", l.text("id"), status, l)
 			}
 		}
@@ -658,7 +661,8 @@ func (k *kinds) filled(o view, sums map[string]*big.Rat) {
 		want = new(big.Rat)
 	}
 	if o.rat("filledAmount").Cmp(want) != 0 {
-		k.t.Errorf("order %s: filledAmount %s, its deals say %s", o.text("id"), o.text("filledAmount"), want.FloatString(5))
+		k.t.Errorf("order %s: filledAmount %s, its deals say %s", o.text("id"), o.text("filledAmount"),
+			want.FloatString(5))
 	}
 }
 

@@ -252,7 +252,8 @@ func (p *provoke) changes(reasons map[string]string) (seen map[string]bool) {
 	// Only the Binance interface has a cancel that a new order follows, and its errors are numbers.
 	seen["cancel_failed"] = true
 	a := n.Binanced(p.alice, "POST", "/api/v3/order/cancelReplace?symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&"+
-		"price=61&quantity=1&cancelReplaceMode=STOP_ON_FAILURE&cancelRestrictions=ONLY_PARTIALLY_FILLED&cancelOrderId="+id)
+		"price=61&quantity=1&cancelReplaceMode=STOP_ON_FAILURE&cancelRestrictions=ONLY_PARTIALLY_FILLED&"+
+		"cancelOrderId="+id)
 	if a.Status != http.StatusBadRequest || !strings.HasPrefix(a.Body, `{"code":-2022,`) ||
 		!strings.Contains(a.Body, `"newOrderResult":"NOT_ATTEMPTED"`) {
 		p.T.Errorf("cancel_failed: %d %s", a.Status, a.Body)

@@ -111,7 +111,9 @@ func (x *run) trade(n int) {
 		}
 		x.submit(engine.Command{
 			Kind: engine.SetAsset, Pair: engine.ControlPair,
-			Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: "AA", Name: "Aa", Digits: engine.DefaultDigits}},
+			Control: &engine.ControlRecord{Asset: &engine.Asset{
+				Symbol: "AA", Name: "Aa", Digits: engine.DefaultDigits,
+			}},
 		})
 		unlimited := true
 		x.submit(sequencer.OtherCommand(machine.OfAccounts(&accounts.Command{
