@@ -11,7 +11,8 @@ import (
 // Amendments lower the amount and rename the order; each is listed, and the order is found by its new id alone.
 func TestAmendmentsOfAnOrder(t *testing.T) {
 	k := newTrader(t)
-	id := k.Place(`{"side":"buy",` + onBTC + `,"price":50,"amount":3,"clientOrderId":"one","strategyId":5,"strategyType":6}`)
+	id := k.Place(`{"side":"buy",` + onBTC + `,"price":50,"amount":3,"clientOrderId":"one",` +
+		`"strategyId":5,"strategyType":6}`)
 	amend := func(body string) { k.t.Helper(); k.OK("PATCH", "/api/orders/"+id, body) }
 	amend(`{"keepPriority":true,"amount":2.5}`)
 	k.other("sell", "50", "0.5")

@@ -76,9 +76,10 @@ func (l lists) listRoutes() []*edge.Route {
 		},
 		{
 			Method: get, Path: "/api/user/prevented-matches", Handle: l.preventedMatches,
-			Params:  edge.Params(preventedPair, preventedOf, preventedFrom, preventedSize, edge.Decimals),
-			Name:    "getPreventedMatches",
-			Summary: "The matches of the caller's orders in a pair that self-trade prevention has prevented, by their numbers",
+			Params: edge.Params(preventedPair, preventedOf, preventedFrom, preventedSize, edge.Decimals),
+			Name:   "getPreventedMatches",
+			Summary: "The matches of the caller's orders in a pair that self-trade prevention has prevented, " +
+				"by their numbers",
 		},
 	}
 }

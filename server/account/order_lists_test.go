@@ -167,7 +167,8 @@ func TestAListIsRefusedAsAWhole(t *testing.T) {
 		listOf("oco", ``, strings.Replace(takeLimit, "110", "99", 1), stopMarket): "409 LIST_PRICES ",
 		listOf("oto", ``, strings.Replace(bids, "95", "95.001", 1), stopMarket):   "400 PRICE_OFF_TICK orders[0].price",
 		listOf("oto", ``, strings.Replace(bids, "95", "9500", 1), stopMarket):     "400 INSUFFICIENT_FUNDS orders[0]",
-		listOf("oto", ``, bids, `{"side":"sell","type":"stop_market","amount":1,"trailingDelta":9}`): "400 TRAIL_OUT_OF_RANGE " +
+		listOf("oto", ``, bids,
+			`{"side":"sell","type":"stop_market","amount":1,"trailingDelta":9}`): "400 TRAIL_OUT_OF_RANGE " +
 			"orders[1].trailingDelta",
 	} {
 		a := k.Call("POST", "/api/orders/lists", body)
@@ -210,8 +211,9 @@ func TestAListIsRefusedAsAWhole(t *testing.T) {
 	if got := members(w.Results[1], "id", "status", "rejectReason"); got != "<nil> Rejected list_prices" {
 		t.Errorf("a refused list of a batch: %s", got)
 	}
-	h.CheckRefusal("a list of a batch that does not fit", k.Call("POST", "/api/orders/batch", `{"commands":[{"placeList":`+
-		listOf("oco", ``, takeLimit, bids)+`}]}`), 400, "INVALID_PARAM", "commands[0].placeList.orders[1]")
+	h.CheckRefusal("a list of a batch that does not fit", k.Call("POST", "/api/orders/batch",
+		`{"commands":[{"placeList":`+listOf("oco", ``, takeLimit, bids)+`}]}`),
+		400, "INVALID_PARAM", "commands[0].placeList.orders[1]")
 }
 
 // Pages of lists go on behind a cursor, whatever has happened since, and are of one status.
@@ -360,9 +362,10 @@ func TestPreventedMatches(t *testing.T) {
 		}
 	}
 	h := k.Exchange
-	h.CheckRefusal("no pair", k.Call("GET", "/api/user/prevented-matches", ""), 400, "INVALID_PARAM", "currencyPairCode")
-	h.CheckRefusal("no order", k.Call("GET", "/api/user/prevented-matches?currencyPairCode=BTC_USDT&orderId=99", ""), 404,
-		"NOT_FOUND", "orderId")
+	h.CheckRefusal("no pair", k.Call("GET", "/api/user/prevented-matches", ""),
+		400, "INVALID_PARAM", "currencyPairCode")
+	h.CheckRefusal("no order", k.Call("GET", "/api/user/prevented-matches?currencyPairCode=BTC_USDT&orderId=99", ""),
+		404, "NOT_FOUND", "orderId")
 	if got := h.User(`"nickname":"eve"`).OK("GET", "/api/user/prevented-matches?currencyPairCode=BTC_USDT",
 		"").Body; got != "[]" {
 		t.Errorf("another user sees %s", got)
@@ -458,7 +461,8 @@ func TestListsOfTheInternalAPI(t *testing.T) {
 	k := newTrader(t)
 	k.trade("100")
 	h := k.Exchange
-	own := strings.Replace(listOf("oco", `,"clientOrderId":"o"`, takeLimit, stopMarket), "{", `{"accountId":"`+k.ID+`",`, 1)
+	own := strings.Replace(listOf("oco", `,"clientOrderId":"o"`, takeLimit, stopMarket),
+		"{", `{"accountId":"`+k.ID+`",`, 1)
 	l := h.MustInternal("POST", "/orders/lists", own)
 	id := fmt.Sprint(l["listId"])
 	if got := members(l, "kind", "clientOrderId", "accountId", "status"); got != "oco o "+k.ID+" executing" {
@@ -475,7 +479,8 @@ func TestListsOfTheInternalAPI(t *testing.T) {
 	}
 	var stops []string
 	for _, s := range servertest.ParseObject(t, h.CallInternal("GET", "/book/BTC_USDT", "").Body)["stops"].([]any) {
-		stops = append(stops, members(s.(map[string]any), "side", "type", "stopPrice", "trailingDelta", "extreme", "listId"))
+		stops = append(stops, members(s.(map[string]any),
+			"side", "type", "stopPrice", "trailingDelta", "extreme", "listId"))
 	}
 	if got := strings.Join(stops, "; "); got != "sell stop_market 90.00 <nil> <nil> "+id+
 		"; sell stop_market 90.00 1000 100.00 <nil>" {

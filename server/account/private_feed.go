@@ -141,8 +141,8 @@ func writeOrderOf(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrum
 	w.EndObject()
 }
 
-// Snapshot writes the initial state of a channel: the open orders and lists, no fills, all balances. The open orders are read
-// in turns, between which orders may change. The account is watched already, so a message about each of these
+// Snapshot writes the initial state of a channel: the open orders and lists, no fills, all balances. The open orders
+// are read in turns, between which orders may change. The account is watched already, so a message about each of these
 // changes follows the snapshot.
 func (f *privateFeed) Snapshot(w *json.Writer, channel string, account engine.AccountID) {
 	switch channel {

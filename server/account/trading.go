@@ -32,7 +32,8 @@ var (
 			}
 			return string(raw), ""
 		})
-	onlyIf     = edge.Word("onlyIf", objects.Restrictions...).Says("Cancel the order only if it has no deal yet, or has one.")
+	onlyIf = edge.Word("onlyIf", objects.Restrictions...).
+		Says("Cancel the order only if it has no deal yet, or has one.")
 	cancelPair = objects.Pair(objects.PairName).Says("Pair code `{base}_{target}`; required without all.")
 	cancelAll  = edge.Flag("all").Default(false).Says("true: on every pair that is not halted.")
 
@@ -609,7 +610,8 @@ func writeOrder(w *json.Writer, r *marketdata.OrderRecord, ins *engine.Instrumen
 	w.Name("trailingTime").ISOOrNull(r.TrackNs, 7)
 }
 
-// writeResult writes the result of one command of a batch: the view of its order or its new list, or why it was refused.
+// writeResult writes the result of one command of a batch: the view of its order or its new list, or why it was
+// refused.
 func writeResult(w *json.Writer, a *entry.Answer, userID string) {
 	if a.Reason == engine.NotRejected && a.List != nil && !a.Found {
 		writeList(w, a.List, userID)

@@ -18,11 +18,12 @@ import (
 
 // The parameters of the routes of orders.
 var (
-	listID    = edge.Text("listId").Matches(entry.OrderPattern)
-	listPair  = objects.Pair(objects.PairName).Need() // of a path
-	clientID  = edge.Text("clientOrderId").Matches(objects.ClientOrderPattern)
-	owner     = objects.User("accountId").Says("The account of the list; without it the built-in account.")
-	onlyIf    = edge.Word("onlyIf", objects.Restrictions...).Says("Cancel the order only if it has no deal yet, or has one.")
+	listID   = edge.Text("listId").Matches(entry.OrderPattern)
+	listPair = objects.Pair(objects.PairName).Need() // of a path
+	clientID = edge.Text("clientOrderId").Matches(objects.ClientOrderPattern)
+	owner    = objects.User("accountId").Says("The account of the list; without it the built-in account.")
+	onlyIf   = edge.Word("onlyIf", objects.Restrictions...).
+			Says("Cancel the order only if it has no deal yet, or has one.")
 	orderID   = edge.Text("id").Matches(entry.OrderPattern)
 	ofAccount = objects.User("accountId").Says("One account only; without it all accounts.")
 	ofPair    = objects.Pair(objects.PairName).Says("One pair only.")

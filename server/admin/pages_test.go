@@ -256,7 +256,8 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 	order := h.MustInternal("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,`+
 		`"amount":1}`)["orderId"]
 	list := h.MustInternal("POST", "/orders/lists", `{"kind":"oto","currencyPairCode":"BTC_USDT","clientOrderId":"l",`+
-		`"orders":[{"side":"buy","type":"limit","price":1,"amount":1},{"side":"sell","type":"market","amount":1}]}`)["listId"]
+		`"orders":[{"side":"buy","type":"limit","price":1,"amount":1},`+
+		`{"side":"sell","type":"market","amount":1}]}`)["listId"]
 	state := func() string {
 		view := h.State.Shown()
 		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.UserCount(), view.Totals(), view.Balances(1),

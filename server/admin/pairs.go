@@ -587,7 +587,9 @@ func (s *Server) ensureAsset(symbol string, digits int) *refuse.Refusal {
 
 // submitAsset makes the settings of a currency the ones in force.
 func (s *Server) submitAsset(a *engine.Asset) *refuse.Refusal {
-	refused, err := s.submitControl(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a}})
+	refused, err := s.submitControl(&engine.Command{
+		Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a},
+	})
 	switch {
 	case err != nil:
 		return err

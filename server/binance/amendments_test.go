@@ -15,8 +15,8 @@ func TestAmendments(t *testing.T) {
 	order := a.ask("POST", orderPath, strings.Replace(restBid, "quantity=1", "quantity=5", 1)+"newClientOrderId=one")
 	id := fmt.Sprintf("symbol=BTCUSDT&orderId=%d&", order.OrderID)
 	const path = "/api/v3/order/amend/keepPriority"
-	const amended = `symbol:s orderId:n orderListId:n origClientOrderId:s clientOrderId:s price:s qty:s executedQty:s ` +
-		`preventedQty:s quoteOrderQty:s cumulativeQuoteQty:s status:s timeInForce:s type:s side:s`
+	const amended = `symbol:s orderId:n orderListId:n origClientOrderId:s clientOrderId:s price:s qty:s ` +
+		`executedQty:s preventedQty:s quoteOrderQty:s cumulativeQuoteQty:s status:s timeInForce:s type:s side:s`
 	first, body := a.answer("PUT", path, id+"newQty=4&newClientOrderId=two")
 	shaped(t, "amend", body, `{transactTime:n executionId:n amendedOrder:{`+amended+working+mode+`}}`)
 	if !strings.Contains(body, `"origClientOrderId":"one","clientOrderId":"two"`) ||
@@ -30,7 +30,8 @@ func TestAmendments(t *testing.T) {
 		t.Error(body)
 	}
 	for params, want := range map[string]string{
-		"newQty=3":                        `{"code":-2038,"msg":"The requested action would change no state; rejecting."`,
+		"newQty=3": `{"code":-2038,"msg":"The requested action would change no state; ` +
+			`rejecting."`,
 		"newQty=3.5":                      `{"code":-2038,"msg":"Order amend (quantity increase) is not supported."`,
 		"newQty=0":                        `{"code":-1013,"msg":"Filter failure: LOT_SIZE"`,
 		"newQty=2.000001":                 `{"code":-1013,"msg":"Filter failure: LOT_SIZE"`,
@@ -46,7 +47,8 @@ func TestAmendments(t *testing.T) {
 	var rows []map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &rows); err != nil || len(rows) != 2 ||
 		brief(rows[0], "origClientOrderId", "newClientOrderId", "origQty", "newQty") != "one two 5 4" ||
-		brief(rows[1], "origClientOrderId", "newClientOrderId", "origQty", "newQty") != "two "+now.ClientOrderID+" 4 3" ||
+		brief(rows[1], "origClientOrderId", "newClientOrderId", "origQty", "newQty") !=
+			"two "+now.ClientOrderID+" 4 3" ||
 		string(rows[0]["executionId"]) != string(first["executionId"]) ||
 		string(rows[1]["executionId"]) != string(second["executionId"]) {
 		t.Errorf("%s, the answers %s and %s", body, first["executionId"], second["executionId"])
@@ -56,7 +58,8 @@ func TestAmendments(t *testing.T) {
 		t.Error(body)
 	}
 	b.fails("GET", "/api/v3/order/amendments", strings.TrimSuffix(id, "&"), 400, `{"code":-2013,`)
-	a.fails("GET", "/api/v3/order/amendments", "symbol=BTCUSDT", 400, `{"code":-1102,"msg":"Mandatory parameter 'orderId'`)
+	a.fails("GET", "/api/v3/order/amendments", "symbol=BTCUSDT",
+		400, `{"code":-1102,"msg":"Mandatory parameter 'orderId'`)
 	found := a.ask("GET", orderPath, "symbol=BTCUSDT&origClientOrderId="+now.ClientOrderID)
 	if found.OrderID != order.OrderID {
 		t.Errorf("%+v", found)

@@ -393,7 +393,8 @@ func TestIDsSurviveARestart(t *testing.T) {
 				}
 			}
 			repeat := r.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
-				`"price":90,"amount":1,"clientOrderId":"ended","selfTradePrevention":"cancel_maker","accountId":"`+a.id+`"}`)
+				`"price":90,"amount":1,"clientOrderId":"ended","selfTradePrevention":"cancel_maker",`+
+				`"accountId":"`+a.id+`"}`)
 			if fmt.Sprint(repeat["orderId"]) != fmt.Sprint(ended.OrderID) {
 				t.Errorf("a native repeat: %v, want order %d", repeat, ended.OrderID)
 			}

@@ -55,10 +55,11 @@ func TestGolden(t *testing.T) {
 		{"GET", "/api/v3/order/amendments", "symbol=BTCUSDT&orderId=26"},
 		{"POST", "/api/v3/order/cancelReplace", "symbol=BTCUSDT&side=SELL&type=LIMIT&timeInForce=GTC&quantity=1&" +
 			"price=104&cancelReplaceMode=STOP_ON_FAILURE&cancelOrigClientOrderId=ask-1&newClientOrderId=ask-2"},
-		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=SELL&type=TAKE_PROFIT_LIMIT&timeInForce=GTC&quantity=1&price=150&" +
-			"stopPrice=150&trailingDelta=100&newClientOrderId=trail-1&strategyId=1&strategyType=1000000&" +
+		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=SELL&type=TAKE_PROFIT_LIMIT&timeInForce=GTC&quantity=1&" +
+			"price=150&stopPrice=150&trailingDelta=100&newClientOrderId=trail-1&strategyId=1&strategyType=1000000&" +
 			"newOrderRespType=RESULT"},
-		{"POST", "/api/v3/order/oco", "symbol=BTCUSDT&side=SELL&quantity=1&price=120&stopPrice=80&listClientOrderId=oco-1"},
+		{"POST", "/api/v3/order/oco", "symbol=BTCUSDT&side=SELL&quantity=1&price=120&stopPrice=80&" +
+			"listClientOrderId=oco-1"},
 		{"POST", "/api/v3/orderList/oco", "symbol=BTCUSDT&side=BUY&quantity=1&aboveType=STOP_LOSS&aboveStopPrice=120&" +
 			"belowType=TAKE_PROFIT&belowStopPrice=80&newOrderRespType=ACK"},
 		{"POST", "/api/v3/orderList/oto", "symbol=BTCUSDT&workingType=LIMIT_MAKER&workingSide=BUY&workingPrice=90&" +

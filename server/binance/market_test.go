@@ -130,7 +130,8 @@ func TestExchangeInfoShowsTheRulesOfThePair(t *testing.T) {
 			}
 		}
 	}
-	if got := fmt.Sprint(most); got != "map[limit:10000 maxNumAlgoOrders:200 maxNumOrderAmends:10 maxNumOrderLists:20]" {
+	if got := fmt.Sprint(most); got != "map[limit:10000 maxNumAlgoOrders:200 maxNumOrderAmends:10 "+
+		"maxNumOrderLists:20]" {
 		t.Error(got)
 	}
 	r.Call("POST", "/assets", `{"symbol":"TEN","digits":10}`)

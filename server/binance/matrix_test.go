@@ -43,13 +43,20 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 	}
 	symbol := [][2]string{{"symbol", "BTCUSDT"}}
 	list := [][2]string{
-		{"symbol", "BTCUSDT"}, {"workingType", "LIMIT"}, {"workingSide", "BUY"}, {"workingTimeInForce", "GTC"},
-		{"workingPrice", "90"}, {"workingQuantity", "1"}, {"pendingSide", "SELL"},
+		{"symbol", "BTCUSDT"},
+		{"workingType", "LIMIT"},
+		{"workingSide", "BUY"},
+		{"workingTimeInForce", "GTC"},
+		{"workingPrice", "90"},
+		{"workingQuantity", "1"},
+		{"pendingSide", "SELL"},
 	}
 	legs := func(above, below string) [][2]string {
 		return [][2]string{
-			{above + "Type", "LIMIT_MAKER"}, {above + "Price", "120"},
-			{below + "Type", "STOP_LOSS"}, {below + "StopPrice", "80"},
+			{above + "Type", "LIMIT_MAKER"},
+			{above + "Price", "120"},
+			{below + "Type", "STOP_LOSS"},
+			{below + "StopPrice", "80"},
 		}
 	}
 	freshList := func() string {
@@ -70,7 +77,9 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 			{"side", "SELL"}, {"quantity", "1"}, {"price", "120"}, {"stopPrice", "80"},
 		}...)
 	case "POST /api/v3/orderList/oco":
-		return append(legs("above", "below"), [][2]string{{"symbol", "BTCUSDT"}, {"side", "SELL"}, {"quantity", "1"}}...)
+		return append(legs("above", "below"), [][2]string{
+			{"symbol", "BTCUSDT"}, {"side", "SELL"}, {"quantity", "1"},
+		}...)
 	case "POST /api/v3/orderList/oto":
 		return append(list, [][2]string{{"pendingType", "MARKET"}, {"pendingQuantity", "1"}}...)
 	case "POST /api/v3/orderList/opo":

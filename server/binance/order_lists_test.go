@@ -126,10 +126,12 @@ func TestOCO(t *testing.T) {
 		`{`+placedHead+figures+working+` strategyId:n strategyType:n`+mode+`}]}`)
 	if l.ContingencyType != "OCO" || l.ListStatusType != "EXEC_STARTED" || l.ListOrderStatus != "EXECUTING" ||
 		l.ListClientOrderID != "l1" || l.Orders[0].ClientOrderID != "down" || l.Orders[1].ClientOrderID != "up" ||
-		l.OrderListID != l.Orders[0].OrderID || l.OrderReports[0].WorkingTime != -1 || l.OrderReports[1].WorkingTime <= 0 {
+		l.OrderListID != l.Orders[0].OrderID || l.OrderReports[0].WorkingTime != -1 ||
+		l.OrderReports[1].WorkingTime <= 0 {
 		t.Errorf("%s", body)
 	}
-	began := anna.events("STOP_LOSS_LIMIT NEW NEW", "LIMIT_MAKER NEW NEW", "list OCO EXEC_STARTED EXECUTING", "position")
+	began := anna.events("STOP_LOSS_LIMIT NEW NEW", "LIMIT_MAKER NEW NEW",
+		"list OCO EXEC_STARTED EXECUTING", "position")
 	shaped(t, "listStatus", string(began[2][wholeEvent]), `{e:s E:n s:s g:n c:s l:s L:s r:s C:s T:n `+
 		`O:[{s:s i:n c:s} {s:s i:n c:s}]}`)
 	if e := began[2]; e.text("g") != fmt.Sprint(l.OrderListID) || e.text("C") != "l1" || e.text("r") != "NONE" ||
@@ -140,7 +142,8 @@ func TestOCO(t *testing.T) {
 	if e := began[1]; e.text("g") != fmt.Sprint(l.OrderListID) || e.text("j") != "7" || e.text("J") != "1000000" {
 		t.Errorf("%s", e)
 	}
-	if account, err := a.NewGetAccountService().Do(t.Context()); err != nil || account.Balances[0].Locked != "1.00000000" {
+	if account, err := a.NewGetAccountService().Do(t.Context()); err != nil ||
+		account.Balances[0].Locked != "1.00000000" {
 		t.Errorf("both orders hold %+v %v", account.Balances, err)
 	}
 	b.fails("DELETE", "/api/v3/orderList", l.named(), 400, `{"code":-2011,`)
@@ -238,7 +241,8 @@ func TestOTO(t *testing.T) {
 	anna := a.follow()
 	l, body := a.list("POST", "/api/v3/orderList/oto", buyThen+"workingPrice=98&pendingType=TAKE_PROFIT_LIMIT&"+
 		"pendingSide=SELL&pendingQuantity=1&pendingPrice=120&pendingStopPrice=119&pendingTimeInForce=GTC")
-	shaped(t, "OTO", body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[{`+placedHead+figures+working+mode+`} `+
+	shaped(t, "OTO", body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[`+
+		`{`+placedHead+figures+working+mode+`} `+
 		`{`+placedHead+figures+` stopPrice:s`+working+mode+`}]}`)
 	if l.ContingencyType != "OTO" || l.OrderReports[0].Status != "NEW" || l.OrderReports[1].Status != "PENDING_NEW" ||
 		l.OrderReports[1].WorkingTime != -1 {
@@ -281,13 +285,13 @@ func TestOTO(t *testing.T) {
 func TestOTOCOAndOPO(t *testing.T) {
 	r, a, _ := funded(t)
 	r.market()
-	const legs = "pendingSide=SELL&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=120&pendingBelowType=STOP_LOSS_LIMIT&" +
-		"pendingBelowPrice=89&pendingBelowStopPrice=90&pendingBelowTimeInForce=IOC&"
+	const legs = "pendingSide=SELL&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=120&" +
+		"pendingBelowType=STOP_LOSS_LIMIT&pendingBelowPrice=89&pendingBelowStopPrice=90&pendingBelowTimeInForce=IOC&"
 	three := listHead + listOrder + ` ` + listOrder + ` ` + listOrder + `] orderReports:[{` + placedHead + figures +
 		working + mode + `} `
 	l, body := a.list("POST", "/api/v3/orderList/otoco", buyThen+"workingPrice=98&pendingQuantity=1&"+legs)
-	shaped(t, "OTOCO", body, `{`+three+`{`+placedHead+figures+` stopPrice:s`+working+mode+`} {`+placedHead+figures+working+
-		mode+`}]}`)
+	shaped(t, "OTOCO", body, `{`+three+`{`+placedHead+figures+` stopPrice:s`+working+mode+`} `+
+		`{`+placedHead+figures+working+mode+`}]}`)
 	if l.ContingencyType != "OTO" || l.OrderReports[1].Type != "STOP_LOSS_LIMIT" ||
 		l.OrderReports[1].TimeInForce != "IOC" || l.OrderReports[2].Type != "LIMIT_MAKER" ||
 		a.statuses(l) != "NEW PENDING_NEW PENDING_NEW" {
@@ -303,12 +307,13 @@ func TestOTOCOAndOPO(t *testing.T) {
 		}
 	}
 	l, body = a.list("POST", "/api/v3/orderList/opoco", buyThen+"workingPrice=98&"+legs)
-	shaped(t, "OPOCO", body, `{`+three+`{`+placedHead+noQuantity+` stopPrice:s`+working+mode+`} {`+placedHead+noQuantity+
-		working+mode+`}]}`)
+	shaped(t, "OPOCO", body, `{`+three+`{`+placedHead+noQuantity+` stopPrice:s`+working+mode+`} `+
+		`{`+placedHead+noQuantity+working+mode+`}]}`)
 	a.list("DELETE", "/api/v3/orderList", "symbol=BTCUSDT&listClientOrderId="+l.ListClientOrderID)
 	l, body = a.list("POST", "/api/v3/orderList/opo", buyThen+"workingPrice=98&pendingType=LIMIT&pendingSide=SELL&"+
 		"pendingPrice=120&pendingTimeInForce=GTC")
-	shaped(t, "OPO", body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[{`+placedHead+figures+working+mode+`} `+
+	shaped(t, "OPO", body, `{`+listHead+listOrder+` `+listOrder+`] orderReports:[`+
+		`{`+placedHead+figures+working+mode+`} `+
 		`{`+placedHead+noQuantity+working+mode+`}]}`)
 	a.fails("PUT", "/api/v3/order/amend/keepPriority", l.of(1)+"&newQty=0.5",
 		400, `{"code":-2038,"msg":"Order amend (pending OPO order) is not supported."`)
@@ -375,7 +380,10 @@ func TestListQueries(t *testing.T) {
 		t.Errorf("the id of a list that has ended: %+v", again)
 	}
 	for _, c := range []struct{ method, path, params, want string }{
-		{"GET", "/api/v3/orderList", "", `{"code":-1102,"msg":"Param 'orderListId' or 'origClientOrderId' must be sent`},
+		{
+			"GET", "/api/v3/orderList", "",
+			`{"code":-1102,"msg":"Param 'orderListId' or 'origClientOrderId' must be sent`,
+		},
 		{"GET", "/api/v3/orderList", "orderListId=x", `{"code":-1100,`},
 		{"GET", "/api/v3/orderList", "orderListId=999", `{"code":-2013,"msg":"Order list does not exist."`},
 		{"GET", "/api/v3/orderList", "origClientOrderId=none", `{"code":-2013,`},
@@ -385,10 +393,16 @@ func TestListQueries(t *testing.T) {
 		{"GET", "/api/v3/allOrderList", fmt.Sprintf("fromId=1&startTime=%d", began), `{"code":-1128,`},
 		{"GET", "/api/v3/allOrderList", "limit=0", `{"code":-1130,`},
 		{"DELETE", "/api/v3/orderList", fmt.Sprintf("orderListId=%d", ids[0]), lacks + `symbol'`},
-		{"DELETE", "/api/v3/orderList", "symbol=BTCUSDT", `{"code":-1102,"msg":"Param 'orderListId' or 'listClientOrderId'`},
+		{
+			"DELETE", "/api/v3/orderList", "symbol=BTCUSDT",
+			`{"code":-1102,"msg":"Param 'orderListId' or 'listClientOrderId'`,
+		},
 		{"DELETE", "/api/v3/orderList", fmt.Sprintf("symbol=BTCUSDT&orderListId=%d", ids[1]), `{"code":-2011,`},
 		{"DELETE", "/api/v3/orderList", "symbol=BTCUSDT&listClientOrderId=none", `{"code":-2011,`},
-		{"POST", "/api/v3/orderList/oco", sellOCO + "listClientOrderId=l0", `{"code":-2010,"msg":"Duplicate order sent."`},
+		{
+			"POST", "/api/v3/orderList/oco", sellOCO + "listClientOrderId=l0",
+			`{"code":-2010,"msg":"Duplicate order sent."`,
+		},
 	} {
 		a.fails(c.method, c.path, c.params, 400, c.want)
 	}
@@ -397,7 +411,8 @@ func TestListQueries(t *testing.T) {
 	// a mass cancel shows a list once, and an order that is in none by itself
 	a.ask("POST", orderPath, restBid)
 	status, body := a.raw("DELETE", "/api/v3/openOrders", "symbol=BTCUSDT")
-	if status != 200 || strings.Count(body, `"contingencyType"`) != 3 || strings.Count(body, `"origClientOrderId"`) != 7 {
+	if status != 200 || strings.Count(body, `"contingencyType"`) != 3 ||
+		strings.Count(body, `"origClientOrderId"`) != 7 {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -453,7 +468,10 @@ func TestListParameters(t *testing.T) {
 			oco, "side=SELL&quantity=999&aboveType=LIMIT_MAKER&abovePrice=110&" + stop,
 			`{"code":-2010,"msg":"Account has insufficient`,
 		},
-		{oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110.001&" + stop, `{"code":-1013,"msg":"Filter failure: PRICE_F`},
+		{
+			oco, sell + "aboveType=LIMIT_MAKER&abovePrice=110.001&" + stop,
+			`{"code":-1013,"msg":"Filter failure: PRICE_F`,
+		},
 		{"/api/v3/order/oco", sell + "price=110", `{"code":-1102,"msg":"Param 'stopPrice' or 'trailingDelta'`},
 		{"/api/v3/order/oco", sell + "stopPrice=90", lacks + `price'`},
 		{"/api/v3/order/oco", sell + "price=110&stopPrice=90&stopLimitPrice=89", lacks + `stopLimitTimeInForce'`},
@@ -465,9 +483,13 @@ func TestListParameters(t *testing.T) {
 		{oto, whole + "pendingSide=SELL", lacks + `pendingType'`},
 		{oto, whole + "pendingSide=SELL&pendingType=MARKET", lacks + `pendingQuantity'`},
 		{oto, whole + "pendingSide=SELL&pendingType=MARKET&pendingQuoteOrderQty=9", `{"code":-1102,`},
-		{oto, whole + "pendingSide=SELL&pendingType=LIMIT&pendingQuantity=1&pendingPrice=9", lacks + `pendingTimeInForce'`},
 		{
-			otoco, whole + "pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&pendingBelowType=LIMIT_MAKER",
+			oto, whole + "pendingSide=SELL&pendingType=LIMIT&pendingQuantity=1&pendingPrice=9",
+			lacks + `pendingTimeInForce'`,
+		},
+		{
+			otoco, whole + "pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&" +
+				"pendingBelowType=LIMIT_MAKER",
 			`{"code":-1168,`,
 		},
 		{otoco, whole + "pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER", lacks + `pendingBelowType'`},
@@ -522,6 +544,8 @@ func TestListsOverTheWebSocketAPI(t *testing.T) {
 	shaped(t, "orderList.status", ask("orderList.status", map[string]any{"origClientOrderId": "w"}), row)
 	shaped(t, "openOrderLists.status", ask("openOrderLists.status", nil), `[`+row+`]`)
 	shaped(t, "allOrderLists", ask("allOrderLists", nil), `[`+row+`]`)
-	shaped(t, "orderList.cancel", ask("orderList.cancel", map[string]any{"symbol": "BTCUSDT", "listClientOrderId": "w"}),
-		`{`+listHead+listOrder+` `+listOrder+`] orderReports:[{`+canceledAs+` stopPrice:s`+mode+`} {`+canceledAs+mode+`}]}`)
+	shaped(t, "orderList.cancel",
+		ask("orderList.cancel", map[string]any{"symbol": "BTCUSDT", "listClientOrderId": "w"}),
+		`{`+listHead+listOrder+` `+listOrder+`] orderReports:[{`+canceledAs+` stopPrice:s`+mode+`} `+
+			`{`+canceledAs+mode+`}]}`)
 }

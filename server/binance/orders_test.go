@@ -176,7 +176,10 @@ func TestOrderTypes(t *testing.T) {
 		},
 		{"side=BUY&type=STOP_LOSS&quoteOrderQty=50&stopPrice=105", "NEW", "STOP_LOSS", "GTC"},
 		{"side=BUY&type=LIMIT&timeInForce=FOK&quantity=50&price=101", "EXPIRED", "LIMIT", "FOK"},
-		{limitBuy + "&quantity=1&price=97&selfTradePreventionMode=TRANSFER&newClientOrderId=a/b", "NEW", "LIMIT", "GTC"},
+		{
+			limitBuy + "&quantity=1&price=97&selfTradePreventionMode=TRANSFER&newClientOrderId=a/b",
+			"NEW", "LIMIT", "GTC",
+		},
 	} {
 		status, body := a.raw("POST", "/api/v3/order", "symbol=BTCUSDT&newOrderRespType=RESULT&"+w.params)
 		var o gobinance.Order
@@ -358,8 +361,10 @@ func TestSignatures(t *testing.T) {
 		}
 	}
 	for params, want := range map[string]string{
-		fmt.Sprintf("timestamp=%d", at-5001):             `{"code":-1021,"msg":"Timestamp for this request is outside of`,
-		fmt.Sprintf("timestamp=%d", at+1000):             `{"code":-1021,"msg":"Timestamp for this request was 1000ms ahead`,
+		fmt.Sprintf("timestamp=%d", at-5001): `{"code":-1021,"msg":"Timestamp for this request is ` +
+			`outside of`,
+		fmt.Sprintf("timestamp=%d", at+1000): `{"code":-1021,"msg":"Timestamp for this request was ` +
+			`1000ms ahead`,
 		fmt.Sprintf("timestamp=%d&recvWindow=60001", at): `{"code":-1131,`,
 		"recvWindow=1": `{"code":-1102,`,
 		fmt.Sprintf("timestamp=%d&recvWindow=10", at-11):      `{"code":-1021,`,

@@ -35,12 +35,18 @@ func brief(m map[string]json.RawMessage, names ...string) string {
 func TestSelfTradePreventionScenarios(t *testing.T) {
 	type order struct{ params, want string } // status executedQty preventedQuantity, and whether it has a match
 	maker := func(quantity, price, mode, want string) order {
-		return order{"side=BUY&type=LIMIT&timeInForce=GTC&quantity=" + quantity + "&price=" + price +
-			"&selfTradePreventionMode=" + mode, want}
+		return order{
+			"side=BUY&type=LIMIT&timeInForce=GTC&quantity=" + quantity + "&price=" + price +
+				"&selfTradePreventionMode=" + mode,
+			want,
+		}
 	}
 	taker := func(quantity, mode, want string) order {
-		return order{"side=SELL&type=LIMIT&timeInForce=GTC&price=1&quantity=" + quantity + "&selfTradePreventionMode=" + mode,
-			want}
+		return order{
+			"side=SELL&type=LIMIT&timeInForce=GTC&price=1&quantity=" + quantity +
+				"&selfTradePreventionMode=" + mode,
+			want,
+		}
 	}
 	three := func(first, second, third string) []order {
 		return []order{
@@ -52,22 +58,35 @@ func TestSelfTradePreventionScenarios(t *testing.T) {
 		matches string // makerPreventedQuantity and takerPreventedQuantity of each
 	}{
 		"A": {[]order{maker("1", "1", "NONE", "FILLED 1 -"), taker("1", "NONE", "FILLED 1 -")}, ""},
-		"B": {append(three("EXPIRED_IN_MATCH 0 1.2", "EXPIRED_IN_MATCH 0 1.3", "EXPIRED_IN_MATCH 0 8.1"),
-			taker("3", "EXPIRE_MAKER", "NEW 0 -")), "EXPIRE_MAKER 1.2 1.2 -, EXPIRE_MAKER 1.1 1.3 -, EXPIRE_MAKER 1 8.1 -"},
-		"C": {append(three("NEW 0 -", "NEW 0 -", "NEW 0 -"),
-			taker("3", "EXPIRE_TAKER", "EXPIRED_IN_MATCH 0 3")), "EXPIRE_TAKER 1.2 - 3"},
-		"D": {[]order{maker("1", "1", "NONE", "EXPIRED_IN_MATCH 0 1"), taker("3", "EXPIRE_BOTH", "EXPIRED_IN_MATCH 0 3")},
-			"EXPIRE_BOTH 1 1 3"},
-		"E": {[]order{maker("1", "1", "EXPIRE_MAKER", "NEW 0 -"), taker("1", "EXPIRE_TAKER", "EXPIRED_IN_MATCH 0 1")},
-			"EXPIRE_TAKER 1 - 1"},
+		"B": {
+			append(three("EXPIRED_IN_MATCH 0 1.2", "EXPIRED_IN_MATCH 0 1.3", "EXPIRED_IN_MATCH 0 8.1"),
+				taker("3", "EXPIRE_MAKER", "NEW 0 -")),
+			"EXPIRE_MAKER 1.2 1.2 -, EXPIRE_MAKER 1.1 1.3 -, EXPIRE_MAKER 1 8.1 -",
+		},
+		"C": {
+			append(three("NEW 0 -", "NEW 0 -", "NEW 0 -"), taker("3", "EXPIRE_TAKER", "EXPIRED_IN_MATCH 0 3")),
+			"EXPIRE_TAKER 1.2 - 3",
+		},
+		"D": {
+			[]order{maker("1", "1", "NONE", "EXPIRED_IN_MATCH 0 1"), taker("3", "EXPIRE_BOTH", "EXPIRED_IN_MATCH 0 3")},
+			"EXPIRE_BOTH 1 1 3",
+		},
+		"E": {
+			[]order{maker("1", "1", "EXPIRE_MAKER", "NEW 0 -"), taker("1", "EXPIRE_TAKER", "EXPIRED_IN_MATCH 0 1")},
+			"EXPIRE_TAKER 1 - 1",
+		},
 		"F": {[]order{
 			maker("1", "1", "NONE", "EXPIRED_IN_MATCH 0 1"),
 			{"side=SELL&type=MARKET&quantity=1&selfTradePreventionMode=EXPIRE_MAKER", "EXPIRED 0 -"},
 		}, "EXPIRE_MAKER 1 1 -"},
-		"G": {[]order{maker("6", "2", "NONE", "NEW 0 2"), taker("2", "DECREMENT", "EXPIRED_IN_MATCH 0 2")},
-			"DECREMENT 2 2 2"},
-		"H": {[]order{maker("6", "2", "TRANSFER", "NEW 0 2"), taker("2", "TRANSFER", "EXPIRED_IN_MATCH 0 2")},
-			"DECREMENT 2 2 2"},
+		"G": {
+			[]order{maker("6", "2", "NONE", "NEW 0 2"), taker("2", "DECREMENT", "EXPIRED_IN_MATCH 0 2")},
+			"DECREMENT 2 2 2",
+		},
+		"H": {
+			[]order{maker("6", "2", "TRANSFER", "NEW 0 2"), taker("2", "TRANSFER", "EXPIRED_IN_MATCH 0 2")},
+			"DECREMENT 2 2 2",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -96,8 +115,10 @@ func TestSelfTradePreventionScenarios(t *testing.T) {
 			}
 			var got []string
 			for i, m := range rows {
-				got = append(got, brief(m, "selfTradePreventionMode", "price", "makerPreventedQuantity", "takerPreventedQuantity"))
-				if string(m["takerOrderId"]) != taker || string(m["makerOrderId"]) != ids[i] || string(m["tradeGroupId"]) != "-1" ||
+				got = append(got, brief(m,
+					"selfTradePreventionMode", "price", "makerPreventedQuantity", "takerPreventedQuantity"))
+				if string(m["takerOrderId"]) != taker || string(m["makerOrderId"]) != ids[i] ||
+					string(m["tradeGroupId"]) != "-1" ||
 					string(m["preventedMatchId"]) != fmt.Sprint(i+1) {
 					t.Errorf("%s", body)
 				}
@@ -108,7 +129,8 @@ func TestSelfTradePreventionScenarios(t *testing.T) {
 			if _, list, has := strings.Cut(last, `"preventedMatches":`); has != (c.matches != "") {
 				t.Errorf("%s", last)
 			} else if has {
-				if err := json.NewDecoder(strings.NewReader(list)).Decode(&shown); err != nil || len(shown) != len(rows) {
+				if err := json.NewDecoder(strings.NewReader(list)).Decode(&shown); err != nil ||
+					len(shown) != len(rows) {
 					t.Errorf("%s", last)
 				}
 			}
@@ -196,8 +218,8 @@ func TestExpiryReasons(t *testing.T) {
 		t.Error(body)
 	}
 	rest = a.ask("POST", orderPath, restBid)
-	if m, body := a.answer("DELETE", orderPath, fmt.Sprintf("symbol=BTCUSDT&orderId=%d", rest.OrderID)); brief(m, "status",
-		"expiryReason") != "CANCELED -" {
+	if m, body := a.answer("DELETE", orderPath,
+		fmt.Sprintf("symbol=BTCUSDT&orderId=%d", rest.OrderID)); brief(m, "status", "expiryReason") != "CANCELED -" {
 		t.Error(body)
 	}
 }
@@ -254,7 +276,8 @@ func TestRestrictedCancels(t *testing.T) {
 	const restricted = `{"code":-2011,"msg":"Order was not canceled due to cancel restrictions."`
 	a.fails("DELETE", orderPath, id+"cancelRestrictions=ONLY_PARTIALLY_FILLED", 400, restricted)
 	replace := restBid + fmt.Sprintf("cancelOrderId=%d&", order.OrderID)
-	a.fails("POST", path, replace+"cancelReplaceMode=STOP_ON_FAILURE&orderRateLimitExceededMode=X", 400, `{"code":-1130,`)
+	a.fails("POST", path, replace+"cancelReplaceMode=STOP_ON_FAILURE&orderRateLimitExceededMode=X",
+		400, `{"code":-1130,`)
 	a.fails("POST", path, replace+"cancelReplaceMode=STOP_ON_FAILURE&cancelRestrictions=X", 400, `{"code":-1145,`)
 	a.fails("POST", path, replace+"cancelReplaceMode=STOP_ON_FAILURE&cancelRestrictions=ONLY_PARTIALLY_FILLED&"+
 		"orderRateLimitExceededMode=CANCEL_ONLY", 400, `{"code":-2022,"msg":"Order cancel-replace failed.","data":{`+

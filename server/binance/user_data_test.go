@@ -162,7 +162,8 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	}
 	anna.reports("TRADE PARTIALLY_FILLED true true 2 1 0.5 100.5 100.5 50.25 2")
 	if status, body := a.raw("PUT", "/api/v3/order/amend/keepPriority",
-		fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=1.5&newClientOrderId=ask-1", rest.OrderID)); status != http.StatusOK {
+		fmt.Sprintf("symbol=BTCUSDT&orderId=%d&newQty=1.5&newClientOrderId=ask-1",
+			rest.OrderID)); status != http.StatusOK {
 		t.Fatal(body)
 	}
 	anna.reports("REPLACED PARTIALLY_FILLED true false 1.5 1 0 0 100.5 0 -1")
@@ -173,8 +174,8 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 	prevented := anna.reports("NEW NEW true false 0.2 0 0 0 0 0 -1",
 		"TRADE_PREVENTION EXPIRED_IN_MATCH false false 0.2 0 0 0 0 0 -1")[1]
 	for name, v := range map[string]string{
-		"A": "0.20000", "B": "0.20000", "v": "1", "u": "-1", "U": fmt.Sprint(rest.OrderID), "pl": "0.20000", "pL": "100.50",
-		"pY": "20.1000000",
+		"A": "0.20000", "B": "0.20000", "v": "1", "u": "-1", "U": fmt.Sprint(rest.OrderID), "pl": "0.20000",
+		"pL": "100.50", "pY": "20.1000000",
 	} {
 		if prevented.text(name) != v {
 			t.Errorf("%s of a prevented trade is %s, not %s", name, prevented.text(name), v)

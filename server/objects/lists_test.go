@@ -96,7 +96,8 @@ func TestAListNamesTheMemberOfTheOrder(t *testing.T) {
 		out     = `{"side":"sell","type":"stop_market","trailingDelta":100}`
 	)
 	list := func(kind, more string, orders ...string) string {
-		return fmt.Sprintf(`{"orders":[%s],"kind":%q,"currencyPairCode":"A1_B1"%s}`, strings.Join(orders, ","), kind, more)
+		return fmt.Sprintf(`{"orders":[%s],"kind":%q,"currencyPairCode":"A1_B1"%s}`,
+			strings.Join(orders, ","), kind, more)
 	}
 	for body, want := range map[string]string{
 		list("oco", ``, aim, stop): "",
@@ -158,12 +159,14 @@ func TestAListNamesTheMemberOfTheOrder(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	if commands[1].Only != entry.OnlyPartial || commands[2].Only != entry.AnyState ||
-		!commands[2].Replace.SmallerOnly || string(commands[2].Replace.Client) != "n" || !commands[2].Replace.ClientReusable {
+		!commands[2].Replace.SmallerOnly || string(commands[2].Replace.Client) != "n" ||
+		!commands[2].Replace.ClientReusable {
 		t.Errorf("%+v", commands[1:])
 	}
 	for body, want := range map[string]string{
-		`{"placeList":` + list("oco", ``, aim) + `}`:                              "commands[0].placeList.orders",
-		`{"placeList":` + list("oco", ``, aim, sell) + `}`:                        "commands[0].placeList.orders[1].amount",
+		`{"placeList":` + list("oco", ``, aim) + `}`: "commands[0].placeList.orders",
+		`{"placeList":` + list("oco", ``, aim, sell) + `}`: "commands[0].placeList." +
+			"orders[1].amount",
 		`{"placeList":` + list("oco", ``, aim, stop, aim, aim) + `}`:              "commands[0].placeList.orders[3]",
 		`{"placeList":` + list("oco", ``, aim, stop) + `,"cancel":{"orderId":1}}`: "commands[0].cancel",
 		`{"cancel":{"orderId":1,"onlyIf":"old"}}`:                                 "commands[0].cancel.onlyIf",
@@ -201,7 +204,8 @@ func TestAReplaceIsAnAmendmentOrNot(t *testing.T) {
 		`{"stopPrice":"x"}`:                                       "stopPrice",
 	} {
 		var p entry.Replace
-		if err := ReplaceForm.Decode([]byte(body), &p); (err == nil) != (want == "") || err != nil && err.Field != want {
+		if err := ReplaceForm.Decode([]byte(body), &p); (err == nil) != (want == "") ||
+			err != nil && err.Field != want {
 			t.Errorf("%s: %+v, want %q", body, err, want)
 		}
 	}

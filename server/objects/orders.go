@@ -320,7 +320,8 @@ func checkOrder(r *json.Reader, o *order) {
 		r.Rule("displayAmount", "does not apply to an order at the market's price.")
 	case o.Display != nil && json.DecimalSign(o.Display) <= 0:
 		r.Rule("displayAmount", "must be above zero.")
-	case o.Display != nil && o.Amount != nil && json.DecimalSign(o.Amount) > 0 && compareDecimals(o.Display, o.Amount) > 0:
+	case o.Display != nil && o.Amount != nil && json.DecimalSign(o.Amount) > 0 &&
+		compareDecimals(o.Display, o.Amount) > 0:
 		r.Rule("displayAmount", "must be at most amount.")
 	case o.PostOnly && (market || o.TIF != engine.GTC):
 		r.Rule("postOnly", "needs a gtc order with a limit price.")

@@ -18,8 +18,8 @@ func apply(md *marketdata.Feed, seq *engine.Seq, events ...engine.Event) {
 	md.Fold(events)
 }
 
-// A list begins before its orders, has their client ids, and ends; a new id of an order is an event of the list too. The
-// events of a command have one number, which no other command has.
+// A list begins before its orders, has their client ids, and ends; a new id of an order is an event of the list too.
+// The events of a command have one number, which no other command has.
 func TestEventsOfAList(t *testing.T) {
 	f, md, seq, woken := (*Feed)(nil), marketdata.NewFeed(marketdata.Options{}), engine.Seq(0), 0
 	f = New(md.History(), nil)
@@ -40,8 +40,8 @@ func TestEventsOfAList(t *testing.T) {
 		accepted(first, "a"), accepted(second, "b"),
 	)
 	apply(md, &seq, engine.Event{
-		Kind: engine.EventReplaced, Account: 7, Order: second, Flags: engine.FlagSmallerOnly, Side: engine.Sell, Price: 9,
-		Amount: 4, OpenAmount: 4, MakerOpen: 9, Display: 5, Client: name("c"),
+		Kind: engine.EventReplaced, Account: 7, Order: second, Flags: engine.FlagSmallerOnly, Side: engine.Sell,
+		Price: 9, Amount: 4, OpenAmount: 4, MakerOpen: 9, Display: 5, Client: name("c"),
 	})
 	canceled := engine.Event{
 		Kind: engine.EventCanceled, Account: 7, Side: engine.Sell, Price: 9, Amount: 5, Status: engine.Canceled,

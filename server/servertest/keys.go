@@ -146,5 +146,5 @@ func NewTradedExchange(t testing.TB, change ...func(*exchange.Options)) (h *Exch
 const OrderMembers = "amount averagePrice clientOrderId currencyPairCode date dateChanged decrementedAmount " +
 	"displayAmount endReason expireUnfilled fee feeCurrencyCode filledAmount filledQuoteAmount id initialAmount " +
 	"initialQuoteAmount isBid isCanceled isMarket isTriggered listId postOnly preventedMatchId price quoteAmount " +
-	"selfTradePrevention status stopPrice strategyId strategyType strictTrigger timeInForce trailingDelta trailingTime " +
-	"type userId"
+	"selfTradePrevention status stopPrice strategyId strategyType strictTrigger timeInForce trailingDelta " +
+	"trailingTime type userId"
