@@ -127,7 +127,7 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 		}
 	}
 	order(`"status":"Created"`)
-	order(`"rejectReason":"too_many_stops"`)
+	order(`"rejectReason":"too_many_orders"`)
 	log := mem.Connect()
 	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
 	if err != nil {
@@ -144,7 +144,7 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 				order(`"status":"Created"`)
 				order(`"status":"Created"`)
 			}
-			order(`"rejectReason":"too_many_stops"`)
+			order(`"rejectReason":"too_many_orders"`)
 			want := marketOf(x.Hash())
 			waitFor(t, "the replica has the writer's state", func() bool {
 				return marketOf(x.Do("GET", internal+"/state-hash", "").Body) == want
