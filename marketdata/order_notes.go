@@ -72,6 +72,19 @@ func (h *History) Amendments(order engine.OrderID, from uint64, limit int) []Ame
 	return out[:min(max(limit, 0), len(out))]
 }
 
+// NewestAmendment returns the newest amendment of an order, for an observer of the feed (Current).
+func (h *History) NewestAmendment(order engine.OrderID) (Amendment, bool) {
+	o, _ := h.find(order)
+	if o == nil || o.extra == 0 {
+		return Amendment{}, false
+	}
+	n := h.extras.At(o.extra).amended
+	if n == 0 || !h.amendments.has(n-1) {
+		return Amendment{}, false
+	}
+	return h.amendments.at(n - 1).Amendment, true
+}
+
 // PreventedMatch is a trade that self-trade prevention has prevented.
 type PreventedMatch struct {
 	Number       uint64 // from 1 in each pair

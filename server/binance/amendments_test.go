@@ -72,7 +72,12 @@ func TestAmendments(t *testing.T) {
 	for e.text("x") != "REPLACED" {
 		e = anna.event()
 	}
-	if got := brief(e, "c", "X", "q", "I"); got != "two NEW 4 "+string(first["executionId"]) {
+	if got := brief(e, "c", "C", "X", "q", "I"); got != "two one NEW 4 "+string(first["executionId"]) {
+		t.Errorf("%s", e)
+	}
+	for e = anna.event(); e.text("x") != "REPLACED"; e = anna.event() {
+	}
+	if brief(e, "c", "C") != now.ClientOrderID+" two" {
 		t.Errorf("%s", e)
 	}
 

@@ -241,7 +241,8 @@ func TestTrailingOrders(t *testing.T) {
 		t.Error(body)
 	}
 	first := anna.event()
-	if got := brief(first, "x", "X", "d", "j", "J", "w", "W"); got != "NEW NEW 100 37463720 1000000 false -" {
+	if got := brief(first, "x", "X", "d", "D", "j", "J", "w", "W"); got !=
+		"NEW NEW 100 "+now+" 37463720 1000000 false -" {
 		t.Errorf("%s", first)
 	}
 	waits, body := a.answer("POST", orderPath, sell+"stopPrice=99&trailingDelta=500")
@@ -252,8 +253,12 @@ func TestTrailingOrders(t *testing.T) {
 		"trailingTime") != "NEW "+now {
 		t.Error(body) // it tracks at once, and is not refused
 	}
-	for e := anna.event(); e.text("i") != string(waits["orderId"]); e = anna.event() {
-		continue
+	later := anna.event()
+	for later.text("i") != string(waits["orderId"]) {
+		later = anna.event()
+	}
+	if got := brief(later, "x", "D"); got != "NEW -1" {
+		t.Errorf("%s", later)
 	}
 	r.Limit("BTC_USDT", "sell", "99", "1") // 1 % below 100
 	trade := anna.event()

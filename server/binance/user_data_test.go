@@ -166,7 +166,10 @@ func TestReportsOfAnOrdersLife(t *testing.T) {
 			rest.OrderID)); status != http.StatusOK {
 		t.Fatal(body)
 	}
-	anna.reports("REPLACED PARTIALLY_FILLED true false 1.5 1 0 0 100.5 0 -1")
+	amended := anna.reports("REPLACED PARTIALLY_FILLED true false 1.5 1 0 0 100.5 0 -1")[0]
+	if amended.text("c") != "ask-1" || amended.text("C") != rest.ClientOrderID {
+		t.Errorf("%s, amended from %s", amended, rest.ClientOrderID)
+	}
 	must(limit(a, "BUY", "1", "50").TimeInForce("IOC").Do(ctx))
 	anna.reports("NEW NEW true false 1 0 0 0 0 0 -1", "EXPIRED EXPIRED false false 1 0 0 0 0 0 -1")
 	// self-trade prevention: the taker ends; with DECREMENT the maker loses what the taker would have taken

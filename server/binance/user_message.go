@@ -77,12 +77,13 @@ type orderReport struct {
 	order     marketdata.OrderRecord
 	maker     bool // the order is the maker of the trade
 	prevented *private.Prevented
+	was       string // the client id before an EventReplaced, "" for none
 }
 
 // reportOf returns the report of an event. A purchase by quote amount that has spent it is filled by its last trade:
 // the other exchange has no further event, so deliver leaves out the event that ends the purchase.
 func reportOf(o *private.Order) *orderReport {
-	r := &orderReport{event: o.Event, order: o.Order, maker: o.Maker, prevented: o.Prevented}
+	r := &orderReport{event: o.Event, order: o.Order, maker: o.Maker, prevented: o.Prevented, was: o.Was}
 	if o.Final != nil {
 		r.order = *o.Final
 	}
@@ -117,7 +118,12 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	root := f.opt.Board.Load()
 	in := root.View(e.Pair).Instrument
 	client, was := f.orderID(o), ""
-	if r.execution() == "CANCELED" {
+	switch r.execution() {
+	case "REPLACED":
+		if was = r.was; was == "" {
+			was = f.ids.generate(o.ID, ofOrder)
+		}
+	case "CANCELED":
 		own := ""
 		if e.Client != nil {
 			own = e.Client.Text

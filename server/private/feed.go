@@ -70,6 +70,8 @@ type Order struct {
 	Event engine.Event
 	Order marketdata.OrderRecord
 	Maker bool // the order is the maker of the trade
+	// Was is the client id before an EventReplaced, "" for none.
+	Was string
 	// Shown is the order as the publication shows it, at the order's last event of the publication; else nil.
 	Shown *marketdata.OrderRecord
 	// Final is the state in which a purchase by quote amount ends that has spent it, at its last trade; nil: this is
@@ -168,6 +170,13 @@ func (f *Feed) record(e *engine.Event, account engine.AccountID, id engine.Order
 		o.Ends = f.endTrade(e, &o.Order)
 	case e.Kind == engine.EventReduced, e.Kind == engine.EventCanceled && e.Cause == engine.CauseSelfTrade:
 		o.Prevented = f.preventedOf(id)
+	case e.Kind == engine.EventReplaced:
+		o.Was = r.Client
+		if a, ok := f.history.NewestAmendment(id); ok && a.Number == uint64(e.Seq) {
+			o.Was = a.OldClient
+		}
+	case e.Kind == engine.EventActivated:
+		f.activate(e, &r)
 	case e.Kind == engine.EventAccepted && r.List != 0:
 		f.nameOrder(r.List, &r)
 	}
@@ -204,6 +213,20 @@ func (f *Feed) nameOrder(list engine.OrderID, r *marketdata.OrderRecord) {
 	for _, m := range slices.Backward(f.orders) {
 		if m.List != nil && m.List.List.ID == list {
 			m.List.Clients[r.ID-list] = r.Client
+			return
+		}
+	}
+}
+
+// activate gives the order's event before this one the time at which the order began to track the market, if the same
+// command placed, released or replaced it.
+func (f *Feed) activate(e *engine.Event, r *marketdata.OrderRecord) {
+	for _, m := range slices.Backward(f.orders) {
+		switch {
+		case m.Command != f.commands[e.Pair]:
+			return
+		case m.Order != nil && m.Order.Order.ID == e.Order:
+			m.Order.Order.TrackNs = r.TrackNs
 			return
 		}
 	}
