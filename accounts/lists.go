@@ -21,9 +21,6 @@ type heldList struct {
 	brought fixed.I128    // held for the pending orders
 }
 
-// works reports whether the first order of the list works and the others pend until it is filled.
-func (l *heldList) works() bool { return l.kind != engine.OCO }
-
 // need returns what two orders hold together.
 func (l *heldList) need() fixed.I128 {
 	if l.needs[0].Cmp(l.needs[1]) < 0 {
@@ -33,12 +30,7 @@ func (l *heldList) need() fixed.I128 {
 }
 
 // place returns the place of a leg, which is no working order.
-func (l *heldList) place(id engine.OrderID) int {
-	if l.works() {
-		return int(id-l.id) - 1
-	}
-	return int(id - l.id)
-}
+func (l *heldList) place(id engine.OrderID) int { return int(id-l.id) - l.kind.Leg() }
 
 // mix mixes a list for the digest.
 func (l *heldList) mix(user uint32) uint64 {
@@ -83,7 +75,7 @@ func (s *State) beginList(e *engine.Event) {
 	at, _ := slices.BinarySearchFunc(u.lists, e.Order, func(l heldList, id engine.OrderID) int {
 		return int(int64(l.id) - int64(id))
 	})
-	l := heldList{id: e.Order, kind: e.List, begun: e.List == engine.OCO}
+	l := heldList{id: e.Order, kind: e.List, begun: !e.List.Works()}
 	u.lists = slices.Insert(u.lists, at, l)
 	s.digest.lists += l.mix(u.n)
 }
@@ -111,16 +103,11 @@ func (s *State) share(u *user, currency uint32, l *heldList, id engine.OrderID, 
 	s.balances.hold(u, currency, l.need().SubWrap(before))
 }
 
-// pairs reports whether a list has two orders of which one cancels the other.
-func (l *heldList) pairs() bool {
-	return l.kind == engine.OCO || l.kind == engine.OTOCO || l.kind == engine.OPOCO
-}
-
 // acceptedOfList takes the hold of a new order of a list; one that pends holds nothing.
 func (s *State) acceptedOfList(e *engine.Event, p *pair, u *user) {
 	switch l := u.list(e.Order); {
 	case l == nil || e.Status == engine.Pending:
-	case l.pairs() && !l.works():
+	case l.kind.Pairs() && !l.kind.Works():
 		s.share(u, p.spends(e.Side), l, e.Order, p.holds(e))
 	default:
 		s.balances.hold(u, p.spends(e.Side), p.holds(e))
@@ -140,7 +127,7 @@ func (s *State) released(e *engine.Event) {
 	}
 	s.giveBack(u, l, p.base)
 	s.change(u, l, func() { l.begun = true })
-	if l.pairs() {
+	if l.kind.Pairs() {
 		s.share(u, p.spends(e.Side), l, e.Order, p.holds(e))
 		return
 	}
@@ -167,7 +154,7 @@ func (s *State) canceledOfList(e *engine.Event, p *pair, u *user) (done bool) {
 		s.giveBack(u, l, p.base)
 		return e.Order != l.id
 	}
-	if !l.shared || l.works() && e.Order == l.id {
+	if !l.shared || l.kind.Works() && e.Order == l.id {
 		return false
 	}
 	other := l.needs[1-l.place(e.Order)]
@@ -181,7 +168,7 @@ func (s *State) canceledOfList(e *engine.Event, p *pair, u *user) (done bool) {
 func (s *State) changedOfList(e *engine.Event, p *pair, u *user, by fixed.I128) (done bool) {
 	l := u.list(e.Order)
 	switch {
-	case l == nil || l.works() && e.Order == l.id:
+	case l == nil || l.kind.Works() && e.Order == l.id:
 		return false
 	case !l.begun:
 		return true
@@ -195,7 +182,7 @@ func (s *State) changedOfList(e *engine.Event, p *pair, u *user, by fixed.I128) 
 // bring holds what the working order of an opo has received.
 func (s *State) bring(u *user, id engine.OrderID, base uint32, received fixed.I128) {
 	l := u.list(id)
-	if l == nil || l.id != id || l.kind != engine.OPO && l.kind != engine.OPOCO {
+	if l == nil || l.id != id || !l.kind.Brings() {
 		return
 	}
 	s.balances.hold(u, base, received)

@@ -308,7 +308,7 @@ func (w *walk) lists() error {
 				o.total != o.shown+b.orders.hidden(s, o)) {
 				return fmt.Errorf("order %d of list %d has fills, or another amount than its other", o.n, l.n)
 			}
-			if b.pends(s) != (l.kind.works() && i > 0 && l.orders[0] != 0) && b.unfinished == nil {
+			if b.pends(s) != (l.kind.Works() && i > 0 && l.orders[0] != 0) && b.unfinished == nil {
 				return fmt.Errorf("order %d of list %d pends, or should", o.n, l.n)
 			}
 			if b.pends(s) {

@@ -31,11 +31,11 @@ type list struct {
 	brought fixed.U128  // opo: units of the base that its working order has brought
 }
 
-// works reports whether the first order of a list works and the others pend until it is filled.
-func (k ListKind) works() bool { return k != OCO }
+// Works reports whether the first order of a list works and the others pend until it is filled.
+func (k ListKind) Works() bool { return k != OCO }
 
-// brings reports whether the orders of a list sell what its working order brings.
-func (k ListKind) brings() bool { return k >= OPO }
+// Brings reports whether the orders of a list sell what its working order brings.
+func (k ListKind) Brings() bool { return k >= OPO }
 
 // Orders returns the number of orders of a list.
 func (k ListKind) Orders() int {
@@ -45,13 +45,16 @@ func (k ListKind) Orders() int {
 	return 2
 }
 
-// leg returns the place of the first order of a list that does not work.
-func (k ListKind) leg() int {
-	if k.works() {
+// Leg returns the place of the first order of a list that does not work.
+func (k ListKind) Leg() int {
+	if k.Works() {
 		return 1
 	}
 	return 0
 }
+
+// Pairs reports whether a list has two orders of which one cancels the other: those from Leg on.
+func (k ListKind) Pairs() bool { return k.Orders()-k.Leg() == 2 }
 
 // Fault returns what is wrong with the form of a list, and with which order, from 1 (0: the list); "": nothing. Prices
 // and amounts are checked when the list is placed.
@@ -67,15 +70,15 @@ func (l *List) Fault() (order int, what string) {
 			return i + 1, "An order of a list has an amount, and no quote amount."
 		}
 	}
-	first, legs := &l.Orders[0], l.Orders[l.Kind.leg():]
-	if l.Kind.works() && first.Type != Limit {
+	first, legs := &l.Orders[0], l.Orders[l.Kind.Leg():]
+	if l.Kind.Works() && first.Type != Limit {
 		return 1, "The working order of a list is a limit order."
 	}
-	if l.Kind.brings() && first.Side != Buy {
+	if l.Kind.Brings() && first.Side != Buy {
 		return 1, "The working order of an opo and an opoco buys."
 	}
 	for i := range legs {
-		if l.Kind.brings() && (legs[i].Side != Sell || legs[i].Amount != 0) {
+		if l.Kind.Brings() && (legs[i].Side != Sell || legs[i].Amount != 0) {
 			return i + 2, "A pending order of an opo or an opoco sells what its working order has bought, and has " +
 				"no amount."
 		}
@@ -83,7 +86,7 @@ func (l *List) Fault() (order int, what string) {
 	if len(legs) == 1 {
 		return 0, ""
 	}
-	return l.faultOfLegs(l.Kind.leg()+1, &legs[0], &legs[1])
+	return l.faultOfLegs(l.Kind.Leg()+1, &legs[0], &legs[1])
 }
 
 // faultOfLegs returns what is wrong with two orders of which one cancels the other.
@@ -204,11 +207,11 @@ func (b *book) checkList(cmd *Command) (at int, r Reason) {
 	if b.lists.all.InUse() >= PairLists || cmd.Account != 0 && b.listsOf(cmd.Account) >= b.opts.AccountLists {
 		return 0, TooManyLists
 	}
-	if last := b.last; len(l.Orders) != 2 || l.Kind == OCO {
-		if l.Kind.works() {
+	if last := b.last; l.Kind.Pairs() {
+		if l.Kind.Works() {
 			last = 0 // what the last trade will be when they are released is not known
 		}
-		if legs := l.Orders[l.Kind.leg():]; !embraces(&legs[0], &legs[1], last) {
+		if legs := l.Orders[l.Kind.Leg():]; !embraces(&legs[0], &legs[1], last) {
 			return 0, ListPrices
 		}
 	}
@@ -218,7 +221,7 @@ func (b *book) checkList(cmd *Command) (at int, r Reason) {
 // order returns an order of a list as it is checked: with the most that it can have as amount.
 func (l *List) order(i int) Command {
 	o := l.Orders[i]
-	if i > 0 && l.Kind.brings() {
+	if i > 0 && l.Kind.Brings() {
 		o.Amount = l.Orders[0].Amount
 	}
 	return o
@@ -229,7 +232,7 @@ func (b *book) checkOrder(l *List, i int, o *Command, a *ahead) Reason {
 	if r := b.checkMembers(o); r != NotRejected {
 		return r
 	}
-	if a.kept = i >= l.Kind.leg() && l.Kind.works(); a.kept || l.Kind == OCO {
+	if a.kept = i >= l.Kind.Leg() && l.Kind.Works(); a.kept || l.Kind == OCO {
 		if lots := a.lots[o.Side]; lots > math.MaxInt64-o.Amount || !b.roomFor(o.Side, lots+o.Amount) {
 			return AmountOutOfRange
 		}
@@ -310,7 +313,7 @@ func (b *book) placeOrders(cmd *Command) {
 	}
 	expires := false // the working order, which is then canceled
 	for i := range l.Orders {
-		if l.Orders[i].Type.Waits() || i >= l.Kind.leg() && l.Kind.works() {
+		if l.Orders[i].Type.Waits() || i >= l.Kind.Leg() && l.Kind.Works() {
 			continue
 		}
 		r, known := b.mayEnter(&takers[i])
@@ -333,7 +336,7 @@ func (b *book) placeOrders(cmd *Command) {
 	b.acceptList(cmd, takers[:len(l.Orders)])
 	if expires {
 		b.cancelTaker(&takers[0])
-	} else if l.Kind.works() && b.enter(&takers[0]) {
+	} else if l.Kind.Works() && b.enter(&takers[0]) {
 		b.cascade()
 	}
 }
@@ -360,12 +363,12 @@ func (b *book) acceptList(cmd *Command, takers []taker) {
 		takers[i].list = ls
 		e := b.accept(&l.Orders[i], &takers[i])
 		e.Maker = MakeOrderID(b.id, b.lists.at(ls).n)
-		if i >= l.Kind.leg() && l.Kind.works() {
+		if i >= l.Kind.Leg() && l.Kind.Works() {
 			e.Status, e.Quote = Pending, fixed.U128{}
 		}
 	}
 	for i := range takers {
-		b.lists.at(ls).orders[i] = b.settle(&takers[i], &l.Orders[i], l.Kind.works(), i == 0)
+		b.lists.at(ls).orders[i] = b.settle(&takers[i], &l.Orders[i], l.Kind.Works(), i == 0)
 	}
 }
 
@@ -447,7 +450,7 @@ func (b *book) tradeOfList(t *taker, s int32, o *order, q int64) {
 
 // bring adds what a working order of an opo has bought, less the fee.
 func (b *book) bring(ls int32, n uint64, lots int64, rate, discount uint32) {
-	if l := b.lists.at(ls); l.kind.brings() && l.n == n {
+	if l := b.lists.at(ls); l.kind.Brings() && l.n == n {
 		units := b.inst.BaseUnits(lots)
 		l.brought = l.brought.Add(units.Sub(fixed.Fee(units, rate, discount)))
 	}
@@ -455,11 +458,10 @@ func (b *book) bring(ls int32, n uint64, lots int64, rate, discount uint32) {
 
 // other returns the slot of the order that an order of a list cancels, 0: it cancels none.
 func (l *list) other(s int32) int32 {
-	legs := l.orders[l.kind.leg():l.kind.Orders()]
-	if len(legs) != 2 {
+	if !l.kind.Pairs() {
 		return 0
 	}
-	switch s {
+	switch legs := l.orders[l.kind.Leg():]; s {
 	case legs[0]:
 		return legs[1]
 	case legs[1]:
@@ -484,12 +486,7 @@ func (b *book) reduceOther(s int32, o *order, d int64) {
 	}
 	p := b.orders.at(x)
 	st := b.stops.parked.At(b.orders.cold.At(x).stop)
-	if !st.typ.AtMarket() {
-		b.stops.lots[p.side] -= d
-		b.slices -= st.slices(p.shown) - st.slices(p.shown-d)
-	}
-	p.total -= d
-	p.shown -= d
+	b.setLots(p, st, st, p.total-d)
 	e := b.stream.reduced(MakeOrderID(b.id, p.n), b.orders.account(p), p.side, st.price, d)
 	e.OpenAmount, e.Display = p.shown, st.waitingPrice()
 }
@@ -509,10 +506,10 @@ func (b *book) leave(ls int32, n uint64, cause CancelCause) {
 	case other != 0:
 		b.cancelOpen(other, b.orders.at(other), CauseList, nil) // the list ends with it
 		return
-	case at == 0 && l.kind.works() && cause == causeFilled:
+	case at == 0 && l.kind.Works() && cause == causeFilled:
 		b.releaseList(l)
 		return
-	case at == 0 && l.kind.works():
+	case at == 0 && l.kind.Works():
 		b.cancelList(ls, CauseWorking, nil)
 		return
 	}
@@ -592,7 +589,7 @@ func (b *book) begin(s int32) (done bool) {
 // fund gives pending orders their amount, if their working order brings it, and asks whether their account may hold
 // what they need: together the larger need. If not, cause says why they end.
 func (b *book) fund(l *list) (cause CancelCause, ok bool) {
-	if l.kind.brings() {
+	if l.kind.Brings() {
 		return b.share(l)
 	}
 	need, account, side := fixed.U128{}, AccountID(0), Buy

@@ -112,19 +112,7 @@ func (b *book) setLots(o *order, st, next *stopOrder, amount int64) {
 // replacePending replaces an order that its list keeps back. It holds nothing, so its money is judged when it is
 // released, and so is what the book says.
 func (b *book) replacePending(cmd *Command, s int32, o *order, st *stopOrder) {
-	next, amount := *st, o.total
-	if cmd.Flags&FlagHasPrice != 0 {
-		next.price = cmd.Price
-	}
-	if cmd.Flags&FlagHasAmount != 0 {
-		amount = cmd.Amount
-	}
-	if cmd.Flags&FlagHasStop != 0 {
-		next.stop = cmd.Stop
-	}
-	if cmd.Flags&FlagHasTrail != 0 {
-		next.trail = cmd.Trail
-	}
+	next, amount := st.replaced(cmd, o.total)
 	if next.hold != 0 && next.stop != 0 {
 		next.hold = next.stop
 	}
@@ -143,12 +131,12 @@ func (b *book) replacePending(cmd *Command, s int32, o *order, st *stopOrder) {
 
 // lacksAmount reports whether an order is one whose list sets its amount when it releases it.
 func (b *book) lacksAmount(s int32, o *order) bool {
-	return b.pends(s) && b.lists.at(b.listOf(s, o)).kind.brings()
+	return b.pends(s) && b.lists.at(b.listOf(s, o)).kind.Brings()
 }
 
 // checkPending checks whether a pending order may become next with a new amount.
 func (b *book) checkPending(cmd *Command, s int32, o *order, next *stopOrder, amount int64) Reason {
-	brings := b.lists.at(b.listOf(s, o)).kind.brings()
+	brings := b.lists.at(b.listOf(s, o)).kind.Brings()
 	switch {
 	case brings && cmd.Flags&FlagHasAmount != 0:
 		return OrderPending

@@ -10,19 +10,7 @@ func (b *book) replaceWaiting(cmd *Command, s int32, o *order) {
 		b.replacePending(cmd, s, o, st)
 		return
 	}
-	next, amount := *st, o.total
-	if cmd.Flags&FlagHasPrice != 0 {
-		next.price = cmd.Price
-	}
-	if cmd.Flags&FlagHasAmount != 0 {
-		amount = cmd.Amount
-	}
-	if cmd.Flags&FlagHasStop != 0 {
-		next.stop = cmd.Stop
-	}
-	if cmd.Flags&FlagHasTrail != 0 {
-		next.trail = cmd.Trail
-	}
+	next, amount := st.replaced(cmd, o.total)
 	if next.stop != st.stop {
 		next.state = waits // it tracks from the new stop price on
 	}
@@ -61,6 +49,24 @@ func (b *book) replaceWaiting(cmd *Command, s int32, o *order) {
 	if b.trigger(s) {
 		b.cascade()
 	}
+}
+
+// replaced returns the waiting order that a Replace asks for, of an order with a total, and its new total.
+func (st *stopOrder) replaced(cmd *Command, total int64) (next stopOrder, amount int64) {
+	next, amount = *st, total
+	if cmd.Flags&FlagHasPrice != 0 {
+		next.price = cmd.Price
+	}
+	if cmd.Flags&FlagHasAmount != 0 {
+		amount = cmd.Amount
+	}
+	if cmd.Flags&FlagHasStop != 0 {
+		next.stop = cmd.Stop
+	}
+	if cmd.Flags&FlagHasTrail != 0 {
+		next.trail = cmd.Trail
+	}
+	return next, amount
 }
 
 // checkWaiting checks whether a waiting order may become next with a new amount, and sets the hold of next. end is the

@@ -772,14 +772,14 @@ func (s *pairState) readListed(l *list, ls int32) (open int) {
 
 // sound reports whether the orders of a list fit together. No command of the pair is unfinished.
 func (b *book) sound(l *list) bool {
-	legs := l.orders[l.kind.leg():l.kind.Orders()]
-	works, most := l.kind.works() && l.orders[0] != 0, fixed.U128{}
+	legs := l.orders[l.kind.Leg():l.kind.Orders()]
+	works, most := l.kind.Works() && l.orders[0] != 0, fixed.U128{}
 	if works {
 		o := b.orders.at(l.orders[0])
-		if o.marks&markStop != 0 || l.kind.brings() && o.side != Buy || slices.Contains(legs, 0) {
+		if o.marks&markStop != 0 || l.kind.Brings() && o.side != Buy || slices.Contains(legs, 0) {
 			return false
 		}
-		if l.kind.brings() {
+		if l.kind.Brings() {
 			most = b.inst.BaseUnits(o.total - o.shown - b.orders.hidden(l.orders[0], o))
 		}
 	}
@@ -792,7 +792,7 @@ func (b *book) soundLeg(l *list, i int32, works bool) bool {
 	o, x := b.orders.at(i), l.other(i)
 	if b.pends(i) != works ||
 		o.marks&markStop != 0 && b.stops.parked.At(b.orders.cold.At(i).stop).flags&FlagQuote != 0 ||
-		works && l.kind.brings() != (o.total == 0) || works && l.kind.brings() && o.side != Sell {
+		works && l.kind.Brings() != (o.total == 0) || works && l.kind.Brings() && o.side != Sell {
 		return false
 	}
 	if x == 0 {

@@ -196,9 +196,6 @@ func otoco(q *call, l *newList) *failure {
 	return q.legs(l, "pendingAbove", "pendingBelow", side, n.quantity)
 }
 
-// pays reports whether what the working order of the list brings is the quantity of the others.
-func (l *newList) pays() bool { return l.list.Kind == engine.OPO || l.list.Kind == engine.OPOCO }
-
 // working reads the working order of a list.
 func (q *call) working(l *newList) *failure {
 	n := listed("working")
@@ -212,9 +209,9 @@ func (q *call) working(l *newList) *failure {
 		return err
 	case word != "LIMIT" && word != "LIMIT_MAKER":
 		return invalid(n.kind)
-	case l.pays() && side != engine.Buy:
+	case l.list.Kind.Brings() && side != engine.Buy:
 		return fail(codeWorkingSide, "Working order in an OPO list must be a bid.")
-	case l.pays() && !q.given(n.quantity):
+	case l.list.Kind.Brings() && !q.given(n.quantity):
 		return fail(codeWorkingParam, "Working order must include the '%s' tag.", n.quantity)
 	}
 	return q.add(l, &n, word, side)
@@ -224,7 +221,7 @@ func (q *call) working(l *newList) *failure {
 // brings it.
 func (q *call) pendingSide(l *newList, n *orderParams) (engine.Side, *failure) {
 	side, err := q.side(n.side)
-	if err != nil || !l.pays() {
+	if err != nil || !l.list.Kind.Brings() {
 		return side, err
 	}
 	if side != engine.Sell {
@@ -269,14 +266,14 @@ func (q *call) submitList(l *newList) ([]byte, *failure) {
 // beforeRelease takes out of the answer what became of the pending orders: when the working order is filled at once,
 // the answer shows it as filled and the others as pending.
 func beforeRelease(l *entry.OrderList) {
-	if l.Kind == engine.OCO || l.Orders[0].Status != engine.Completed {
+	if !l.Kind.Works() || l.Orders[0].Status != engine.Completed {
 		return
 	}
 	for i := range l.Orders[1:] {
 		r := &l.Orders[1+i]
 		r.Status, r.Cause, r.Filled, r.FilledQuote, r.Fills = engine.Pending, 0, 0, fixed.U128{}, nil
 		r.Reduced, r.Canceled, r.Prevented, r.TrackNs, r.ChangedNs, r.EndedNs = 0, 0, 0, 0, r.CreatedNs, 0
-		if l.Kind == engine.OPO || l.Kind == engine.OPOCO {
+		if l.Kind.Brings() {
 			r.Amount = 0
 		}
 	}

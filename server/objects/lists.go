@@ -97,18 +97,14 @@ func readList(r *json.Reader, p *entry.PlaceList, form *json.Form[newList]) {
 	if form.Fill(r, &newList{PlaceList: p}); r.Err != nil || len(r.Wrong) != wrong {
 		return
 	}
-	want := 2
-	if p.Kind == engine.OTOCO || p.Kind == engine.OPOCO {
-		want = 3
-	}
-	if len(p.Orders) != want {
+	if want := p.Kind.Orders(); len(p.Orders) != want {
 		r.Rule("orders", fmt.Sprintf("must have %d orders in an %s.", want, p.Kind))
 		return
 	}
 	for i := range p.Orders {
 		o := &p.Orders[i]
 		o.Pair, o.Account = p.Pair, p.Account
-		brought := p.Kind >= engine.OPO && i > 0
+		brought := p.Kind.Brings() && i > 0
 		switch name := fmt.Sprintf("orders[%d].", i); {
 		case o.Quote != nil:
 			r.Rule(name+"quoteAmount", "does not apply to an order of a list.")
