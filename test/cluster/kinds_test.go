@@ -360,11 +360,7 @@ func (k *kinds) change(what int) {
 		return
 	}
 	if len(open) > 60 { // a page of the checks has 100
-		status, answer := k.send("DELETE", "/api/orders?currencyPairCode="+kindsPair, "")
-		k.counts[fmt.Sprint("DELETE all ", status)]++
-		if status != http.StatusOK {
-			k.t.Errorf("DELETE all: %d %s", status, answer)
-		}
+		k.cancelAll()
 		return
 	}
 	o := open[k.r.IntN(len(open))]
@@ -416,6 +412,16 @@ func (s state) String() string {
 		}
 	}
 	return text
+}
+
+// cancelAll cancels every open order of the trader.
+func (k *kinds) cancelAll() {
+	k.t.Helper()
+	status, answer := k.send("DELETE", "/api/orders?currencyPairCode="+kindsPair, "")
+	k.counts[fmt.Sprint("DELETE all ", status)]++
+	if status != http.StatusOK {
+		k.t.Errorf("DELETE all: %d %s", status, answer)
+	}
 }
 
 // look reads the account until nothing has changed during the look.
@@ -610,9 +616,11 @@ func (k *kinds) checkList(l view) {
 	}
 }
 
-// ends checks every order and list that was acknowledged, and that each deal is still there, once.
+// ends checks every order and list that was acknowledged, and that each deal is still there, once. The open orders are
+// canceled before: the market trades on, and an order that is read behind the deals would have a deal more.
 func (k *kinds) ends() {
 	k.t.Helper()
+	k.cancelAll()
 	have := k.deals
 	k.deals = map[string]deal{}
 	k.readDeals()
