@@ -43,6 +43,16 @@ func (i Interval) Next(sec int64) int64 {
 	return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
 
+// Fitting returns the longest interval of fixed length whose boundaries include all multiples of length seconds from
+// offset on: its candles add up to the candles that a reader cuts there. Both are whole minutes.
+func Fitting(length, offset int64) Interval {
+	i := Day
+	for length%i.seconds() != 0 || offset%i.seconds() != 0 {
+		i-- // every whole minute is a boundary of Minute
+	}
+	return i
+}
+
 // floorSec returns the whole second of a time in Unix ns.
 func floorSec(ns int64) int64 {
 	s := ns / nanosecond

@@ -3,6 +3,9 @@ package binance
 import (
 	"cmp"
 	"math"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -479,60 +482,79 @@ const (
 
 // Interval is an interval of klines. Its rows are sums of the candles of base, or of trades.
 type Interval struct {
-	Name       string
-	base       marketdata.Interval
-	fromTrades bool
-	sec        int64 // length; 0: a calendar month
-	offset     int64 // Unix second of a boundary
+	Name   string
+	sec    int64 // length; 0: a calendar month
+	offset int64 // Unix second of a boundary; of months, minus the offset of their calendar from UTC
+	base   marketdata.Interval
 }
 
-// intervals lists all of them. Weeks begin on Mondays, intervals of three days at multiples of three days since
-// 1970-01-01.
-var intervals = []Interval{
-	{"1s", 0, true, 1, 0},
-	{"1m", marketdata.Minute, false, minuteSec, 0},
-	{"3m", marketdata.Minutes3, false, 3 * minuteSec, 0},
-	{"5m", marketdata.Minutes5, false, 5 * minuteSec, 0},
-	{"15m", marketdata.Minutes15, false, 15 * minuteSec, 0},
-	{"30m", marketdata.Minutes30, false, 30 * minuteSec, 0},
-	{"1h", marketdata.Hour, false, hourSec, 0},
-	{"2h", marketdata.Hour, false, 2 * hourSec, 0},
-	{"4h", marketdata.Hour4, false, 4 * hourSec, 0},
-	{"6h", marketdata.Hour, false, 6 * hourSec, 0},
-	{"8h", marketdata.Hour, false, 8 * hourSec, 0},
-	{"12h", marketdata.Hour, false, 12 * hourSec, 0},
-	{"1d", marketdata.Day, false, daySec, 0},
-	{"3d", marketdata.Day, false, 3 * daySec, 0},
-	{"1w", marketdata.Day, false, 7 * daySec, 4 * daySec},
-	{"1M", marketdata.Month, false, 0, 0},
-}
+// intervals lists all of them, in UTC. Weeks begin on Mondays, intervals of three days at multiples of three days
+// since 1970-01-01.
+var intervals = func() (list []*Interval) {
+	for _, i := range []Interval{
+		{Name: "1s", sec: 1},
+		{Name: "1m", sec: minuteSec},
+		{Name: "3m", sec: 3 * minuteSec},
+		{Name: "5m", sec: 5 * minuteSec},
+		{Name: "15m", sec: 15 * minuteSec},
+		{Name: "30m", sec: 30 * minuteSec},
+		{Name: "1h", sec: hourSec},
+		{Name: "2h", sec: 2 * hourSec},
+		{Name: "4h", sec: 4 * hourSec},
+		{Name: "6h", sec: 6 * hourSec},
+		{Name: "8h", sec: 8 * hourSec},
+		{Name: "12h", sec: 12 * hourSec},
+		{Name: "1d", sec: daySec},
+		{Name: "3d", sec: 3 * daySec},
+		{Name: "1w", sec: 7 * daySec, offset: 4 * daySec},
+		{Name: "1M"},
+	} {
+		list = append(list, i.In(0))
+	}
+	return list
+}()
 
-// ParseInterval returns the interval with this name.
+// ParseInterval returns the interval with this name, in UTC.
 func ParseInterval(name string) (*Interval, bool) {
-	for i := range intervals {
-		if intervals[i].Name == name {
-			return &intervals[i], true
+	for _, i := range intervals {
+		if i.Name == name {
+			return i, true
 		}
 	}
 	return nil, false
 }
 
+// In returns the interval as a calendar cuts it whose offset from UTC is zone seconds, whole minutes. i is in UTC. The
+// rows are sums of the longest candles whose boundaries fit.
+func (i *Interval) In(zone int64) *Interval {
+	out := *i
+	out.offset -= zone
+	switch {
+	case i.sec == 0 && zone == 0:
+		out.base = marketdata.Month
+	case i.sec == 0:
+		out.base = marketdata.Fitting(daySec, out.offset)
+	case !i.fromTrades():
+		out.base = marketdata.Fitting(i.sec, out.offset)
+	}
+	return &out
+}
+
+// fromTrades reports whether the rows are sums of trades: no kept candle is as short.
+func (i *Interval) fromTrades() bool { return i.sec == 1 }
+
 // Floor returns the second at which the interval containing sec begins.
 func (i *Interval) Floor(sec int64) int64 {
 	if i.sec == 0 {
-		return i.base.Floor(sec)
+		return marketdata.Month.Floor(sec-i.offset) + i.offset
 	}
-	rest := (sec - i.offset) % i.sec
-	if rest < 0 {
-		rest += i.sec
-	}
-	return sec - rest
+	return i.offset + fixed.FloorDiv(sec-i.offset, i.sec)*i.sec
 }
 
 // Next returns the end of the interval that contains sec.
 func (i *Interval) Next(sec int64) int64 {
 	if i.sec == 0 {
-		return i.base.Next(sec)
+		return marketdata.Month.Next(sec-i.offset) + i.offset
 	}
 	return i.Floor(sec) + i.sec
 }
@@ -557,9 +579,11 @@ func klines(q *call) ([]byte, *failure) {
 	if !ok {
 		return nil, fail(codeBadInterval, "Invalid interval.")
 	}
-	if zone, given := q.text("timeZone"); given && zone != "0" && zone != "0:00" && zone != "00:00" {
-		return nil, invalid("timeZone") // candles follow UTC
+	zone, err := q.timeZone()
+	if err != nil {
+		return nil, err
 	}
+	i = i.In(zone)
 	from := q.sent("startTime")
 	startMs, endMs, err := q.span()
 	if err != nil {
@@ -586,10 +610,45 @@ func klines(q *call) ([]byte, *failure) {
 	return w.Bytes(), nil
 }
 
+const (
+	zoneForm           = "^[+-]?[0-9]{1,2}(:[0-5][0-9])?$"
+	zoneWest, zoneEast = -12 * hourSec, 14 * hourSec
+)
+
+var zoneText = regexp.MustCompile(zoneForm)
+
+// ParseZone returns the offset from UTC in seconds that a text such as 8, +08:00, -1:00 or 05:45 names.
+func ParseZone(text string) (sec int64, ok bool) {
+	if !zoneText.MatchString(text) {
+		return 0, false
+	}
+	digits := strings.TrimLeft(text, "+-")
+	hours, minutes, _ := strings.Cut(digits, ":")
+	h, _ := strconv.ParseInt(hours, 10, 64)
+	m, _ := strconv.ParseInt(cmp.Or(minutes, "0"), 10, 64)
+	if sec = h*hourSec + m*minuteSec; text[0] == '-' {
+		sec = -sec
+	}
+	return sec, zoneWest <= sec && sec <= zoneEast
+}
+
+// timeZone reads the offset from UTC at which the request cuts days and candles, 0 without one.
+func (q *call) timeZone() (sec int64, err *failure) {
+	text, given := q.text("timeZone")
+	if !given {
+		return 0, nil
+	}
+	sec, ok := ParseZone(text)
+	if !ok {
+		return 0, invalid("timeZone")
+	}
+	return sec, nil
+}
+
 // Klines makes the rows of one interval from one view. The times of its rows must ascend.
 type Klines struct {
 	view    *marketdata.View
-	candles marketdata.Candles // the rows are their sums, unless i.fromTrades
+	candles marketdata.Candles // the rows are their sums, unless i.fromTrades()
 	i       *Interval
 	close   int64
 	primed  bool
@@ -622,7 +681,7 @@ func (w *Klines) start(low, high int64, limit int, fromLow bool) int64 {
 
 // first returns the beginning of the oldest row.
 func (w *Klines) first() (int64, bool) {
-	if w.i.fromTrades {
+	if w.i.fromTrades() {
 		if w.view.Trades.Len() == 0 {
 			return 0, false
 		}
@@ -649,7 +708,7 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 	if t.Len() > 0 && low <= high {
 		k.FirstID, k.LastID = low, high
 	}
-	if !w.i.fromTrades {
+	if !w.i.fromTrades() {
 		k.Candle = w.candles.Fold(k.Start, k.End)
 	} else if k.FirstID != 0 {
 		for id := low; id <= high; id++ {
@@ -672,7 +731,7 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 
 // before returns the close of the last row before start.
 func (w *Klines) before(start int64) (price int64, ok bool) {
-	if w.i.fromTrades {
+	if w.i.fromTrades() {
 		t := &w.view.Trades
 		if id := t.Search(start * 1_000_000_000); t.Len() > 0 && id > t.First() {
 			return t.At(id - 1).Price, true

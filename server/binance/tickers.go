@@ -254,14 +254,17 @@ func (q *call) windowSize() (sec int64, err *failure) {
 	return 0, invalid("windowSize")
 }
 
-// tradingDay answers with the figures of the current day in UTC.
+// tradingDay answers with the figures of the current day, in UTC or in the timeZone of the request.
 func tradingDay(q *call) ([]byte, *failure) {
-	if zone, given := q.text("timeZone"); given && zone != "0" && zone != "0:00" && zone != "00:00" {
-		return nil, invalid("timeZone")
+	zone, err := q.timeZone()
+	if err != nil {
+		return nil, err
 	}
+	day, _ := ParseInterval("1d")
+	day = day.In(zone)
 	return q.windows(func(root *marketdata.Root) (fromSec, closeMs int64) {
-		from := marketdata.Day.Floor(secondOf(root))
-		return from, (from+daySec)*1000 - 1
+		now := secondOf(root)
+		return day.Floor(now), day.Next(now)*1000 - 1
 	})
 }
 
