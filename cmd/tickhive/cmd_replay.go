@@ -24,12 +24,12 @@ type replayCmd struct {
 	serveFlags
 	Format       string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis, databento or trades."`
 	Detect       bool     `help:"Say which format the files have, and why; start nothing."`
-	Pair         string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
+	Pair         string   `placeholder:"CODE" help:"Pair code, or the symbol of the files; taken from the files when they name it."`
 	Digits       string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
 	Speed        string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
 	From         string   `placeholder:"TIME" help:"Start at this time of the recording."`
 	ExchangeTime bool     `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
-	Passive      bool     `help:"Fill the orders that the file names, also where the engine would choose others (lobster)."`
+	Passive      bool     `help:"Fill the orders that the file names, also where the engine would choose others (lobster, databento)."`
 	Loop         bool     `help:"Start again at the end."`
 	Check        bool     `help:"Compare the results with the recording."`
 	CheckMin     string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`

@@ -22,19 +22,27 @@ const maxEvent = 1 << 20
 // the recorded ones: no reader sees the book within an event, where it may be crossed.
 type orderFeed struct {
 	*feeder
+	passive bool                     // fill the orders that the file names
 	model   map[uint64]recordedOrder // open orders of the recording, by its ids
 	levels  [2]map[int64]int64       // their lots, by side and price
 	names   map[engine.OrderID]uint64
 	placed  int64 // number of orders that took a place in the model
 	live    bool  // the orders of the model are in the engine's book
 	changed []uint64
-	fills   []format.Record // without levels
+	fills   []namedFill
 	trades  []format.Record // without levels
 	side    engine.Side     // of the last trade, for the tick rule
 	last    int64           // ticks of the last trade
 	best    [2][]format.Level
 
-	unknown, twice, hidden int
+	unknown, twice, hidden  int
+	auction, takers, beyond int
+}
+
+// namedFill is a fill whose resting order the file names.
+type namedFill struct {
+	format.Record     // without levels
+	of            int // index of its trade in the event; -1: no trade comes before it
 }
 
 // recordedOrder is an open order of the recording. Of two orders at a price, the one with the lower place is first.
@@ -44,15 +52,18 @@ type recordedOrder struct {
 	place         int64
 }
 
-func newOrderFeed(f *feeder) *orderFeed {
+func newOrderFeed(f *feeder, passive bool) *orderFeed {
 	return &orderFeed{
-		feeder: f, model: map[uint64]recordedOrder{}, levels: [2]map[int64]int64{{}, {}},
+		feeder: f, passive: passive, model: map[uint64]recordedOrder{}, levels: [2]map[int64]int64{{}, {}},
 		names: map[engine.OrderID]uint64{},
 	}
 }
 
 func (o *orderFeed) notes() []string {
 	notes := noted(nil, o.hidden, "%d trades without a fill of a displayed order: their makers are not in the book")
+	notes = noted(notes, o.beyond, "%d fills of more than was displayed: the rest has a maker that is not in the book")
+	notes = noted(notes, o.auction, "%d fills of auctions, whose trades have no side: left out, the trades are on the tape")
+	notes = noted(notes, o.takers, "%d fills that name the taker's own order: left out")
 	notes = noted(notes, o.unknown, "%d messages name an order that is not open in the file: left out")
 	return noted(notes, o.twice, "%d orders added while they are open: taken as changes")
 }
@@ -71,7 +82,7 @@ func (o *orderFeed) feed(r *format.Record) error {
 	r.Depth = 0
 	switch r.Kind {
 	case format.Execute:
-		o.fills = append(o.fills, format.Record{ID: r.ID, Side: r.Side, Price: r.Price, Amount: r.Amount})
+		o.collect(r)
 	case format.Trade:
 		o.trades = append(o.trades, format.Record{Side: r.Side, Sided: r.Sided, Price: r.Price, Amount: r.Amount})
 	default:
@@ -88,6 +99,21 @@ func (o *orderFeed) feed(r *format.Record) error {
 		r.Levels[side] = append(r.Levels[side][:0], o.top(engine.Side(side))...)
 	}
 	return nil
+}
+
+// collect takes a fill of the event. It belongs to the trade before it. Of a trade without a side, an auction, the file
+// may name the orders of both sides; and it may name the order of the taker, which rests nowhere.
+func (o *orderFeed) collect(r *format.Record) {
+	of := len(o.trades) - 1
+	switch {
+	case !r.Sided || of >= 0 && !o.trades[of].Sided:
+		o.auction++
+	case of >= 0 && o.trades[of].Side == r.Side:
+		o.takers++
+	default:
+		fill := format.Record{ID: r.ID, Side: r.Side, Price: r.Price, Amount: r.Amount}
+		o.fills = append(o.fills, namedFill{fill, of})
+	}
 }
 
 // flush ends an event that the file does not end.
@@ -200,72 +226,120 @@ func (o *orderFeed) trade() error {
 		if err := o.fill(f); err != nil {
 			return err
 		}
+		left := f.Amount
 		for k := range o.trades {
-			if t := &o.trades[k]; t.Price == f.Price {
-				part := min(t.Amount, f.Amount)
-				t.Amount, f.Amount = t.Amount-part, f.Amount-part
+			if t := &o.trades[k]; t.Price == f.Price && (f.of < 0 || f.of == k) {
+				part := min(t.Amount, left)
+				t.Amount, left = t.Amount-part, left-part
 			}
 		}
 	}
 	for i := range o.trades {
-		if t := &o.trades[i]; t.Amount > 0 {
-			o.hidden++
-			if err := o.printHidden(t); err != nil {
-				return err
-			}
+		t := &o.trades[i]
+		if t.Amount == 0 {
+			continue
+		}
+		o.hidden++
+		if err := o.printHidden(o.takerOf(t), t.Price, t.Amount); err != nil {
+			return err
 		}
 	}
 	o.fills, o.trades = o.fills[:0], o.trades[:0]
 	return nil
 }
 
-// fill enters the taker of a fill and checks which order the engine filled.
-func (o *orderFeed) fill(f *format.Record) error {
+// fill enters the taker of a fill and checks which order the engine filled. What our orders do not have was not
+// displayed: it is a trade with a hidden maker, so that the tape has every lot of the file.
+func (o *orderFeed) fill(f *namedFill) error {
 	want, taker := o.orders[f.ID], f.Side.Opposite()
 	o.last, o.side = f.Price, taker
-	o.check.printed(marketdata.Trade{TimeNs: o.entry.now, Price: f.Price, Amount: f.Amount, TakerSide: taker})
-	o.entry.hit(taker, f.Price, f.Amount)
-	results, err := o.entry.send()
+	got, err := o.hit(f, taker)
 	if err != nil {
 		return err
 	}
-	got := results[0].fills
-	one := len(got) == 1 && got[0].price == f.Price && got[0].amount == f.Amount
+	one := len(got) == 1 && got[0].price == f.Price
 	o.check.executed(one, one && got[0].maker == want)
+	rest := f.Amount
 	for _, g := range got {
+		rest -= g.amount
 		o.changed = append(o.changed, o.names[g.maker]) // 0, another account's order: no order of the model
 	}
-	return nil
+	if shown := f.Amount - rest; shown > 0 {
+		o.check.printed(marketdata.Trade{TimeNs: o.entry.now, Price: f.Price, Amount: shown, TakerSide: taker})
+	}
+	if rest == 0 {
+		return nil
+	}
+	o.beyond++
+	return o.printHidden(taker, f.Price, rest)
+}
+
+// hit enters the taker of a fill and returns its trades: with the order that the file names when the feed is passive.
+// Orders before that one are canceled, and so is the rest of it, which would now be before them: the end of the event
+// enters them again, in their order.
+func (o *orderFeed) hit(f *namedFill, taker engine.Side) ([]fill, error) {
+	e, amount, maker := o.entry, f.Amount, o.open(f.ID)
+	if o.passive {
+		if maker == nil || maker.side != f.Side || maker.price != f.Price {
+			return nil, nil // it does not rest there, so it was not displayed
+		}
+		amount = min(amount, maker.open)
+		o.aside(f.Side, f.Price, maker)
+	}
+	behind := o.passive && maker.open > amount && e.at(f.Side, f.Price).orders[0] != maker
+	made := len(e.batch.Commands)
+	if e.hit(taker, f.Price, amount); behind {
+		e.cancel(maker.id)
+		o.changed = append(o.changed, f.ID)
+	}
+	results, err := e.send()
+	if err != nil {
+		return nil, err
+	}
+	return results[made].fills, nil
+}
+
+// aside cancels our orders of a side that would trade at a price: before maker, or all of them when it is nil. The end
+// of the event enters them again, in their order.
+func (o *orderFeed) aside(side engine.Side, price int64, maker *resting) {
+	for _, p := range sortedKeys(o.entry.levels[side]) {
+		orders := o.entry.levels[side][p].orders
+		if format.Worse(side, p, price) || orders[0] == maker {
+			continue
+		}
+		for _, r := range orders {
+			if r != maker {
+				o.changed = append(o.changed, o.names[r.id])
+				o.entry.cancel(r.id)
+			}
+		}
+	}
+}
+
+// takerOf returns the taker's side of a trade: the recorded one, or the one of the tick rule.
+func (o *orderFeed) takerOf(t *format.Record) engine.Side {
+	switch {
+	case t.Sided:
+		return t.Side
+	case t.Price > o.last:
+		return engine.Buy
+	case t.Price < o.last:
+		return engine.Sell
+	}
+	return o.side
 }
 
 // printHidden makes a trade whose maker was not displayed. It cancels our orders that would trade first; the end of the
 // event enters them again, in their order.
-func (o *orderFeed) printHidden(t *format.Record) error {
-	e, side := o.entry, t.Side
-	switch {
-	case t.Sided:
-	case t.Price > o.last:
-		side = engine.Buy
-	case t.Price < o.last:
-		side = engine.Sell
-	default:
-		side = o.side
-	}
-	o.last, o.side = t.Price, side
+func (o *orderFeed) printHidden(side engine.Side, price, amount int64) error {
+	e := o.entry
+	o.last, o.side = price, side
 	for s := range e.levels {
-		for _, price := range sortedKeys(e.levels[s]) {
-			if format.Worse(engine.Side(s), price, t.Price) {
-				continue
-			}
-			for _, r := range e.levels[s][price].orders {
-				o.changed = append(o.changed, o.names[r.id])
-				e.cancel(r.id)
-			}
-		}
+		o.aside(engine.Side(s), price, nil)
 	}
-	m := e.place(side.Opposite(), t.Price, t.Amount, 0)
-	e.hit(side, t.Price, t.Amount)
-	o.check.printed(marketdata.Trade{TimeNs: e.now, Price: t.Price, Amount: t.Amount, TakerSide: side})
+	m := e.place(side.Opposite(), price, amount, 0)
+	e.hit(side, price, amount)
+	o.check.printed(marketdata.Trade{TimeNs: e.now, Price: price, Amount: amount, TakerSide: side})
 	results, err := e.send()
 	if err != nil {
 		return err

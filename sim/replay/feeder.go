@@ -57,7 +57,7 @@ func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, 
 	case format.Levels:
 		f.shape = newLevelFeed(f)
 	case format.Orders:
-		f.shape = newOrderFeed(f)
+		f.shape = newOrderFeed(f, passive)
 	case format.Trades, format.Answers:
 		f.shape = &tradeFeed{feeder: f, prints: newPrints(entry, batch)}
 	}

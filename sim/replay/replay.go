@@ -35,7 +35,7 @@ type Options struct {
 	Loop  bool   // start again at the end, with times shifted, until the context ends
 	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
 	ExchangeTime bool
-	// Passive fills the orders that the file names, also where the engine would choose others (lobster).
+	// Passive fills the orders that the file names, also where the engine would choose others (lobster, databento).
 	Passive bool
 	Check   bool // compare with the recording, in the first pass only
 
@@ -72,12 +72,15 @@ func (r *Replay) parse() (price, amount int, err error) {
 	if len(o.Files) == 0 || slices.Contains(o.Files, "") {
 		return 0, 0, errors.New("replay: no file given")
 	}
+	if o.Pair != "" && !engine.ValidPairCode(o.Pair) { // a symbol names the pair too
+		o.Pair = cmp.Or(format.PairOfSymbol(o.Format, o.Pair), o.Pair)
+	}
 	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {
 		return 0, 0, fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE, %s each", o.Pair, engine.CurrencyForm)
 	}
-	if o.Passive && o.Format != "lobster" {
-		return 0, 0, fmt.Errorf("replay: passive is an option of lobster, whose executions name an order; "+
-			"leave it out for %s", o.Format)
+	if o.Passive && o.Format != "lobster" && o.Format != "databento" {
+		return 0, 0, fmt.Errorf("replay: passive is an option of lobster and databento, whose executions name an "+
+			"order; leave it out for %s", o.Format)
 	}
 	if price, amount, err = o.digits(); err == nil {
 		r.speed, err = o.speed()

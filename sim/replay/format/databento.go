@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"tickhive/engine"
 )
@@ -114,7 +113,7 @@ func (d *databento) Next(r *Record) error {
 
 // ended ends a survey. again is true when it must start again, because the pair is the name of the only symbol.
 func (d *databento) ended() (again bool, err error) {
-	d.s.Pair = databentoPair(d.symbol)
+	d.s.Pair = dollarPair(d.symbol)
 	switch {
 	case d.s.Records > 0:
 		return false, nil
@@ -126,18 +125,6 @@ func (d *databento) ended() (again bool, err error) {
 			d.others)
 	}
 	return false, d.in.Fail(remedyRows, "no records")
-}
-
-// databentoPair returns the pair code of a symbol: BTC-USD is a pair, a share or a future is traded in dollars. A
-// number is an instrument without a symbol.
-func databentoPair(symbol string) string {
-	if _, err := strconv.ParseUint(symbol, 10, 32); err == nil {
-		return ""
-	}
-	if strings.ContainsAny(symbol, "-/_") {
-		return splitPair(symbol)
-	}
-	return pairOf(strings.ReplaceAll(symbol, ".", ""), "USD")
 }
 
 // Notes implements Reader.Notes.
@@ -187,12 +174,19 @@ func (d *databento) parse(line []byte, r *Record) error {
 	return d.order3(r)
 }
 
-// time reads the time of a row. The event of an order of a complete book (snapshot) is its coming to rest: there the
-// time of receipt counts.
+// time reads the time of a row: of the exchange. Rows are in order of their receipt, so an exchange's time that goes
+// back, such as one of the order's entry, is shown at the time before. The event of an order of a complete book
+// (snapshot) is its coming to rest: there the time of receipt counts.
 func (d *databento) time(r *Record, snapshot bool) (err error) {
-	at := d.at(dbEvent)
-	if received := d.at(dbReceived); len(received.Text) > 0 && (snapshot || len(at.Text) == 0) {
-		at = received
+	at, received := d.at(dbEvent), d.at(dbReceived)
+	d.order.received = 0
+	if len(received.Text) > 0 {
+		if d.order.received, _, err = readTime(received.Text, 0, false); err != nil {
+			return locate(received.At, err)
+		}
+		if snapshot || len(at.Text) == 0 {
+			at = received
+		}
 	}
 	r.NS, _, err = readTime(at.Text, 0, false)
 	return locate(at.At, err)
@@ -202,7 +196,7 @@ func (d *databento) time(r *Record, snapshot bool) (err error) {
 func (d *databento) isOther() bool {
 	c := d.at(dbSymbol)
 	symbol := string(c.Text)
-	if d.pair == "" || d.all || symbol == "" || symbol == d.symbol || databentoPair(symbol) == d.pair {
+	if d.pair == "" || d.all || symbol == "" || symbol == d.symbol || symbolIs(symbol, d.pair) {
 		return false
 	}
 	if d.others++; d.others == 1 {
@@ -273,6 +267,9 @@ func (d *databento) order3(r *Record) (err error) {
 	default:
 		return flawAt(action.At, remedyValue, "action %q is not A, C, M, R, T, F or N",
 			clip(action.Text))
+	}
+	if r.Kind == Execute && !r.Sided { // of an auction: it names no order that rests
+		return d.sized(r)
 	}
 	if !r.Sided {
 		return flawAt(d.at(dbSide).At, remedyValue, "action %s needs a side, A or B", action.Text)

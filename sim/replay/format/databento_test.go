@@ -50,6 +50,17 @@ func TestDatabentoRefusesWhatItWouldMisread(t *testing.T) {
 		"two symbols":     {row("", "") + strings.TrimPrefix(row("AAPL", "MSFT"), mboHead), `f:3:46: symbol "MSFT"`},
 		"two venues":      {row("", "") + strings.TrimPrefix(row(",2,", ",3,"), mboHead), `f:3:21: publisher "3"`},
 		"time goes back":  {row("", "") + strings.TrimPrefix(row("9400", "9390"), mboHead), "f:3:1: time goes back"},
+		"receipt goes back": {
+			strings.Replace(mboHead, "ts_event", "ts_recv,ts_event", 1) +
+				"1723109409000000000,1723109400000000000,2,7,A,B,100.25,30,12,128,AAPL\n" +
+				"1723109400000000000,1723109400000000000,2,7,A,B,100.25,30,12,128,AAPL\n",
+			"f:3:1: the time of receipt goes back by 9000 ms, at most 1000 may be; sort the lines by time",
+		},
+		"the exchange is ahead": {
+			strings.Replace(mboHead, "ts_event", "ts_recv,ts_event", 1) +
+				"1723109400000000000,1723109409000000000,2,7,A,B,100.25,30,12,128,AAPL\n",
+			"f:2:1: the exchange's time is 9000 ms after the time of receipt, at most 1000 may be",
+		},
 	} {
 		_, _, err := learnText(t, "databento", "", c.text)
 		var bad *LineError
@@ -121,9 +132,9 @@ func TestDatabentoSelectsASymbol(t *testing.T) {
 	for _, symbol := range []string{"AAPL", "BRK.B", "AAPL"} {
 		text += "1723109400000000000,2,7,A,B,100.25,30,12,128," + symbol + "\n"
 	}
-	for pair, want := range map[string]int{"AAPL_USD": 2, "BRKB_USD": 1} {
+	for pair, want := range map[string]int{"AAPL_USD": 2, "BRKB_USD": 1, "AAPL": 2, "BRK.B": 1} {
 		s, r, err := learnText(t, "databento", pair, text)
-		if err != nil || s.Records != want || s.Pair != pair || s.Shape != Orders || len(r.Notes()) != 1 {
+		if err != nil || s.Records != want || s.Pair != dollarPair(pair) || s.Shape != Orders || len(r.Notes()) != 1 {
 			t.Errorf("%s: %+v %v %v", pair, s, r.Notes(), err)
 		}
 	}

@@ -335,7 +335,7 @@ func (d *Detection) streamRows(path, pair string) error {
 	case *binance:
 		d.add("pair", "%s: the symbol %q", splitPair(t.symbol), t.symbol)
 	case *databento:
-		d.add("pair", "%s: the symbol %q", databentoPair(t.symbol), t.symbol)
+		d.add("pair", "%s: the symbol %q", dollarPair(t.symbol), t.symbol)
 	default:
 		d.add("pair", "%s", s.Pair)
 	}

@@ -2,7 +2,9 @@ package format
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"tickhive/engine"
 )
@@ -28,6 +30,36 @@ func splitPair(symbol string) string {
 		}
 	}
 	return ""
+}
+
+// PairOfSymbol returns the pair code of a symbol that a user gives, or "".
+func PairOfSymbol(format, symbol string) string {
+	if code := pairOfKraken(symbol); code != "" && format != "databento" {
+		return code
+	}
+	return dollarPair(symbol)
+}
+
+// dollarPair returns the pair code of a symbol as vendors of shares and futures write it: BTC-USD is a pair, ESM4, GBTC
+// and BRK.B are traded in dollars. A number is an instrument without a symbol.
+func dollarPair(symbol string) string {
+	if _, err := strconv.ParseUint(symbol, 10, 32); err == nil {
+		return ""
+	}
+	if code := splitPair(symbol); code != "" && strings.ContainsAny(symbol, "-/_") {
+		return code
+	}
+	return pairOf(strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) {
+			return c
+		}
+		return -1
+	}, symbol), "USD")
+}
+
+// symbolIs reports whether a symbol of a file is a name of the pair.
+func symbolIs(symbol, pair string) bool {
+	return strings.EqualFold(symbol, pair) || pairOfKraken(symbol) == pair || dollarPair(symbol) == pair
 }
 
 // pairOf returns the code BASE_QUOTE, or "" when it is not valid.

@@ -76,14 +76,16 @@ func (t *stream) Close() {
 
 // Notes implements Reader.Notes.
 func (t *stream) Notes() []string {
-	back := 0
+	back, early := 0, 0
 	for _, f := range t.sources {
 		back += f.order.back
+		early += f.order.early
 	}
 	if t.sorted {
 		return noted(nil, back, "%d lines whose time goes back by less than a second: sorted by time")
 	}
-	return noted(nil, back, "%d lines whose time goes back by less than a second: taken at the time before")
+	notes := noted(nil, early, "%d lines whose exchange time goes back: taken at the time before, in order of receipt")
+	return noted(notes, back, "%d lines whose time goes back by less than a second: taken at the time before")
 }
 
 // next reads the earliest next line of all files into r with parse. Of lines with one time, the first file's comes
@@ -166,12 +168,31 @@ func (t *stream) advance(f *source, parse func(line []byte, r *Record) error) {
 
 // lineOrder makes the times of a log ascending.
 type lineOrder struct {
-	last int64 // largest time so far, Unix ns
-	back int   // number of lines whose time was earlier
+	last  int64 // largest time so far, Unix ns
+	back  int   // number of lines whose time was earlier
+	early int   // number of lines whose exchange time was earlier, in order of receipt
+
+	received     int64 // time of receipt of the line, which orders the lines; 0: ns orders them
+	lastReceived int64
 }
 
 // take returns the time to use for a line with the time ns.
 func (o *lineOrder) take(ns int64) (int64, error) {
+	switch {
+	case o.received == 0:
+	case o.received < o.lastReceived-maxBack:
+		return 0, flawAt(0, "sort the lines by time", "the time of receipt goes back by %d ms, at most %d may be",
+			(o.lastReceived-o.received)/1e6, maxBack/1e6)
+	case ns > o.received+maxBack: // the times behind it would all be taken at it
+		return 0, flawAt(0, remedyValue, "the exchange's time is %d ms after the time of receipt, at most %d may be",
+			(ns-o.received)/1e6, maxBack/1e6)
+	case ns < o.last:
+		o.lastReceived = max(o.lastReceived, o.received)
+		o.early++
+		return o.last, nil
+	default:
+		o.lastReceived = max(o.lastReceived, o.received)
+	}
 	if ns >= o.last {
 		o.last = ns
 		return ns, nil
