@@ -109,25 +109,20 @@ const causeFilled CancelCause = 1<<8 - 1
 // client id, its place in its order list, and its slot.
 func (b *book) forget(s int32, o *order, cause CancelCause) {
 	q := &b.orders
-	q.ids.Delete(o.n)
+	n, list := o.n, int32(0)
+	q.ids.Delete(n)
 	if o.owner != owners.Builtin {
 		q.unlink(o)
 	}
 	if o.marks&(markClient|markList) != 0 {
-		b.forgetMarked(s, o, cause)
-		return
+		list = b.listOf(s, o)
+		if o.marks&markClient != 0 {
+			b.clients.Close(q.cold.At(s).client)
+		}
 	}
-	q.drop(s, o)
-}
-
-// forgetMarked goes on with an order that has a client id or is of an order list.
-func (b *book) forgetMarked(s int32, o *order, cause CancelCause) {
-	c := b.orders.cold.At(s)
-	if o.marks&markClient != 0 {
-		b.clients.Close(c.client)
-	}
-	list, n := b.listOf(s, o), o.n
-	b.orders.drop(s, o)
+	q.owners.DropOrder(o.owner)
+	q.count--
+	q.hot.Release(s)
 	if list != 0 {
 		b.leave(list, n, cause)
 	}

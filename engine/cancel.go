@@ -5,13 +5,9 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
+// lookup returns the open order with a number that a Cancel or Replace names, or the reason why it cannot.
 // Another account's order is as unknown as an id that was never issued.
-func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
-	return b.lookupOrder(cmd, cmd.Order.N())
-}
-
-func (b *book) lookupOrder(cmd *Command, n uint64) (s int32, o *order, r Reason) {
+func (b *book) lookup(cmd *Command, n uint64) (s int32, o *order, r Reason) {
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
 		return 0, nil, UnknownOrder
 	}
@@ -25,33 +21,31 @@ func (b *book) lookupOrder(cmd *Command, n uint64) (s int32, o *order, r Reason)
 	return s, o, NotRejected
 }
 
-// lookupList returns an open order of the list that a Cancel names.
-func (b *book) lookupList(cmd *Command) (s int32, o *order, r Reason) {
-	n := cmd.Order.N()
+// openOf returns the number of an open order of the list with the number n; without one n itself, or 0 when n is the
+// number of an order that is of no such list.
+func (b *book) openOf(n uint64) uint64 {
 	for i := range uint64(MaxListOrders) {
-		if s = b.orders.ids.Get(n + i); s == 0 {
+		s := b.orders.ids.Get(n + i)
+		if s == 0 {
 			continue
 		}
-		o = b.orders.at(s)
+		o := b.orders.at(s)
 		if list := b.listOf(s, o); list != 0 && b.lists.at(list).n == n {
-			return b.lookupOrder(cmd, o.n)
+			return o.n
 		}
 	}
-	if s, o, r = b.lookup(cmd); r == NotRejected {
-		r = UnknownOrder // it is the id of an order that is no list
+	if b.orders.ids.Get(n) != 0 {
+		return 0
 	}
-	return s, o, r
+	return n
 }
 
 func (b *book) cancel(cmd *Command) {
-	var s int32
-	var o *order
-	var r Reason
+	n := cmd.Order.N()
 	if cmd.Flags&FlagList != 0 {
-		s, o, r = b.lookupList(cmd)
-	} else {
-		s, o, r = b.lookup(cmd)
+		n = b.openOf(n)
 	}
+	s, o, r := b.lookup(cmd, n)
 	if r == NotRejected && b.inst.State == Halted {
 		r = PairHalted
 	}

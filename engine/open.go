@@ -137,13 +137,6 @@ func (q *openOrders) unlink(o *order) {
 	}
 }
 
-// drop frees the slot of an order that is in no index and in no list any more.
-func (q *openOrders) drop(s int32, o *order) {
-	q.owners.DropOrder(o.owner)
-	q.count--
-	q.hot.Release(s)
-}
-
 // hidden returns the reserve of an order, 0 for anything but icebergs.
 func (q *openOrders) hidden(s int32, o *order) int64 {
 	if o.marks&markIceberg == 0 {

@@ -368,7 +368,8 @@ func (b *book) coverPlace(cmd *Command) Reason {
 	if b.ledger.funds == nil {
 		return NotRejected
 	}
-	return b.cover(cmd.Account, cmd.Side, b.inst.needs(cmd, b.last))
+	b.fold()
+	return b.ledger.funds.Cover(cmd.Account, b.id, cmd.Side, b.inst.needs(cmd, b.last))
 }
 
 // needs returns the units of what it spends that an order holds when it is accepted or released. For a market buy by

@@ -86,7 +86,7 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	if cmd.Flags&FlagHasPrice != 0 && b.inst.OutOfBand(cmd.Price, b.last) {
 		return 0, nil, PriceOutOfBand
 	}
-	if s, o, r = b.lookup(cmd); r != NotRejected {
+	if s, o, r = b.lookup(cmd, cmd.Order.N()); r != NotRejected {
 		return 0, nil, r
 	}
 	switch {
