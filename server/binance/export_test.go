@@ -1,5 +1,10 @@
 package binance
 
+import (
+	"maps"
+	"slices"
+)
+
 // SignedRoute is a route or method that asks for a key.
 type SignedRoute struct {
 	Method, Path string // of HTTP; "": none
@@ -20,4 +25,12 @@ func SignedRoutes() (list []SignedRoute) {
 		}
 	}
 	return list
+}
+
+// Interface returns the routes, as "METHOD path", and the methods of the WebSocket API.
+func Interface() (list []string) {
+	for _, e := range endpoints() {
+		list = append(list, e.method+" "+e.path, e.api)
+	}
+	return slices.AppendSeq(list, maps.Keys(sessionMethods))
 }

@@ -464,10 +464,10 @@ func (q *call) span() (startMs, endMs int64, err *failure) {
 // writeAggregate writes the members of an aggregate of one trade; streams send them too.
 func writeAggregate(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) {
 	w.Name("a").Uint(uint64(id))
-	w.Name("f").Uint(uint64(id))
-	w.Name("l").Uint(uint64(id))
 	w.Name("p").Units(t.Price, in.DigitsPrice)
 	w.Name("q").Units(t.Amount, in.DigitsAmount)
+	w.Name("f").Uint(uint64(id))
+	w.Name("l").Uint(uint64(id))
 	w.Name("T").Ms(t.TimeNs)
 	w.Name("m").Bool(t.TakerSide == engine.Sell)
 	w.Name("M").Bool(true)

@@ -278,12 +278,14 @@ func (f *Facade) writeStat(w *json.Writer, root *marketdata.Root, v *marketdata.
 		w.Name("P").Signed(fixed.PercentChangeHalfEven(figures.last, figures.open), fixed.QuotientDigits)
 		figures.writeAverage(w.Name("w"), in)
 		w.Name("x").Units(figures.open, in.DigitsPrice)
+	}
+	w.Name("c").Units(figures.last, in.DigitsPrice)
+	if full {
 		w.Name("Q").Units(lastAmount(v), in.DigitsAmount)
 		bid, _ := v.Bids.Best()
 		ask, _ := v.Asks.Best()
 		writeBest(w, in, bid, ask)
 	}
-	w.Name("c").Units(figures.last, in.DigitsPrice)
 	w.Name("o").Units(figures.open, in.DigitsPrice)
 	w.Name("h").Units(figures.high, in.DigitsPrice)
 	w.Name("l").Units(figures.low, in.DigitsPrice)

@@ -113,14 +113,26 @@ func (f *window) countFrom(v *marketdata.View, ns int64) {
 // write writes the members of the window that every form has, and with full also the members of the form FULL.
 func (f *window) write(w *json.Writer, in *engine.Instrument, full bool) {
 	if full {
-		w.Name("priceChange").Signed(fixed.FromI64(f.last).Sub(fixed.FromI64(f.open)), in.DigitsPrice)
-		w.Name("priceChangePercent").Signed(fixed.PercentChangeHalfEven(f.last, f.open), fixed.QuotientDigits)
-		f.writeAverage(w.Name("weightedAvgPrice"), in)
+		f.writeChange(w, in)
 	}
+	f.writeRange(w, in)
+	w.Name("lastPrice").Units(f.last, in.DigitsPrice)
+	f.writeSums(w, in)
+}
+
+func (f *window) writeChange(w *json.Writer, in *engine.Instrument) {
+	w.Name("priceChange").Signed(fixed.FromI64(f.last).Sub(fixed.FromI64(f.open)), in.DigitsPrice)
+	w.Name("priceChangePercent").Signed(fixed.PercentChangeHalfEven(f.last, f.open), fixed.QuotientDigits)
+	f.writeAverage(w.Name("weightedAvgPrice"), in)
+}
+
+func (f *window) writeRange(w *json.Writer, in *engine.Instrument) {
 	w.Name("openPrice").Units(f.open, in.DigitsPrice)
 	w.Name("highPrice").Units(f.high, in.DigitsPrice)
 	w.Name("lowPrice").Units(f.low, in.DigitsPrice)
-	w.Name("lastPrice").Units(f.last, in.DigitsPrice)
+}
+
+func (f *window) writeSums(w *json.Writer, in *engine.Instrument) {
 	w.Name("volume").Sum(f.volume, in.DigitsAmount)
 	w.Name("quoteVolume").Sum(f.quote, in.DigitsTotal())
 	w.Name("openTime").Int(f.openMs)
@@ -170,12 +182,17 @@ func ticker24h(q *call) ([]byte, *failure) {
 	}
 	return q.list(root, views, func(w *json.Writer, v *marketdata.View) {
 		figures, in := day(root, v), v.Instrument
-		if full {
-			w.Name("prevClosePrice").Units(figures.open, in.DigitsPrice)
-			w.Name("lastQty").Units(lastAmount(v), in.DigitsAmount)
-			writeTouch(w, v)
+		if !full {
+			figures.write(w, in, false)
+			return
 		}
-		figures.write(w, in, full)
+		figures.writeChange(w, in)
+		w.Name("prevClosePrice").Units(figures.open, in.DigitsPrice)
+		w.Name("lastPrice").Units(figures.last, in.DigitsPrice)
+		w.Name("lastQty").Units(lastAmount(v), in.DigitsAmount)
+		writeTouch(w, v)
+		figures.writeRange(w, in)
+		figures.writeSums(w, in)
 	}), nil
 }
 

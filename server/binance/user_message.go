@@ -130,7 +130,8 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 		}
 		client, was = f.cancelID(o, own), client
 	}
-	w.Name("s").Word(f.symbolsOf(root).of(in))
+	symbol := f.symbolsOf(root).of(in)
+	w.Name("s").Word(symbol)
 	w.Name("c").Text(client)
 	w.Name("S").Word(sideName(o.Side))
 	w.Name("o").Word(typeName(o.Type, o.PostOnly))
@@ -146,8 +147,19 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("X").Word(orderStatus(o))
 	w.Name("r").Word("NONE")
 	w.Name("i").Uint(uint64(o.ID))
-	r.writeTrade(w, in)
+	price, amount, trade := r.trade()
+	w.Name("l").Units(amount, in.DigitsAmount)
+	w.Name("z").Units(o.Filled, in.DigitsAmount)
+	w.Name("L").Units(price, in.DigitsPrice)
+	if trade < 0 {
+		w.Name("n").Word("0")
+		w.Name("N").Null()
+	} else {
+		fill := marketdata.FillOf(e, in, r.maker)
+		writeCommission(w, in, &fill, "n", "N")
+	}
 	w.Name("T").Ms(e.TimeNs)
+	w.Name("t").Int(trade)
 	if r.execution() == "TRADE_PREVENTION" {
 		w.Name("v").Uint(o.Prevented)
 	}
@@ -157,6 +169,7 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("M").Bool(false)
 	w.Name("O").Ms(o.CreatedNs)
 	w.Name("Z").Sum(o.FilledQuote, in.DigitsTotal())
+	w.Name("Y").Sum(fixed.Mul64(uint64(price), uint64(amount)), in.DigitsTotal())
 	w.Name("Q").Sum(asked(o), in.DigitsTotal())
 	switch { // the time at which a stop or a pending order entered the book is in the report of that event alone
 	case e.Kind == engine.EventTriggered || e.Kind == engine.EventReleased && works(o):
@@ -165,11 +178,11 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 		w.Name("W").Ms(o.CreatedNs)
 	}
 	w.Name("V").Word(selfTrades[o.STP])
-	r.writeConditional(w, in)
+	r.writeConditional(w, in, symbol)
 }
 
 // writeConditional writes the members that only some reports have.
-func (r *orderReport) writeConditional(w *json.Writer, in *engine.Instrument) {
+func (r *orderReport) writeConditional(w *json.Writer, in *engine.Instrument, symbol string) {
 	o := &r.order
 	if o.Trail != 0 {
 		w.Name("d").Int(int64(o.Trail))
@@ -188,6 +201,7 @@ func (r *orderReport) writeConditional(w *json.Writer, in *engine.Instrument) {
 		if p := r.prevented; p != nil {
 			w.Name("u").Int(noGroup)
 			w.Name("U").Uint(uint64(p.Counter))
+			w.Name("Cs").Word(symbol)
 			w.Name("pl").Units(p.Lots, in.DigitsAmount)
 			w.Name("pL").Units(p.Price, in.DigitsPrice)
 			w.Name("pY").Sum(fixed.Mul64(uint64(p.Price), uint64(p.Lots)), in.DigitsTotal())
@@ -198,24 +212,10 @@ func (r *orderReport) writeConditional(w *json.Writer, in *engine.Instrument) {
 	}
 }
 
-// writeTrade writes the figures of the last trade, zeros for an event that is none.
-func (r *orderReport) writeTrade(w *json.Writer, in *engine.Instrument) {
-	e := &r.event
-	var price, amount int64
-	trade := int64(-1)
-	if e.Kind == engine.EventTrade {
-		price, amount, trade = e.Price, e.Amount, int64(e.Trade)
+// trade returns the price, the amount and the id of the event's trade; zeros and -1 for another event.
+func (r *orderReport) trade() (price, amount, id int64) {
+	if e := &r.event; e.Kind == engine.EventTrade {
+		return e.Price, e.Amount, int64(e.Trade)
 	}
-	w.Name("l").Units(amount, in.DigitsAmount)
-	w.Name("z").Units(r.order.Filled, in.DigitsAmount)
-	w.Name("L").Units(price, in.DigitsPrice)
-	if trade < 0 {
-		w.Name("n").Word("0")
-		w.Name("N").Null()
-	} else {
-		fill := marketdata.FillOf(e, in, r.maker)
-		writeCommission(w, in, &fill, "n", "N")
-	}
-	w.Name("t").Int(trade)
-	w.Name("Y").Sum(fixed.Mul64(uint64(price), uint64(amount)), in.DigitsTotal())
+	return 0, 0, -1
 }
