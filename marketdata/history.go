@@ -56,6 +56,23 @@ type accountState struct {
 
 	// The lengths count retained entries. openCount stays 0 for the built-in account.
 	openCount, closedCount, fillCount uint32 // a trade of the account with itself is two fills
+
+	credit uint32 // what FillCredit returns
+}
+
+// What an order adds to the credit of its account at its first fill.
+const (
+	takerCredit = 1
+	makerCredit = 5
+)
+
+// FillCredit returns by how much the fills of an account lower a count of its unfilled orders: an order counts once, at
+// its first fill, and more as a maker. Two readings of one process differ by the fills between them. No snapshot has it.
+func (h *History) FillCredit(id engine.AccountID) uint32 {
+	if int(id) >= len(h.accounts) {
+		return 0
+	}
+	return h.accounts[id].credit
 }
 
 // orderRec is the retained record of an order.
@@ -277,6 +294,12 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	f := h.newFill()
 	*f = recordOf(e)
 	f.takerPrev, f.makerPrev = distance(n, taker.lastFill), distance(n, maker.lastFill)
+	if taker.filled == 0 {
+		h.account(taker.account).credit += takerCredit
+	}
+	if maker.filled == 0 {
+		h.account(maker.account).credit += makerCredit
+	}
 	quote := fixed.Mul64(uint64(e.Price), uint64(e.Amount))
 	taker.fill(e, quote, n, e.OpenAmount, e.Flags&engine.FlagQuote != 0)
 	maker.fill(e, quote, n, e.MakerOpen, false)

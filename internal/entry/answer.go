@@ -19,6 +19,8 @@ type Answer struct {
 	// List is the list of a PlaceOrderList, and that of an order that was canceled with all of its list, as the command
 	// left it; nil: none.
 	List *OrderList
+	// Credit is the caller's marketdata.History.FillCredit right after the command; 0 without a caller.
+	Credit uint32
 
 	begun  bool // a part of the command had events
 	faulty int  // the number of the order for which a list was refused, 0: the list itself, or no list
@@ -30,6 +32,9 @@ func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, records
 ) {
 	if len(events) == 0 {
 		return
+	}
+	if caller != 0 {
+		a.Credit = h.FillCredit(caller)
 	}
 	if a.begun {
 		a.Seq = events[len(events)-1].Seq

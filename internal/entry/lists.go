@@ -162,3 +162,11 @@ func (e *Entry) PreventedMatches(q marketdata.PreventedQuery) ([]marketdata.Prev
 	}
 	return list, nil
 }
+
+// FillCredit returns the marketdata.History.FillCredit of an account.
+func (e *Entry) FillCredit(account engine.AccountID) (credit uint32, refusal *refuse.Refusal) {
+	if err := e.opt.Exchange.Query(func() { credit = e.opt.History.FillCredit(account) }); err != nil {
+		return 0, NotApplied(err)
+	}
+	return credit, nil
+}

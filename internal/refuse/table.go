@@ -325,6 +325,7 @@ var BinanceTable = []BinanceRow{
 	{-1007, "504", "the outcome of a change is unknown ([OUTCOME_UNKNOWN](errors.md#codes)): look at the order " +
 		"before repeating it"},
 	{-1013, "400", "an order against a filter, which the message names"},
+	{-1015, "429", "too many [unfilled orders](#limits) of the account"},
 	{-1020, "404, 405", "a route or method that does not exist here; 400: a value that the exchange does not take"},
 	{-1021, "400", "`timestamp`"},
 	{-1022, "400", "the key is unknown or the signature is wrong"},
@@ -363,8 +364,8 @@ var BinanceTable = []BinanceRow{
 	{-2013, "400", "no such order"},
 	{-2014, "401", "no key"},
 	{-2015, "401", "a key that is expired, not for this address, or without `canTrade`"},
-	{-2021, "409", "half of a cancelReplace is refused"},
-	{-2022, "400", "all of a cancelReplace is refused"},
+	{-2021, "409, 429", "half of a cancelReplace is refused"},
+	{-2022, "400, 429", "all of a cancelReplace is refused"},
 	{-2038, "400", "an amend is refused"},
 	{-2043, "400", "a reference price: no symbol has one"},
 	{-4056, "400", "a logon with an HMAC key"},

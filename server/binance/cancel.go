@@ -209,8 +209,9 @@ func cancelReplace(q *call) ([]byte, *failure) {
 	if c.Client, err = q.clientID("cancelNewClientOrderId"); err == nil {
 		c.Only, err = q.restriction()
 	}
-	if err == nil { // no limit of orders is there that could be exceeded
-		_, err = q.word("orderRateLimitExceededMode", "DO_NOTHING", "CANCEL_ONLY")
+	exceeded := ""
+	if err == nil {
+		exceeded, err = q.word("orderRateLimitExceededMode", "DO_NOTHING", "CANCEL_ONLY")
 	}
 	if err != nil {
 		return nil, err
@@ -224,12 +225,17 @@ func cancelReplace(q *call) ([]byte, *failure) {
 	}
 	c.Order = a.Order
 	o.place.Follows = mode == "STOP_ON_FAILURE"
-	return q.replace(&c, &o, cancelErr)
+	limited := q.reserve(1)
+	if limited != nil && (limited.code != codeTooManyOrders || exceeded == "DO_NOTHING") {
+		return nil, limited
+	}
+	return q.replace(&c, &o, cancelErr, limited)
 }
 
-// replace carries out a cancel and a new order. cancelErr is set if there is nothing to cancel.
-func (q *call) replace(c *entry.Command, o *newOrder, cancelErr *failure) ([]byte, *failure) {
-	var h halves
+// replace carries out a cancel and a new order. cancelErr is set if there is nothing to cancel, limited if the account
+// may place no order.
+func (q *call) replace(c *entry.Command, o *newOrder, cancelErr, limited *failure) ([]byte, *failure) {
+	h := halves{limited: limited != nil && o.place.Follows}
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	req.Records, req.Together = true, true
@@ -239,7 +245,9 @@ func (q *call) replace(c *entry.Command, o *newOrder, cancelErr *failure) ([]byt
 		return nil, h.failure()
 	}
 	o.place.Follows = o.place.Follows && cancelErr == nil
-	if id := q.repeated(&o.place, o.view.Instrument); id != 0 && (id != c.Order || cancelErr != nil) {
+	if limited != nil {
+		h.place.err = limited
+	} else if id := q.repeated(&o.place, o.view.Instrument); id != 0 && (id != c.Order || cancelErr != nil) {
 		h.place.err = reasonFailure(engine.DuplicateClientOrderID)
 	} else {
 		req.Commands = append(req.Commands, entry.Command{Kind: entry.PlaceOrder, Place: o.place})
@@ -257,6 +265,7 @@ func (q *call) replace(c *entry.Command, o *newOrder, cancelErr *failure) ([]byt
 		case req.Commands[i].Kind == entry.PlaceOrder && a.Reason != engine.NotRejected:
 			h.place.err = reasonFailure(a.Reason)
 		case req.Commands[i].Kind == entry.PlaceOrder:
+			q.placed(a)
 			var err *failure
 			if h.place.answer, err = q.result(a, o.kind); err != nil {
 				return nil, err
@@ -269,14 +278,20 @@ func (q *call) replace(c *entry.Command, o *newOrder, cancelErr *failure) ([]byt
 			h.cancel.answer = w.Bytes()
 		}
 	}
-	if h.cancel.answer != nil && h.place.answer != nil {
+	switch {
+	case h.limited && h.cancel.answer == nil:
+		h.place.err = nil // not attempted
+	case h.cancel.answer != nil && h.place.answer != nil:
 		return h.body(), nil
 	}
 	return nil, h.failure()
 }
 
 // halves are the outcomes of the cancel and of the new order of a cancelReplace.
-type halves struct{ cancel, place half }
+type halves struct {
+	cancel, place half
+	limited       bool // the order depends on the cancel, and the account may place none
+}
 
 // half is one of them; without answer and error it was not attempted.
 type half struct {
@@ -289,6 +304,9 @@ func (h *halves) failure() *failure {
 	e := fail(codeNotReplaced, "Order cancel-replace failed.")
 	if h.cancel.answer != nil || h.place.answer != nil {
 		e = fail(codePartlyReplaced, "Order cancel-replace partially failed.").with(fasthttp.StatusConflict)
+	}
+	if h.limited {
+		e.status = fasthttp.StatusTooManyRequests
 	}
 	e.data = h.body()
 	return e
@@ -516,6 +534,13 @@ func (q *call) between(v *marketdata.View) (marketdata.Query, *failure) {
 // myTrades serves GET /api/v3/myTrades: the newest fills of the pair, the fills from an id or a time on, or the fills
 // of an order.
 func myTrades(q *call) ([]byte, *failure) {
+	weight := 20
+	if q.sent("orderId") {
+		weight = 5
+	}
+	if err := q.pay(weight); err != nil {
+		return nil, err
+	}
 	v, err := q.pair()
 	if err != nil {
 		return nil, err

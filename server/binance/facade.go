@@ -9,10 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
@@ -28,10 +26,12 @@ import (
 	sockets "tickhive/server/stream"
 )
 
-// Options configures a Facade. All members but Engine, Seed and Sockets are required.
+// Options configures a Facade. All members but Engine, Seed, MachineNs and Sockets are required.
 type Options struct {
 	Board *marketdata.Board
 	Clock clock.Clock // the process clock
+	// MachineNs is the machine's clock, by which limits count; nil: clock.MachineNs.
+	MachineNs func() int64
 	// Engine holds the limits that filters show.
 	Engine engine.Options
 	Entry  *entry.Entry
@@ -60,6 +60,7 @@ type Facade struct {
 	opt      Options
 	ids      clientIDs
 	weights  *weights
+	unfilled orderCounts
 	symbols  atomic.Pointer[symbols]
 	sockets  *sockets.Sockets
 	rendered renderer
@@ -69,7 +70,13 @@ type Facade struct {
 
 // New returns a facade.
 func New(o Options) *Facade {
-	f := &Facade{opt: o, ids: newClientIDs(o.Seed), weights: newWeights()}
+	if o.MachineNs == nil {
+		o.MachineNs = clock.MachineNs
+	}
+	f := &Facade{
+		opt: o, ids: newClientIDs(o.Seed), weights: newWeights(),
+		unfilled: orderCounts{accounts: newLRU[engine.AccountID, *orderCount]()},
+	}
 	f.rendered = renderer{
 		f: f, root: o.Board.Load(), nowMs: tickMs, // so that no stream was sent at 0
 		made: map[renderKey]*rendered{}, sockets: map[*socket]struct{}{},
@@ -168,9 +175,10 @@ func endpoints() []endpoint {
 		{get, "/api/v3/openOrders", "openOrders.status", 0, signed, openOrders},
 		{del, "/api/v3/openOrders", "openOrders.cancelAll", 1, signed, cancelAll},
 		{get, "/api/v3/allOrders", "allOrders", 20, signed, allOrders},
-		{get, "/api/v3/myTrades", "myTrades", 20, signed, myTrades},
+		{get, "/api/v3/myTrades", "myTrades", 0, signed, myTrades},
 		{get, "/api/v3/myPreventedMatches", "myPreventedMatches", 0, signed, preventedMatches},
 		{get, "/api/v3/myAllocations", "myAllocations", 20, signed, noAllocations},
+		{get, "/api/v3/rateLimit/order", "account.rateLimits.orders", 40, signed, unfilled},
 		{get, "/api/v3/myFilters", "myFilters", 40, signed, myFilters},
 		{get, "/api/v3/account", "account.status", 20, signed, account},
 		{get, "/api/v3/account/commission", "account.commission", 20, signed, commission},
@@ -185,21 +193,13 @@ func endpoints() []endpoint {
 	}
 }
 
-// weightHeaders name the weight that the client's address has used in this minute.
-var weightHeaders = [...]string{"X-MBX-USED-WEIGHT", "X-MBX-USED-WEIGHT-1M"}
-
 // serve answers one request over HTTP.
 func (f *Facade) serve(c *edge.Ctx, e *endpoint) {
 	q := &call{f: f, from: peer{c.ClientAddr(), c.Unlimited()}, skewNs: c.SkewNs()}
 	body, err := q.run(e, func() *failure {
 		return q.readParams(c.URI().QueryString(), form(c))
 	}, func() auth.Payload { return signedText(c) })
-	if q.used > 0 {
-		text := strconv.FormatInt(q.used, 10)
-		for _, name := range weightHeaders {
-			c.Response.Header.Set(name, text)
-		}
-	}
+	q.headers(&c.Response.Header)
 	if err != nil {
 		err.send(c.RequestCtx)
 		return
@@ -224,6 +224,7 @@ func (q *call) run(e *endpoint, read func() *failure, payload func() auth.Payloa
 		return nil, err
 	}
 	body, err := e.handle(q)
+	q.takeBack()
 	if err != nil {
 		return nil, err
 	}
@@ -236,6 +237,7 @@ const (
 	codeBadSignature   = -1022
 	codeTooManyWeight  = -1003
 	codeTimeout        = -1007
+	codeTooManyOrders  = -1015
 	codeUnsupported    = -1020
 	codeIllegalChars   = -1100
 	codeTooManyParams  = -1101
@@ -286,6 +288,7 @@ type failure struct {
 	msg        string
 	retryAfter int64  // seconds; 0: none
 	data       []byte // member data, for a change in two steps; nil: none
+	again      *again // for a limit; nil: none
 }
 
 func fail(code int, format string, args ...any) *failure {
@@ -328,6 +331,21 @@ func (e *failure) body() []byte {
 	}
 	w.EndObject()
 	return w.Bytes()
+}
+
+// inSocket returns the JSON of the error of an answer over a socket, which has no headers.
+func (e *failure) inSocket() []byte {
+	if e.again == nil {
+		return e.body()
+	}
+	var w json.Writer
+	w.Object()
+	w.Name("serverTime").Int(e.again.serverMs)
+	w.Name("retryAfter").Int(e.again.retryMs)
+	w.EndObject()
+	with := *e
+	with.data = w.Bytes()
+	return with.body()
 }
 
 // send makes the response an error answer.
@@ -373,9 +391,12 @@ type call struct {
 	from      peer
 	Principal *edge.Principal // nil: no credentials
 	params    []param
-	skewNs    int64 // what a fault rule adds to the time that it answers
-	quiet     bool  // the answer has no rateLimits
-	used      int64 // the weight of the address in this minute, its own included
+	skewNs    int64         // what a fault rule adds to the time that it answers
+	quiet     bool          // the answer has no rateLimits
+	used      int64         // the weight of the address in this minute, its own included
+	paid      int64         // its own weight
+	reserved  int64         // orders that are counted and not yet placed
+	orders    *orderFigures // the unfilled orders of the account, in a call that places orders
 }
 
 // peer names the sender of a call.
@@ -559,70 +580,4 @@ func (q *call) views(maxSymbols int) (list []*marketdata.View, root *marketdata.
 		list = append(list, v)
 	}
 	return list, root, true, nil
-}
-
-const (
-	// WeightPerMinute is the weight that an address may use in a minute of the clock.
-	WeightPerMinute = 6000
-	// maxWeighed bounds the remembered addresses; beyond it the least recently seen one is dropped.
-	maxWeighed = 100_000
-
-	minuteNs = 60_000_000_000
-)
-
-// weights counts the weight of the requests of each address in the current minute. The count restarts with every
-// minute of the machine's clock, as on the other exchange. Any goroutine may use it.
-type weights struct {
-	mu      sync.Mutex
-	clients *simplelru.LRU[netip.Addr, *weighed]
-}
-
-type weighed struct{ minute, used int64 }
-
-func newWeights() *weights {
-	clients, err := simplelru.NewLRU[netip.Addr, *weighed](maxWeighed, nil)
-	if err != nil {
-		panic("BUG: binance: table of weights: " + err.Error())
-	}
-	return &weights{clients: clients}
-}
-
-// add counts a request and returns the weight that the address has used in this minute. A request above the limit
-// is not counted; ok is false.
-func (w *weights) add(addr netip.Addr, weight int, nowNs int64, limited bool) (used int64, ok bool) {
-	if addr.Is6() {
-		if p, err := addr.WithZone("").Prefix(64); err == nil {
-			addr = p.Addr() // one client has the whole network
-		}
-	}
-	minute := nowNs / minuteNs
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c, known := w.clients.Get(addr)
-	if !known {
-		c = &weighed{}
-		w.clients.Add(addr, c)
-	}
-	if c.minute != minute {
-		c.minute, c.used = minute, 0
-	}
-	if limited && c.used+int64(weight) > WeightPerMinute {
-		return c.used, false
-	}
-	c.used += int64(weight)
-	return c.used, true
-}
-
-// pay counts the weight of the call, or refuses it.
-func (q *call) pay(weight int) *failure {
-	now, ok := clock.MachineNs(), false
-	if q.used, ok = q.f.weights.add(q.from.addr, weight, now, !q.from.unlimited); ok {
-		return nil
-	}
-	q.f.stats.overWeight.Add(1)
-	return &failure{
-		status: fasthttp.StatusTooManyRequests, code: codeTooManyWeight, retryAfter: (minuteNs-now%minuteNs)/1e9 + 1,
-		msg: fmt.Sprintf("Too much request weight used; current limit is %d request weight per 1 MINUTE. "+
-			"Please use WebSocket Streams for live updates to avoid polling the API.", WeightPerMinute),
-	}
 }

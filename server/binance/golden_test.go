@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	gobinance "github.com/adshao/go-binance/v2"
+
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/server/binance"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -17,7 +21,9 @@ const golden = "testdata/answers.txt"
 
 // The answers of all routes have exactly these bytes. A change of them is a change of the contract.
 func TestGolden(t *testing.T) {
-	r := traded(t)
+	r := traded(t, func(o *exchange.Options) {
+		o.Hooks.Binance = func(o *binance.Options) { o.MachineNs = func() int64 { return exchangetest.StartNs } }
+	})
 	a := r.user("anna")
 	var b bytes.Buffer
 	note := func(method, target string, status int, body string) {
@@ -85,6 +91,7 @@ func TestGolden(t *testing.T) {
 		{"GET", "/api/v3/myPreventedMatches", "symbol=BTCUSDT&preventedMatchId=1"},
 		{"GET", "/api/v3/myAllocations", "symbol=BTCUSDT"},
 		{"GET", "/api/v3/myFilters", "symbol=ETHBTC"},
+		{"GET", "/api/v3/rateLimit/order", ""},
 		{"GET", "/api/v3/account", "omitZeroBalances=true"},
 		{"GET", "/api/v3/account/commission", "symbol=BTCUSDT"},
 		{"GET", "/sapi/v1/asset/tradeFee", "symbol=BTCUSDT"},

@@ -115,12 +115,10 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	w.Name("timezone").Word("UTC")
 	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
 	w.Name("rateLimits").List()
-	w.Object()
-	w.Name("rateLimitType").Word("REQUEST_WEIGHT")
-	w.Name("interval").Word("MINUTE")
-	w.Name("intervalNum").Int(1)
-	w.Name("limit").Int(WeightPerMinute)
-	w.EndObject()
+	weightLimit.write(&w, noCount)
+	for i := range orderLimits {
+		orderLimits[i].write(&w, noCount)
+	}
 	w.EndList()
 	w.Name("exchangeFilters").Words()
 	w.Name("symbols").List()

@@ -241,6 +241,9 @@ func (q *call) submitList(l *newList) ([]byte, *failure) {
 			return nil, reasonFailure(engine.DuplicateClientOrderID)
 		}
 	}
+	if err := q.reserve(len(l.list.Orders)); err != nil {
+		return nil, err
+	}
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	req.Records = true
@@ -248,6 +251,7 @@ func (q *call) submitList(l *newList) ([]byte, *failure) {
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, placeFailure(refused)
 	}
+	q.placed(&req.Answers[0])
 	placed := req.Answers[0].List
 	beforeRelease(placed)
 	w := json.Quoted(nil)

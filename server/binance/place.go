@@ -327,6 +327,9 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 	if q.repeated(&o.place, o.view.Instrument) != 0 {
 		return nil, reasonFailure(engine.DuplicateClientOrderID)
 	}
+	if err := q.reserve(1); err != nil {
+		return nil, err
+	}
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
 	req.Records = true
@@ -334,6 +337,7 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, placeFailure(refused)
 	}
+	q.placed(&req.Answers[0])
 	return q.result(&req.Answers[0], o.kind)
 }
 

@@ -73,6 +73,12 @@ func (u *user) sign(text string) string {
 
 func (u *user) send(method, target string) (int, string) {
 	u.r.t.Helper()
+	status, body, _ := u.exchange(method, target)
+	return status, body
+}
+
+func (u *user) exchange(method, target string) (int, string, http.Header) {
+	u.r.t.Helper()
 	req, err := http.NewRequest(method, u.r.base+target, nil)
 	if err != nil {
 		u.r.t.Fatal(err)
@@ -87,7 +93,7 @@ func (u *user) send(method, target string) (int, string) {
 	if err != nil {
 		u.r.t.Fatal(err)
 	}
-	return res.StatusCode, string(b)
+	return res.StatusCode, string(b), res.Header
 }
 
 // fails checks the status and the beginning of an error answer.

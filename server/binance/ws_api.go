@@ -25,6 +25,7 @@ import (
 const (
 	maxSubscriptions = 100 // user data streams of a socket
 	maxRequestID     = 36  // characters
+	connectWeight    = 2   // of a new socket
 )
 
 // apiSession is the state of a socket of the WebSocket API.
@@ -100,6 +101,9 @@ func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse
 		return err
 	}
 	s := f.newSocket(c, false)
+	if err := (&call{f: f, from: s.from}).pay(connectWeight); err != nil {
+		return refuse.New(refuse.RateLimit, "", "%s", err.msg).After(err.retryAfter)
+	}
 	s.api = &apiSession{quiet: !show, connectedMs: fixed.FloorDiv(f.opt.Clock.NowNs(), msNs)}
 	return s.upgrade(c, up)
 }
@@ -132,18 +136,10 @@ func (s *socket) answerAPI(text []byte) []byte {
 		w.Name("result").Raw(result)
 	} else {
 		w.Name("status").Int(int64(cmp.Or(failed.status, fasthttp.StatusBadRequest)))
-		w.Name("error").Raw(failed.body())
+		w.Name("error").Raw(failed.inSocket())
 	}
-	if !s.api.quiet && !q.quiet && q.used > 0 {
-		w.Name("rateLimits").List()
-		w.Object()
-		w.Name("rateLimitType").Word("REQUEST_WEIGHT")
-		w.Name("interval").Word("MINUTE")
-		w.Name("intervalNum").Int(1)
-		w.Name("limit").Int(WeightPerMinute)
-		w.Name("count").Int(q.used)
-		w.EndObject()
-		w.EndList()
+	if !s.api.quiet && !q.quiet && (q.used > 0 || q.paid > 0) {
+		q.writeLimits(&w)
 	}
 	w.EndObject()
 	return w.Bytes()
