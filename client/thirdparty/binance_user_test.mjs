@@ -7,7 +7,7 @@ import nodeBinance from 'binance-api-node';
 import { Spot, WebsocketAPI, WebsocketStream } from '@binance/connector';
 import { WebsocketAPIClient, WebsocketClient } from 'binance';
 import { makeTickHive } from '../js/ccxt.mjs';
-import { at, binance, id, pending, showsOrder, symbol, within } from './common.mjs';
+import { at, binance, heard, id, pending, showsOrder, symbol, within } from './common.mjs';
 import { checkBalance, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades } from './check.mjs';
 
 const clean = (found) => assert.deepEqual(found, []);
@@ -16,22 +16,6 @@ const x = binance({ options: { defaultType: 'spot', fetchMarkets: { types: ['spo
 const own = new (makeTickHive(ccxt))({ hostname: new URL(at.public).host, apiKey: at.publicKey, secret: at.privateKey });
 const quiet = Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'log'].map((name) => [name, () => {}]));
 after(() => Promise.all([x.close(), own.close()]));
-
-// heard collects what a client calls back with; wait returns the first that fits.
-function heard() {
-  const all = [], waiting = [];
-  const push = (e) => {
-    all.push(e);
-    for (const w of waiting.splice(0)) w();
-  };
-  const wait = async (fits) => {
-    for (let from = 0; ; ) {
-      for (; from < all.length; from++) if (fits(all[from])) return all[from];
-      await within(`${fits}; nothing fits among ${JSON.stringify(all).slice(0, 2000)}`, new Promise((go) => waiting.push(go)));
-    }
-  };
-  return { all, push, wait };
-}
 
 // agrees compares the last report of a filled order with the native order and fills, to the last digit.
 async function agrees(report) {

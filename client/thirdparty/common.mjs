@@ -71,3 +71,55 @@ export async function showsOrder(x, symbol, orderId, next) {
 
 // native reads the exchange's own API.
 export const native = async (path) => (await fetch(at.public + path)).json();
+
+// calls makes each call of a client, one after the other. A row is [name, call, refusal]: a call without a refusal must
+// answer something; one with a refusal, [code, why], must be refused with that code. At least "least" calls must work.
+export async function calls(t, least, rows) {
+  const wrong = [], refused = [];
+  for (const [name, call, refusal] of rows) {
+    let answer, error;
+    try {
+      answer = await within(name, call());
+    } catch (e) {
+      error = e;
+    }
+    if (refusal) {
+      refused.push(`${name} (${refusal.join(': ')})`);
+      if (!error || !describe(error).includes(String(refusal[0]))) wrong.push(`${name}: ${error ? describe(error) : 'works'}, not refused with ${refusal[0]}`);
+    } else if (error || answer === undefined || answer === null || answer === false) {
+      wrong.push(`${name}: ${error ? describe(error) : `answers ${answer}`}`);
+    }
+  }
+  if (wrong.length > 0) throw new Error(`${wrong.length} of ${rows.length} calls:\n${wrong.join('\n')}`);
+  const works = rows.length - refused.length;
+  if (works < least) throw new Error(`${works} calls work, of ${rows.length}, not ${least}`);
+  t.diagnostic(`${rows.length} calls, ${works} work; refused: ${refused.join(', ') || 'none'}`);
+}
+
+// describe returns what an error says, wherever a client keeps the answer of the exchange.
+export function describe(e) {
+  const own = e.response?.data ?? e.response?.body ?? e.body ?? e.error ?? {};
+  return `${e.code ?? ''} ${e.message ?? ''} ${typeof own === 'string' ? own : JSON.stringify(own)} ${typeof e === 'object' && !(e instanceof Error) ? JSON.stringify(e) : ''}`.slice(0, 300);
+}
+
+// heard collects what a client calls back with; wait returns the first that fits.
+export function heard() {
+  const all = [], waiting = [];
+  const push = (e) => {
+    all.push(e);
+    for (const w of waiting.splice(0)) w();
+  };
+  const wait = async (fits) => {
+    for (let from = 0; ; ) {
+      for (; from < all.length; from++) if (fits(all[from])) return all[from];
+      await within(`${fits}; nothing fits among ${JSON.stringify(all).slice(0, 2000)}`, new Promise((go) => waiting.push(go)));
+    }
+  };
+  return { all, push, wait };
+}
+
+// about returns the last price of BTC_USDT times a factor, with the pair's digits.
+export async function about(times) {
+  const { last_price: last } = (await native('/api/marketdata/getaggregator/tickers')).find((row) => row.ticker_id === 'BTC_USDT');
+  return (Number(last) * times).toFixed(2);
+}

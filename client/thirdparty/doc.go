@@ -8,6 +8,8 @@
 //	binance_test.mjs  market data by ccxt.binance, binance-api-node, @binance/connector, binance
 //	binance_orders_test.mjs  trading by the same
 //	binance_user_test.mjs    streams, user data and the WebSocket API by the same
+//	binance_spot_test.mjs    every call of @binance/spot
+//	binance_clients_test.mjs every call for Spot of node-binance-api and of the three others
 //	binance_bots_test.mjs    the bots of bots.mjs, for some seconds, or 10 minutes with TICKHIVE_SOAK=1
 //
 // generated_test.go makes clients of the OpenAPI documents with oapi-codegen and openapi-typescript, and runs
