@@ -197,24 +197,25 @@ func (c *Client) PlaceOrder(ctx context.Context, o OrderRequest) (string, error)
 // PlaceList places an order list, whole or not at all, and returns it.
 func (c *Client) PlaceList(ctx context.Context, l ListRequest) (List, error) {
 	var out List
-	_, err := c.Do(ctx, http.MethodPost, "/api/orders/lists", l.body(), &out)
+	_, err := c.Do(ctx, http.MethodPost, "/api/orders/lists", l, &out)
 	return out, err
 }
 
-// body returns the list without the pairs of its orders.
-func (l *ListRequest) body() any {
+// MarshalJSON leaves out the pairs of the orders.
+func (l ListRequest) MarshalJSON() ([]byte, error) {
 	type order struct {
 		OrderRequest
 		Pair string `json:"currencyPairCode,omitempty"`
 	}
+	type list ListRequest
 	orders := make([]order, len(l.Orders))
 	for i, o := range l.Orders {
 		orders[i] = order{OrderRequest: o}
 	}
-	return struct {
-		ListRequest
+	return json.Marshal(struct {
+		list
 		Orders []order `json:"orders"`
-	}{*l, orders}
+	}{list(l), orders})
 }
 
 // CancelList cancels all orders of a list and returns its last state.
@@ -360,7 +361,7 @@ type Batch struct{ commands []any }
 func (b *Batch) Place(o OrderRequest) { b.add("place", o) }
 
 // PlaceList adds a new order list. Its result has the id of the list, which is that of its first order.
-func (b *Batch) PlaceList(l ListRequest) { b.add("placeList", l.body()) }
+func (b *Batch) PlaceList(l ListRequest) { b.add("placeList", l) }
 
 // Cancel adds the cancel of an order.
 func (b *Batch) Cancel(id string) { b.add("cancel", replacement{OrderID: id}) }

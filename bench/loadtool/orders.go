@@ -32,7 +32,7 @@ const (
 	// restAway is the distance of a resting order from the last price: far enough to be canceled before it
 	// trades, and inside the price band of the built-in pairs.
 	restAway = 0.03
-	// One order in marketEvery takes liquidity.
+	// One order in marketEvery takes liquidity, and one waits or is a list.
 	marketEvery = 10
 	// clockEvery is the time after which a run reads the exchange's clock again. The exchange refuses a timestamp that
 	// is a second ahead, and its clock may be slower than this machine's, or virtual and stand still.
@@ -41,8 +41,8 @@ const (
 	cancelsInBatch = 100
 )
 
-// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; every
-// tenth order is a market order. So a connection has at most one open order.
+// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; one order in
+// ten is a market order, and one in ten waits or is an order list. So a connection has at most one order or list open.
 type orderMix struct {
 	client client.Client
 	public client.Client // signs nothing
@@ -62,8 +62,8 @@ type orderPair struct {
 // lane is the state of one connection. Owner: its worker, then Run.
 type lane struct {
 	orders  int    // placed so far
-	open    string // id of the open order
-	resting bool   // the request under way places an order that rests
+	open    string // route of the open order or list; "": none
+	placing string // the request under way places an order or a list that stays open, on this route; "": it does not
 	reasons map[string]int64
 }
 
@@ -206,36 +206,105 @@ func priced(s *client.PairSettings, last client.Decimal) (orderPair, bool) {
 	return p, err == nil && low > 0
 }
 
+// The routes of orders and of order lists.
+const (
+	orderRoute = "/api/orders"
+	listRoute  = "/api/orders/lists"
+)
+
 // next appends the next request of a connection.
 func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	l := &m.lanes[worker]
-	l.resting = false
-	if id := l.open; id != "" {
+	l.placing = ""
+	if route := l.open; route != "" {
 		l.open = ""
-		return m.append(dst, http.MethodDelete, "/api/orders/"+id, nil)
+		return m.append(dst, http.MethodDelete, route, nil)
 	}
 	n := l.orders
 	l.orders++
 	p := &m.pairs[(worker+n)%len(m.pairs)]
-	r := client.OrderRequest{
+	o := client.OrderRequest{
 		Pair: p.code, Side: "buy", Amount: p.amount, Price: p.bid,
 		ClientOrderID: m.prefix + strconv.Itoa(worker) + "-" + strconv.Itoa(n),
 	}
+	var request any = &o
+	route, round := orderRoute, n/marketEvery
 	buys := n%2 == 0
-	if n%marketEvery == marketEvery-1 {
-		r.IsMarket, r.Price, buys = true, "", n/marketEvery%2 == 0
-	} else if !buys {
-		r.Price = p.ask
+	switch n % marketEvery {
+	case marketEvery - 1:
+		buys = round%2 == 0
+		o.IsMarket, o.Price = true, ""
+	case marketEvery / 2:
+		buys = round%2 == 0
 	}
 	if !buys {
-		r.Side = "sell"
+		o.Side, o.Price = "sell", p.other(o.Price)
 	}
-	l.resting = !r.IsMarket
-	body, err := json.Marshal(r)
+	if n%marketEvery == marketEvery/2 {
+		if list := p.wait(&o, round); list != nil {
+			route, request = listRoute, list
+		}
+	}
+	if !o.IsMarket {
+		l.placing = route
+	}
+	body, err := json.Marshal(request)
 	if err != nil {
 		return dst, err
 	}
-	return m.append(dst, http.MethodPost, "/api/orders", body)
+	return m.append(dst, http.MethodPost, route, body)
+}
+
+// other returns the price on the other side of the market; "" of "".
+func (p *orderPair) other(price client.Decimal) client.Decimal {
+	switch price {
+	case p.bid:
+		return p.ask
+	case p.ask:
+		return p.bid
+	}
+	return ""
+}
+
+// wait makes a limit order one that waits, of another kind in each round, or returns the order list that it begins.
+func (p *orderPair) wait(o *client.OrderRequest, round int) *client.ListRequest {
+	stop := *o
+	stop.Type, stop.Price = "stop_limit", p.other(o.Price)
+	stop.StopPrice = stop.Price
+	switch round % 5 {
+	case 0:
+		*o = stop
+	case 1:
+		o.Type, o.StopPrice = "take_profit_limit", o.Price
+	case 2:
+		o.Type, o.Price, o.TrailingDelta = "stop_market", "", int(restAway*10_000)
+	case 3:
+		o.PostOnly = true
+		return p.list("oco", o, stop)
+	default:
+		exit, loss := stop, *o
+		exit.Side, loss.Side = opposite(o.Side), opposite(o.Side)
+		exit.Type, exit.StopPrice, exit.PostOnly = "limit", "", true
+		loss.Type, loss.StopPrice = "stop_limit", o.Price
+		return p.list("otoco", o, exit, loss)
+	}
+	return nil
+}
+
+func opposite(side string) string {
+	if side == "buy" {
+		return "sell"
+	}
+	return "buy"
+}
+
+// list returns the list of some orders, each with a client id of its own.
+func (p *orderPair) list(kind string, first *client.OrderRequest, others ...client.OrderRequest) *client.ListRequest {
+	orders := append([]client.OrderRequest{*first}, others...)
+	for i := range orders {
+		orders[i].ClientOrderID += "-" + strconv.Itoa(i)
+	}
+	return &client.ListRequest{Kind: kind, Pair: p.code, Orders: orders}
 }
 
 // append appends a signed request.
@@ -253,15 +322,29 @@ func (m *orderMix) append(dst []byte, method, target string, body []byte) ([]byt
 	return append(append(dst, '\r', '\n'), body...), nil
 }
 
-// answered keeps the id of an order that rests and counts refusals.
+// answered keeps the route of what stays open and counts refusals.
 func (m *orderMix) answered(worker int, _ time.Time, a *load.Answer) {
 	l := &m.lanes[worker]
-	switch {
-	case a.Status >= http.StatusBadRequest:
+	if a.Status >= http.StatusBadRequest {
 		l.refused(a)
-	case l.resting && json.Unmarshal(a.Body, &l.open) != nil:
-		l.count("an id that is no string")
+		return
 	}
+	id, list := "", client.List{}
+	var err error
+	switch l.placing {
+	case "":
+		return
+	case listRoute:
+		err = json.Unmarshal(a.Body, &list)
+		id = list.ID
+	default:
+		err = json.Unmarshal(a.Body, &id)
+	}
+	if err != nil || id == "" {
+		l.count("an answer without an id")
+		return
+	}
+	l.open = l.placing + "/" + id
 }
 
 // refused counts a refusal by its code.

@@ -78,14 +78,18 @@ func (f *faulty) ordersOfAlice() (open, all []client.Order) {
 func TestLoadOfOrders(t *testing.T) {
 	t.Parallel()
 	f := startLoaded(t)
-	args := []string{"--mix", "orders", "--signed", keyFile(t, f.alice), "--rps", "100", "--connections", "2"}
+	args := []string{"--mix", "orders", "--signed", keyFile(t, f.alice), "--rps", "200", "--connections", "2"}
 	code, r := f.loadMix(append(args, "--max-errors", "0")...)
-	if code != 0 || fmt.Sprint(r["answers"]) != "100" || r["reasons"] != nil {
+	if code != 0 || fmt.Sprint(r["answers"]) != "200" || r["reasons"] != nil {
 		t.Errorf("exit code %d, %v", code, r)
 	}
 	open, all := f.ordersOfAlice()
 	canceled, filled := 0, 0
+	kinds := map[string]bool{}
 	for _, o := range all {
+		kinds[o.Type] = true
+		kinds["trailing"] = kinds["trailing"] || o.TrailingDelta != nil
+		kinds["list"] = kinds["list"] || o.ListID != nil
 		if o.ClientOrderID == nil || !strings.HasPrefix(*o.ClientOrderID, "load-") {
 			t.Errorf("client id %v", o.ClientOrderID)
 		}
@@ -95,7 +99,12 @@ func TestLoadOfOrders(t *testing.T) {
 			filled++
 		}
 	}
-	if len(open) != 0 || canceled < 40 || filled < 4 {
+	for _, kind := range []string{"limit", "market", "stop_limit", "take_profit_limit", "trailing", "list"} {
+		if !kinds[kind] {
+			t.Errorf("no order of the kind %s among %v", kind, kinds)
+		}
+	}
+	if len(open) != 0 || canceled < 80 || filled < 8 {
 		t.Errorf("%d open, %d canceled, %d filled of %d", len(open), canceled, filled, len(all))
 	}
 
