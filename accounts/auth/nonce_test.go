@@ -228,7 +228,7 @@ func TestNoSignedRequestPassesTwice(t *testing.T) {
 			q.timestampMs = now + rapid.Int64Range(-MaxWindowMs, AheadMs-1).Draw(r, "skew")
 			if len(list) > 0 && rapid.Bool().Draw(r, "replay") {
 				p := list[len(list)-1-rapid.IntRange(0, min(len(list)-1, 30)).Draw(r, "of")]
-				if InWindow(now*msNs, p.timestampMs, MaxWindowMs) {
+				if (Stamp{p.timestampMs, MaxWindowMs, msNs}).In(now * msNs) {
 					q = p
 				}
 			}

@@ -12,7 +12,8 @@ import (
 
 func payload(timestampMs int64) *Payload {
 	p := &Payload{
-		Text: []byte("symbol=BTCUSDT"), PublicKey: []byte("pubKEY123"), TimestampMs: timestampMs, WindowMs: 5000,
+		Text: []byte("symbol=BTCUSDT"), PublicKey: []byte("pubKEY123"),
+		Stamp:  Stamp{Sent: timestampMs, Window: 5000, UnitNs: msNs},
 		Remote: netip.MustParseAddr("127.0.0.1"),
 	}
 	m := hmac.New(sha256.New, []byte("privKEY456"))
@@ -43,6 +44,40 @@ func TestAPayloadCountsWithinItsWindow(t *testing.T) {
 	}
 	_, reject := s.v.Verify(t0, request("POST", "/", "", "n"))
 	wantReject(t, reject, refuse.Unauthorized, "API-Nonce")
+}
+
+// A stamp in microseconds is compared in microseconds, but for the second ahead.
+func TestAStampHasTheUnitOfItsSender(t *testing.T) {
+	const us, now = 1000, t0 + 700*1000 // 700 us into a millisecond
+	for name, c := range map[string]struct {
+		stamp Stamp
+		in    bool
+	}{
+		"ms, the window's last": {Stamp{t0Ms - 5, 5, msNs}, true},
+		"ms, one too old":       {Stamp{t0Ms - 6, 5, msNs}, false},
+		"us, the window's last": {Stamp{t0Ms*1000 + 700 - 5_346, 5_346, us}, true},
+		"us, one too old":       {Stamp{t0Ms*1000 + 699 - 5_346, 5_346, us}, false},
+		"us, the last ahead":    {Stamp{(t0Ms+AheadMs)*1000 - 1, 5_346, us}, true},
+		"us, too far ahead":     {Stamp{(t0Ms + AheadMs) * 1000, 5_346, us}, false},
+		"ms, too far ahead":     {Stamp{t0Ms + AheadMs, 5, msNs}, false},
+	} {
+		if in := c.stamp.In(now); in != c.in {
+			t.Errorf("%s: %v", name, in)
+		}
+	}
+}
+
+// An unknown key is told from a wrong signature, as on the other exchange.
+func TestAnUnknownKeyOfAPayload(t *testing.T) {
+	s := newSigner(Options{})
+	p := payload(t0Ms)
+	p.PublicKey = []byte("pubKEY124")
+	_, reject := s.v.VerifyPayload(t0, p)
+	wantReject(t, reject, refuse.Unauthorized, "key")
+	p = payload(t0Ms)
+	p.Text = append(p.Text, '0')
+	_, reject = s.v.VerifyPayload(t0, p)
+	wantReject(t, reject, refuse.Unauthorized, "signature")
 }
 
 // A start refuses the payloads that an earlier process may have accepted, also those that were dated ahead.

@@ -140,7 +140,7 @@ func (v *Verifier) checkTime(nowNs int64, r *Request) *refuse.Refusal {
 	case sent >= nowMs+AheadMs:
 		return unauthorized("API-Timestamp", "API-Timestamp may be less than %d ms ahead of the server's time %d: it "+
 			"differs by %d ms.", AheadMs, nowMs, sent-nowMs)
-	case !InWindow(nowNs, sent, window):
+	case !(Stamp{sent, window, msNs}).In(nowNs):
 		return unauthorized("API-Timestamp", "API-Timestamp is more than %d ms before the server's time %d: it "+
 			"differs by %d ms.", window, nowMs, sent-nowMs)
 	case sent < v.notBeforeMs:

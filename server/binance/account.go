@@ -20,12 +20,6 @@ import (
 
 var reqAPIKey = []byte("X-Mbx-Apikey") // X-MBX-APIKEY as the request parser normalizes it
 
-// The default and the largest recvWindow in ms.
-const (
-	defaultWindowMs = 5_000
-	maxWindowMs     = 60_000
-)
-
 // signedText returns what a request over HTTP signs: the query and the form without the signature.
 func signedText(c *edge.Ctx) auth.Payload {
 	text := append(withoutSignature(c.URI().QueryString()), withoutSignature(form(c))...)
@@ -42,8 +36,7 @@ var badKeyFormat = fail(codeBadKeyFormat, "API-key format invalid.").with(fastht
 //
 // A signature counts as often as it arrives within its window: on the other exchange two equal orders of one
 // millisecond are two orders, so its hash cannot serve as a nonce. A start refuses what an earlier process may have
-// accepted, by a floor 1 s later than the native API's. An unknown key has the answer of a wrong signature, so that
-// keys cannot be probed. A payload with a control character verifies nothing: a signature of one scheme is never one
+// accepted, by a floor 1 s later than the native API's. A payload with a control character verifies nothing: a signature of one scheme is never one
 // of the other, although both use the same key.
 func (q *call) authenticate(p *auth.Payload) (err *failure) {
 	if len(p.PublicKey) == 0 {
@@ -54,7 +47,7 @@ func (q *call) authenticate(p *auth.Payload) (err *failure) {
 		return err
 	}
 	p.Signature = []byte(signature)
-	if p.TimestampMs, p.WindowMs, err = q.window(); err != nil {
+	if p.Stamp, err = q.stamp(); err != nil {
 		return err
 	}
 	who, refused := q.f.opt.Users.VerifyPayload(p)
@@ -70,12 +63,12 @@ func (q *call) authenticate(p *auth.Payload) (err *failure) {
 func (q *call) checkCredentials(need security, payload func() auth.Payload) *failure {
 	switch {
 	case need == signed && q.Principal != nil && !q.sent("signature"):
-		at, window, err := q.window()
+		stamp, err := q.stamp()
 		if err != nil {
 			return err
 		}
-		if now := q.f.opt.Clock.NowNs(); !auth.InWindow(now, at, window) {
-			return fail(codeBadTime, "%s", auth.OutOfWindow(now, at))
+		if now := q.f.opt.Clock.NowNs(); !stamp.In(now) {
+			return fail(codeBadTime, "%s", stamp.Out(now))
 		}
 	case need == signed || q.sent("signature"): // libraries sign more than they need to
 		p := payload()
@@ -92,23 +85,6 @@ func (q *call) checkCredentials(need security, payload func() auth.Payload) *fai
 		q.Principal = principal(&who)
 	}
 	return nil
-}
-
-// window reads the parameters timestamp and recvWindow.
-func (q *call) window() (timestampMs, windowMs int64, err *failure) {
-	if _, err = q.required("timestamp"); err != nil {
-		return 0, 0, err
-	}
-	if timestampMs, err = q.number("timestamp", 0); err != nil {
-		return 0, 0, err
-	}
-	if windowMs, err = q.number("recvWindow", defaultWindowMs); err != nil {
-		return 0, 0, err
-	}
-	if windowMs > maxWindowMs {
-		err = fail(codeBadWindow, "recvWindow must be less than %d.", maxWindowMs)
-	}
-	return timestampMs, windowMs, err
 }
 
 func principal(who *auth.Principal) *edge.Principal {
@@ -232,7 +208,7 @@ func (q *call) accountAnswer(zeros bool) []byte {
 	}
 	const basisPoint = 1_000_000_000_000 // 10^-4 in 10^-16
 	points := func(v fixed.I128) int64 { q, _ := v.Abs().DivMod64(basisPoint); return int64(q.Lo) }
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	w.Name("makerCommission").Int(points(maker))
 	w.Name("takerCommission").Int(points(taker))
@@ -245,7 +221,7 @@ func (q *call) accountAnswer(zeros bool) []byte {
 	w.Name("brokered").Bool(false)
 	w.Name("requireSelfTradePrevention").Bool(false)
 	w.Name("preventSor").Bool(false)
-	w.Name("updateTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("updateTime").Time(q.f.opt.Clock.NowNs())
 	w.Name("accountType").Word("SPOT")
 	w.Name("balances").List()
 	for _, row := range q.balances(root, zeros) {
@@ -282,7 +258,7 @@ func commission(q *call) ([]byte, *failure) {
 	}
 	maker, taker := q.rates(v.Instrument)
 	symbol := q.f.symbolsOf(q.f.opt.Board.Load()).of(v.Instrument)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	w.Name("symbol").Word(symbol)
 	writeFourRates(w.Name("standardCommission"), maker, taker)
@@ -298,7 +274,7 @@ func (q *call) testRates(in *engine.Instrument, side engine.Side) []byte {
 	terms := q.f.opt.Users.Terms(q.account())
 	maker := objects.Discounted(in.MakerFee, terms.Discount(side))
 	taker := objects.Discounted(in.TakerFee, terms.Discount(side))
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	for _, rates := range [...]struct {
 		name         string
@@ -330,7 +306,7 @@ func tradeFee(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	names := q.f.symbolsOf(root)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for _, v := range views {
 		maker, taker := q.rates(v.Instrument)
@@ -357,7 +333,7 @@ func noDiscountAsset(q *call) ([]byte, *failure) {
 // withdrawals have no counterpart.
 func coins(q *call) ([]byte, *failure) {
 	root := q.f.opt.Board.Load()
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for _, row := range q.balances(root, true) {
 		name, fiat := row.CurrencyCode, false

@@ -73,7 +73,7 @@ func order(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	q.f.orders(&w, q.f.opt.Board.Load(), a.Instrument).order(&a.Record)
 	return w.Bytes(), nil
 }
@@ -114,7 +114,7 @@ func cancel(q *call) ([]byte, *failure) {
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, changeFailure(refused)
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	q.f.writeCanceled(&w, &req.Answers[0], c.Client)
 	return w.Bytes(), nil
 }
@@ -161,7 +161,7 @@ func cancelAll(q *call) ([]byte, *failure) {
 		lists[r.List] = r.List != 0
 		return again
 	})
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	req := q.f.opt.Entry.Acquire(q.account())
 	defer q.f.opt.Entry.Release(req)
@@ -273,7 +273,7 @@ func (q *call) replace(c *entry.Command, o *newOrder, cancelErr, limited *failur
 		case a.Reason != engine.NotRejected:
 			h.cancel.err = reasonFailure(a.Reason)
 		default:
-			w := json.Quoted(nil)
+			w := q.writer()
 			q.f.writeCanceled(&w, a, c.Client)
 			h.cancel.answer = w.Bytes()
 		}
@@ -378,9 +378,9 @@ func amend(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
-	w.Name("transactTime").Ms(changedNs(r))
+	w.Name("transactTime").Time(changedNs(r))
 	w.Name("executionId").Uint(execution)
 	w.Name("amendedOrder")
 	q.f.orders(&w, q.f.opt.Board.Load(), a.Instrument).amended(r, was)
@@ -473,7 +473,7 @@ func openOrders(q *call) ([]byte, *failure) {
 // orderRows returns the JSON of a list of orders.
 func (q *call) orderRows(rows []marketdata.OrderRecord) []byte {
 	root := q.f.opt.Board.Load()
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for i := range rows {
 		q.f.orders(&w, root, root.View(rows[i].ID.Pair()).Instrument).order(&rows[i])
@@ -524,10 +524,9 @@ func cutRows[T any](rows []T, limit int, first bool) []T {
 
 // between returns the query for a pair and the times of the request.
 func (q *call) between(v *marketdata.View) (marketdata.Query, *failure) {
-	startMs, endMs, err := q.span()
+	startNs, endNs, err := q.span()
 	return marketdata.Query{
-		Account: q.account(), Pair: v.Instrument.ID, Limit: listPage,
-		SinceNs: startMs * msNs, UntilNs: endMs*msNs + msNs - 1,
+		Account: q.account(), Pair: v.Instrument.ID, Limit: listPage, SinceNs: startNs, UntilNs: endNs,
 	}, err
 }
 
@@ -579,7 +578,7 @@ func myTrades(q *call) ([]byte, *failure) {
 	slices.Reverse(rows)
 	rows = slices.DeleteFunc(rows, func(f marketdata.Fill) bool { return f.Trade < engine.TradeID(from) })
 	symbol := q.f.symbolsOf(q.f.opt.Board.Load()).of(v.Instrument)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for _, fill := range cutRows(rows, limit, oldest) {
 		writeFill(&w, symbol, v.Instrument, &fill)
@@ -598,7 +597,7 @@ func writeFill(w *json.Writer, symbol string, in *engine.Instrument, fill *marke
 	w.Name("qty").Units(fill.Amount, in.DigitsAmount)
 	w.Name("quoteQty").Sum(fixed.Mul64(uint64(fill.Price), uint64(fill.Amount)), in.DigitsTotal())
 	writeCommission(w, in, fill, "commission", "commissionAsset")
-	w.Name("time").Ms(fill.TimeNs)
+	w.Name("time").Time(fill.TimeNs)
 	w.Name("isBuyer").Bool(fill.Side == engine.Buy)
 	w.Name("isMaker").Bool(fill.IsMaker)
 	w.Name("isBestMatch").Bool(true)

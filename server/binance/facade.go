@@ -196,7 +196,10 @@ func endpoints() []endpoint {
 // serve answers one request over HTTP.
 func (f *Facade) serve(c *edge.Ctx, e *endpoint) {
 	q := &call{f: f, from: peer{c.ClientAddr(), c.Unlimited()}, skewNs: c.SkewNs()}
-	body, err := q.run(e, func() *failure {
+	body, err := q.run(e, func() (err *failure) {
+		if q.unit, err = unitOf(string(c.Request.Header.PeekCanonical(unitHeader))); err != nil {
+			return err
+		}
 		return q.readParams(c.URI().QueryString(), form(c))
 	}, func() auth.Payload { return signedText(c) })
 	q.headers(&c.Response.Header)
@@ -261,6 +264,7 @@ const (
 	codeLimitAbove     = -1165
 	codeLimitBelow     = -1166
 	codeBothLimit      = -1168
+	codeBadUnit        = -1194
 	codeStopBelow      = -1196
 	codeStopAbove      = -1197
 	codeTakeAbove      = -1198
@@ -391,6 +395,7 @@ type call struct {
 	from      peer
 	Principal *edge.Principal // nil: no credentials
 	params    []param
+	unit      unit          // of the times in the answer
 	skewNs    int64         // what a fault rule adds to the time that it answers
 	quiet     bool          // the answer has no rateLimits
 	used      int64         // the weight of the address in this minute, its own included

@@ -61,9 +61,9 @@ func (s *symbols) of(in *engine.Instrument) string { return s.names[in.ID] }
 func ping(q *call) ([]byte, *failure) { return []byte("{}"), nil }
 
 func serverTime(q *call) ([]byte, *failure) {
-	var w json.Writer
+	w := q.writer()
 	w.Object()
-	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs() + q.skewNs)
+	w.Name("serverTime").Time(q.f.opt.Clock.NowNs() + q.skewNs)
 	w.EndObject()
 	return w.Bytes(), nil
 }
@@ -79,10 +79,10 @@ func systemStatus(q *call) ([]byte, *failure) {
 
 // noContracts answers for the exchanges of futures, which have no pairs here.
 func noContracts(q *call) ([]byte, *failure) {
-	var w json.Writer
+	w := q.writer()
 	w.Object()
 	w.Name("timezone").Word("UTC")
-	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("serverTime").Time(q.f.opt.Clock.NowNs())
 	for _, empty := range []string{"rateLimits", "exchangeFilters", "assets", "symbols"} {
 		w.Name(empty).Words()
 	}
@@ -110,10 +110,10 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	w.Name("timezone").Word("UTC")
-	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("serverTime").Time(q.f.opt.Clock.NowNs())
 	w.Name("rateLimits").List()
 	weightLimit.write(&w, noCount)
 	for i := range orderLimits {
@@ -340,7 +340,10 @@ const (
 	maxTrades     = 1000
 )
 
-const msNs = 1_000_000
+const (
+	msNs  = 1_000_000
+	secNs = 1_000_000_000
+)
 
 func trades(q *call) ([]byte, *failure) { return q.tradeList(false) }
 
@@ -364,7 +367,7 @@ func (q *call) tradeList(history bool) ([]byte, *failure) {
 		}
 		low, high = fromID(&v.Trades, from, limit)
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for id := low; id <= high && id > 0; id++ {
 		t := v.Trades.At(id)
@@ -395,7 +398,7 @@ func writeTrade(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *mar
 	w.Name("price").Units(t.Price, in.DigitsPrice)
 	w.Name("qty").Units(t.Amount, in.DigitsAmount)
 	w.Name("quoteQty").Sum(fixed.Mul64(uint64(t.Price), uint64(t.Amount)), in.DigitsTotal())
-	w.Name("time").Ms(t.TimeNs)
+	w.Name("time").Time(t.TimeNs)
 	w.Name("isBuyerMaker").Bool(t.TakerSide == engine.Sell)
 	w.Name("isBestMatch").Bool(true)
 	w.EndObject()
@@ -424,18 +427,18 @@ func aggTrades(q *call) ([]byte, *failure) {
 		}
 		low, high = fromID(t, from, limit)
 	} else if timed {
-		startMs, endMs, err := q.span()
+		startNs, endNs, err := q.span()
 		if err != nil {
 			return nil, err
 		}
-		low, high = max(t.Search(startMs*msNs), t.First()), t.Search((endMs+1)*msNs)-1
+		low, high = max(t.Search(startNs), t.First()), t.Search(endNs+1)-1
 		if q.sent("startTime") {
 			high = min(high, low+engine.TradeID(limit-1))
 		} else if high >= low && int(high-low) >= limit {
 			low = high - engine.TradeID(limit-1)
 		}
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for id := low; id <= high && id > 0; id++ {
 		trade := t.At(id)
@@ -447,18 +450,6 @@ func aggTrades(q *call) ([]byte, *failure) {
 	return w.Bytes(), nil
 }
 
-// maxMs bounds times in requests, so that nanoseconds fit into int64.
-const maxMs = 9_000_000_000_000
-
-// span reads startTime and endTime, inclusive and in ms.
-func (q *call) span() (startMs, endMs int64, err *failure) {
-	if startMs, err = q.number("startTime", 0); err != nil {
-		return 0, 0, err
-	}
-	endMs, err = q.number("endTime", maxMs)
-	return min(startMs, maxMs), min(endMs, maxMs), err
-}
-
 // writeAggregate writes the members of an aggregate of one trade; streams send them too.
 func writeAggregate(w *json.Writer, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) {
 	w.Name("a").Uint(uint64(id))
@@ -466,7 +457,7 @@ func writeAggregate(w *json.Writer, in *engine.Instrument, id engine.TradeID, t 
 	w.Name("q").Units(t.Amount, in.DigitsAmount)
 	w.Name("f").Uint(uint64(id))
 	w.Name("l").Uint(uint64(id))
-	w.Name("T").Ms(t.TimeNs)
+	w.Name("T").Time(t.TimeNs)
 	w.Name("m").Bool(t.TakerSide == engine.Sell)
 	w.Name("M").Bool(true)
 }
@@ -583,7 +574,7 @@ func klines(q *call) ([]byte, *failure) {
 	}
 	i = i.In(zone)
 	from := q.sent("startTime")
-	startMs, endMs, err := q.span()
+	startNs, endNs, err := q.span()
 	if err != nil {
 		return nil, err
 	}
@@ -591,10 +582,10 @@ func klines(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	low := fixed.FloorDiv(startMs+999, 1000)
-	high := min(endMs/1000, fixed.FloorDiv(q.f.opt.Clock.NowNs(), 1_000_000_000))
+	low := -fixed.FloorDiv(-startNs, secNs)
+	high := min(endNs, q.f.opt.Clock.NowNs()) / secNs
 	rows := NewKlines(v, i)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for at := rows.start(low, high, limit, from); at <= high && limit > 0; at = i.Next(at) {
 		k, ok := rows.At(at)
@@ -744,13 +735,13 @@ func (w *Klines) before(start int64) (price int64, ok bool) {
 
 func writeKline(w *json.Writer, in *engine.Instrument, k *Kline) {
 	w.List()
-	w.Int(k.Start * 1000)
+	w.Time(k.Start * secNs)
 	w.Units(k.Open, in.DigitsPrice)
 	w.Units(k.High, in.DigitsPrice)
 	w.Units(k.Low, in.DigitsPrice)
 	w.Units(k.Close, in.DigitsPrice)
 	w.Sum(k.Volume, in.DigitsAmount)
-	w.Int(k.End*1000 - 1)
+	w.Time(k.End*secNs - 1)
 	w.Sum(k.QuoteVolume, in.DigitsTotal())
 	w.Int(k.Trades)
 	w.Sum(k.TakerVolume, in.DigitsAmount)

@@ -334,7 +334,7 @@ func TestErrorsHaveTheOtherExchangesForm(t *testing.T) {
 		"/api/v3/ping?x=%zz":                                    "400 -1100",
 		"/api/v3/klines?symbol=BTCUSDT":                         "400 -1102",
 		"/api/v3/klines?symbol=BTCUSDT&interval=2m":             "400 -1120",
-		"/api/v3/klines?symbol=BTCUSDT&interval=1m&timeZone=8":  "400 -1130",
+		"/api/v3/klines?symbol=BTCUSDT&interval=1m&timeZone=15": "400 -1130",
 		"/api/v3/aggTrades?symbol=BTCUSDT&fromId=1&startTime=1": "400 -1128",
 		"/api/v3/ticker?windowSize=1d":                          "400 -1102",
 		"/api/v3/ticker?symbol=BTCUSDT&windowSize=60m":          "400 -1130",

@@ -161,8 +161,8 @@ func (u *user) signers() map[string]*signer {
 }
 
 // matrix returns a user with both schemes on an exchange whose weights have no limit.
-func matrix(t *testing.T) (*rig, map[string]*signer) {
-	r := newRig(t, func(o *exchange.Options) { o.Rate.Allow = []string{"127.0.0.0/8"} })
+func matrix(t *testing.T, change ...func(*exchange.Options)) (*rig, map[string]*signer) {
+	r := newRig(t, append(change, func(o *exchange.Options) { o.Rate.Allow = []string{"127.0.0.0/8"} })...)
 	r.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":5,"minQuoteAmount":5}`)
 	return r, r.user("anna").signers()
 }

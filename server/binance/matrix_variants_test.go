@@ -113,9 +113,12 @@ func (s *signer) variants() []variant {
 	}
 	return []variant{
 		{name: "no key", before: key(func(string) string { return "" }), status: 401, code: -2014},
-		{name: "an unknown key", before: key(func(string) string { return strings.Repeat("A", 38) }), code: -1022},
-		{name: "half a key", before: key(func(k string) string { return k[:len(k)/2] }), code: -1022},
-		{name: "a longer key", before: key(func(k string) string { return k + "A" }), code: -1022},
+		{
+			name: "an unknown key", before: key(func(string) string { return strings.Repeat("A", 38) }), status: 401,
+			code: -2015,
+		},
+		{name: "half a key", before: key(func(k string) string { return k[:len(k)/2] }), status: 401, code: -2015},
+		{name: "a longer key", before: key(func(k string) string { return k + "A" }), status: 401, code: -2015},
 		{name: "no timestamp", before: func(a *attempt) { a.drop("timestamp") }, code: -1102},
 		{name: "an empty timestamp", before: stamp(""), code: -1102},
 		{name: "a timestamp of letters", before: stamp("now"), code: -1100},
@@ -123,7 +126,12 @@ func (s *signer) variants() []variant {
 		{name: "a timestamp with a fraction", before: stamp(fmt.Sprint(at) + ".0"), code: -1100},
 		{name: "a timestamp beyond 64 bits", before: stamp(strings.Repeat("9", 20)), code: -1100},
 		{name: "a timestamp in seconds", before: ms(at / 1000), code: -1021},
-		{name: "a timestamp in microseconds", before: ms(at * 1000), code: -1021},
+		{name: "too old in microseconds", before: ms((at-60_000)*1000 - 1), code: -1021},
+		{name: "too new in microseconds", before: ms((at + 1000) * 1000), code: -1021},
+		{name: "too old for a window of microseconds", before: func(a *attempt) {
+			ms(at*1000 - 5_347)(a)
+			window("5.346")(a)
+		}, code: -1021},
 		{name: "too old", before: ms(at - 60_001), code: -1021},
 		{name: "too new", before: ms(at + 1000), code: -1021},
 		{name: "too old for its window", before: func(a *attempt) {
@@ -131,6 +139,8 @@ func (s *signer) variants() []variant {
 			window("10")(a)
 		}, code: -1021},
 		{name: "too wide a window", before: window("60001"), code: -1131},
+		{name: "a window of 60 s and 1 us", before: window("60000.001"), code: -1131},
+		{name: "a window with four decimals", before: window("5000.0001"), code: -1100},
 		{name: "a window of letters", before: window("x"), code: -1100},
 		{name: "a negative window", before: window("-1"), code: -1100},
 		{name: "a timestamp twice", after: func(a *attempt) {

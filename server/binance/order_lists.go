@@ -254,7 +254,7 @@ func (q *call) submitList(l *newList) ([]byte, *failure) {
 	q.placed(&req.Answers[0])
 	placed := req.Answers[0].List
 	beforeRelease(placed)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	lw := q.f.lists(&w, placed)
 	lw.status(false)
@@ -324,7 +324,7 @@ func (w listWriter) status(done bool) {
 	w.Name("listStatusType").Word(status[0])
 	w.Name("listOrderStatus").Word(status[1])
 	w.Name("listClientOrderId").Text(w.f.listID(l))
-	w.Name("transactionTime").Ms(l.ChangedNs)
+	w.Name("transactionTime").Time(l.ChangedNs)
 	w.Name("symbol").Word(w.symbol)
 	w.members("orders", "symbol", "orderId", "clientOrderId")
 }
@@ -474,7 +474,7 @@ func cancelList(q *call) ([]byte, *failure) {
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, changeFailure(refused)
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	q.f.canceledList(&w, req.Answers[0].List, client)
 	return w.Bytes(), nil
 }
@@ -485,7 +485,7 @@ func list(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	q.f.lists(&w, &l).status(l.Done)
 	w.EndObject()
@@ -511,14 +511,14 @@ func allLists(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	startMs, endMs, err := q.span()
+	startNs, endNs, err := q.span()
 	if err != nil {
 		return nil, err
 	}
 	if q.sent("fromId") && (q.sent("startTime") || q.sent("endTime")) {
 		return nil, fail(codeOptionalParams, "Combination of optional parameters invalid.")
 	}
-	rows, err := q.lists(marketdata.Query{SinceNs: startMs * msNs, UntilNs: endMs*msNs + msNs - 1})
+	rows, err := q.lists(marketdata.Query{SinceNs: startNs, UntilNs: endNs})
 	if err != nil {
 		return nil, err
 	}
@@ -553,7 +553,7 @@ func (q *call) listRows(rows []marketdata.ListRecord) ([]byte, *failure) {
 		return nil, fromRefusal(refused)
 	}
 	root := q.f.opt.Board.Load()
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for i := range rows {
 		l := entry.OrderList{ListRecord: rows[i], Instrument: root.View(rows[i].ID.Pair()).Instrument}

@@ -205,7 +205,7 @@ func (w orderWriter) stop(r *marketdata.OrderRecord) {
 	if r.Trail != 0 {
 		w.Name("trailingDelta").Int(int64(r.Trail))
 		w.Name("trailingTime")
-		w.msOrNone(r.TrackNs, r.TrackNs != 0)
+		w.timeOrNone(r.TrackNs, r.TrackNs != 0)
 	}
 }
 
@@ -215,10 +215,10 @@ func (w orderWriter) iceberg(r *marketdata.OrderRecord) {
 	}
 }
 
-// msOrNone writes a time, or -1 for one that is not yet.
-func (w orderWriter) msOrNone(ns int64, known bool) {
+// timeOrNone writes a time, or -1 for one that is not yet.
+func (w orderWriter) timeOrNone(ns int64, known bool) {
 	if known {
-		w.Ms(ns)
+		w.Time(ns)
 	} else {
 		w.Int(-1)
 	}
@@ -226,7 +226,7 @@ func (w orderWriter) msOrNone(ns int64, known bool) {
 
 func (w orderWriter) workingTime(r *marketdata.OrderRecord) {
 	w.Name("workingTime")
-	w.msOrNone(r.CreatedNs, works(r))
+	w.timeOrNone(r.CreatedNs, works(r))
 }
 
 // labels writes the members at the end: those of a strategy, of self-trade prevention and of the end.
@@ -257,8 +257,8 @@ func (w orderWriter) order(r *marketdata.OrderRecord) {
 	}
 	w.stop(r)
 	w.Name("icebergQty").Units(r.Display, w.in.DigitsAmount)
-	w.Name("time").Ms(r.CreatedNs)
-	w.Name("updateTime").Ms(changedNs(r))
+	w.Name("time").Time(r.CreatedNs)
+	w.Name("updateTime").Time(changedNs(r))
 	w.Name("isWorking").Bool(works(r))
 	w.workingTime(r)
 	w.Name("origQuoteOrderQty").Sum(asked(r), w.in.DigitsTotal())
@@ -271,7 +271,7 @@ func (w orderWriter) order(r *marketdata.OrderRecord) {
 func (w orderWriter) result(r *marketdata.OrderRecord, kind string, prevented []marketdata.PreventedMatch) {
 	w.Object()
 	w.head(r, w.f.orderID(r))
-	w.Name("transactTime").Ms(changedNs(r))
+	w.Name("transactTime").Time(changedNs(r))
 	if kind != "ACK" {
 		w.figures(r, true)
 		w.stop(r)
@@ -336,7 +336,7 @@ func (w orderWriter) canceled(r *marketdata.OrderRecord, client string) {
 	w.Name("orderListId")
 	w.listID(r.List)
 	w.Name("clientOrderId").Text(w.f.cancelID(r, client))
-	w.Name("transactTime").Ms(changedNs(r))
+	w.Name("transactTime").Time(changedNs(r))
 	w.figures(r, true)
 	w.stop(r)
 	w.iceberg(r)

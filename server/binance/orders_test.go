@@ -381,7 +381,7 @@ func TestSignatures(t *testing.T) {
 		}
 	}
 	stranger := r.withKey("", strings.Repeat("A", 38), "x")
-	stranger.fails("GET", "/api/v3/account", "", 400, `{"code":-1022,`)
+	stranger.fails("GET", "/api/v3/account", "", 401, `{"code":-2015,`)
 	nameless := r.withKey("", "", "x")
 	nameless.fails("GET", "/api/v3/account", "", 401, `{"code":-2014,`)
 	read := r.Call("POST", "/users/"+a.id+"/apikeys", `{"name":"read","canTrade":false}`)

@@ -10,7 +10,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/json"
 )
 
 // newOrder is an order as the request describes it.
@@ -353,7 +352,7 @@ func (q *call) result(a *entry.Answer, kind string) ([]byte, *failure) {
 			return nil, fromRefusal(refused)
 		}
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	q.f.orders(&w, q.f.opt.Board.Load(), a.Instrument).result(r, kind, matches)
 	return w.Bytes(), nil
 }

@@ -52,7 +52,7 @@ func preventedMatches(q *call) ([]byte, *failure) {
 		return nil, fromRefusal(refused)
 	}
 	symbol := q.f.symbolsOf(q.f.opt.Board.Load()).of(v.Instrument)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for i := range rows {
 		if m := &rows[i]; byOrder || m.Number == uint64(one) {
@@ -65,7 +65,7 @@ func preventedMatches(q *call) ([]byte, *failure) {
 			w.Name("tradeGroupId").Int(noGroup)
 			w.Name("selfTradePreventionMode").Word(selfTrades[m.STP])
 			writePrevented(&w, v.Instrument, m)
-			w.Name("transactTime").Ms(m.TimeNs)
+			w.Name("transactTime").Time(m.TimeNs)
 			w.EndObject()
 		}
 	}
@@ -110,7 +110,7 @@ func amendments(q *call) ([]byte, *failure) {
 	}
 	symbol := q.f.symbolsOf(q.f.opt.Board.Load()).of(a.Instrument)
 	client := func(sent string) string { return q.f.orderID(&marketdata.OrderRecord{ID: a.Order, Client: sent}) }
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.List()
 	for i := range rows {
 		m := &rows[i]
@@ -122,7 +122,7 @@ func amendments(q *call) ([]byte, *failure) {
 		w.Name("newClientOrderId").Text(client(m.NewClient))
 		w.Name("origQty").Units(m.Old, a.Instrument.DigitsAmount)
 		w.Name("newQty").Units(m.New, a.Instrument.DigitsAmount)
-		w.Name("time").Ms(m.TimeNs)
+		w.Name("time").Time(m.TimeNs)
 		w.EndObject()
 	}
 	w.EndList()
@@ -135,7 +135,7 @@ func myFilters(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	w.Name("exchangeFilters").Words()
 	w.Name("symbolFilters").List()
@@ -193,7 +193,7 @@ func executionRules(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	names := q.f.symbolsOf(root)
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	w.Name("symbolRules").List()
 	for _, v := range views {

@@ -122,6 +122,7 @@ type socket struct {
 	f    *Facade
 	from peer
 	api  *apiSession // nil: streams only
+	unit unit
 
 	combined bool
 	streams  []*stream
@@ -155,23 +156,18 @@ func (f *Facade) streamRoutes() []*edge.Route {
 
 // The parameters of the addresses of sockets.
 var (
-	timeUnit   = edge.Text("timeUnit")
 	streamsOf  = edge.Text("streams")
 	showLimits = edge.Flag("returnRateLimits").Default(true)
 )
 
-// milliseconds refuses an address that asks for another unit of times than the messages have.
-func milliseconds(c *edge.Ctx) *refuse.Refusal {
-	unit, err := timeUnit.Of(c)
-	if err == nil && unit != "" && !strings.EqualFold(unit, "MILLISECOND") {
-		err = refuse.Param("timeUnit", "The only timeUnit is MILLISECOND.")
-	}
-	return err
-}
-
 func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined bool) *refuse.Refusal {
-	if err := milliseconds(c); err != nil {
-		return err
+	unit, failed := socketUnit(c)
+	if failed != nil {
+		failed.send(c.RequestCtx)
+		return nil
+	}
+	if unit != milliseconds {
+		return refuse.Param("timeUnit", "The only timeUnit of streams is MILLISECOND.")
 	}
 	names := c.PathParam("streams")
 	if combined {
@@ -180,7 +176,7 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 			return err
 		}
 	}
-	s := f.newSocket(c, combined)
+	s := f.newSocket(c, unit, combined)
 	for name := range strings.SplitSeq(names, "/") {
 		if strings.Trim(name, "0123456789") == "" {
 			continue // libraries number their sockets: /ws/0
@@ -193,8 +189,8 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 	return s.upgrade(c, up)
 }
 
-func (f *Facade) newSocket(c *edge.Ctx, combined bool) *socket {
-	return &socket{f: f, combined: combined, from: peer{c.ClientAddr(), c.Unlimited()}}
+func (f *Facade) newSocket(c *edge.Ctx, u unit, combined bool) *socket {
+	return &socket{f: f, unit: u, combined: combined, from: peer{c.ClientAddr(), c.Unlimited()}}
 }
 
 // upgrade answers the handshake; the server serves the socket after it.

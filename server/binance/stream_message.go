@@ -185,7 +185,7 @@ func (f *Facade) tradeMessages(s *stream, v *marketdata.View, eventMs int64, sen
 			w.Name("t").Uint(uint64(id))
 			w.Name("p").Units(one.Price, in.DigitsPrice)
 			w.Name("q").Units(one.Amount, in.DigitsAmount)
-			w.Name("T").Ms(one.TimeNs)
+			w.Name("T").Time(one.TimeNs)
 			w.Name("m").Bool(one.TakerSide == engine.Sell)
 			w.Name("M").Bool(true)
 		}
@@ -225,8 +225,8 @@ func (f *Facade) klineMessage(s *stream, v *marketdata.View, k *Kline, eventMs i
 	w.Object()
 	f.writeHead(&w, "kline", v, eventMs)
 	w.Name("k").Object()
-	w.Name("t").Int(k.Start * 1000)
-	w.Name("T").Int(k.End*1000 - 1)
+	w.Name("t").Time(k.Start * secNs)
+	w.Name("T").Time(k.End*secNs - 1)
 	w.Name("s").Word(f.symbolsOf(f.opt.Board.Load()).of(in))
 	w.Name("i").Word(s.interval.Name)
 	w.Name("f").Int(first)
@@ -296,8 +296,8 @@ func (f *Facade) writeStat(w *json.Writer, root *marketdata.Root, v *marketdata.
 		if figures.count == 0 {
 			first, last = -1, -1
 		}
-		w.Name("O").Int(figures.openMs)
-		w.Name("C").Int(figures.closeMs)
+		w.Name("O").Time(figures.openNs)
+		w.Name("C").Time(figures.closeNs)
 		w.Name("F").Int(first)
 		w.Name("L").Int(last)
 		w.Name("n").Int(figures.count)

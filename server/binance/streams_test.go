@@ -256,8 +256,8 @@ func TestStreamRequests(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	const unit = `{"code":-1000,"msg":"The only timeUnit is MILLISECOND."}`
-	for _, path := range []string{"/ws/btcusdt@trade?", "/stream?streams=btcusdt@trade&", "/ws-api/v3?"} {
+	const unit = `{"code":-1000,"msg":"The only timeUnit of streams is MILLISECOND."}`
+	for _, path := range []string{"/ws/btcusdt@trade?", "/stream?streams=btcusdt@trade&"} {
 		r.is(path+"timeUnit=MICROSECOND", 400, unit)
 		r.is(path+"timeUnit=millisecond", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
 	}

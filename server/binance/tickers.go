@@ -29,7 +29,7 @@ func (q *call) payTickers(n int, given bool) *failure {
 func (q *call) list(
 	root *marketdata.Root, views []*marketdata.View, row func(w *json.Writer, v *marketdata.View),
 ) []byte {
-	w := json.Quoted(nil)
+	w := q.writer()
 	names := q.f.symbolsOf(root)
 	one := len(views) == 1 && q.sent("symbol")
 	if !one {
@@ -86,7 +86,7 @@ type window struct {
 	open, high, low, last int64
 	volume                fixed.U128
 	quote                 fixed.U128
-	openMs, closeMs       int64
+	openNs, closeNs       int64
 	firstID, lastID       engine.TradeID
 	count                 int64
 }
@@ -96,7 +96,7 @@ func day(root *marketdata.Root, v *marketdata.View) *window {
 	t, now := &v.Ticker, secondOf(root)
 	w := &window{
 		open: t.Ago24h, high: t.High, low: t.Low, last: t.Last, volume: t.Volume, quote: t.QuoteVolume,
-		openMs: fixed.FloorDiv(root.NowNs, msNs) - 1000*daySec, closeMs: fixed.FloorDiv(root.NowNs, msNs),
+		openNs: root.NowNs - daySec*secNs, closeNs: root.NowNs,
 	}
 	w.countFrom(v, (now-daySec+1)*1_000_000_000)
 	return w
@@ -135,8 +135,8 @@ func (f *window) writeRange(w *json.Writer, in *engine.Instrument) {
 func (f *window) writeSums(w *json.Writer, in *engine.Instrument) {
 	w.Name("volume").Sum(f.volume, in.DigitsAmount)
 	w.Name("quoteVolume").Sum(f.quote, in.DigitsTotal())
-	w.Name("openTime").Int(f.openMs)
-	w.Name("closeTime").Int(f.closeMs)
+	w.Name("openTime").Time(f.openNs)
+	w.Name("closeTime").Time(f.closeNs)
 	first, last := int64(f.firstID), int64(f.lastID)
 	if f.count == 0 {
 		first, last = -1, -1
@@ -230,11 +230,11 @@ func avgPrice(q *call) ([]byte, *failure) {
 	if t.Len() > 0 {
 		at = t.At(t.Last()).TimeNs
 	}
-	w := json.Quoted(nil)
+	w := q.writer()
 	w.Object()
 	w.Name("mins").Int(minutes)
 	last.writeAverage(w.Name("price"), v.Instrument)
-	w.Name("closeTime").Ms(at)
+	w.Name("closeTime").Time(at)
 	w.EndObject()
 	return w.Bytes(), nil
 }
@@ -246,8 +246,8 @@ func rolling(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	return q.windows(func(root *marketdata.Root) (fromSec, closeMs int64) {
-		return marketdata.Minute.Floor(secondOf(root) - size), fixed.FloorDiv(root.NowNs, msNs)
+	return q.windows(func(root *marketdata.Root) (fromSec, closeNs int64) {
+		return marketdata.Minute.Floor(secondOf(root) - size), root.NowNs
 	})
 }
 
@@ -279,14 +279,14 @@ func tradingDay(q *call) ([]byte, *failure) {
 	}
 	day, _ := ParseInterval("1d")
 	day = day.In(zone)
-	return q.windows(func(root *marketdata.Root) (fromSec, closeMs int64) {
+	return q.windows(func(root *marketdata.Root) (fromSec, closeNs int64) {
 		now := secondOf(root)
-		return day.Floor(now), day.Next(now)*1000 - 1
+		return day.Floor(now), day.Next(now)*secNs - 1
 	})
 }
 
 // windows answers with the figures since a second, for the pairs of the request, which must name some.
-func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)) ([]byte, *failure) {
+func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeNs int64)) ([]byte, *failure) {
 	views, root, given, err := q.views(maxRolling)
 	if err == nil && !given {
 		err = missing("symbol")
@@ -301,10 +301,10 @@ func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)
 	if err != nil {
 		return nil, err
 	}
-	from, closeMs := span(root)
+	from, closeNs := span(root)
 	return q.list(root, views, func(w *json.Writer, v *marketdata.View) {
 		figures := since(v, from)
-		figures.openMs, figures.closeMs = from*1000, closeMs
+		figures.openNs, figures.closeNs = from*secNs, closeNs
 		figures.write(w, v.Instrument, full)
 	}), nil
 }

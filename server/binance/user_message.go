@@ -9,14 +9,14 @@ import (
 	"tickhive/server/private"
 )
 
-// appendUserMessage appends an event of a user data stream.
-func (f *Facade) appendUserMessage(b []byte, m *private.Event) []byte {
-	w := json.Quoted(b)
+// appendUserMessage appends an event of a user data stream, with times in a unit.
+func (f *Facade) appendUserMessage(b []byte, u unit, m *private.Event) []byte {
+	w := u.writer(b)
 	nowNs := f.opt.Clock.NowNs()
 	begin := func(name string) {
 		w.Object()
 		w.Name("e").Word(name)
-		w.Name("E").Ms(nowNs)
+		w.Name("E").Time(nowNs)
 	}
 	switch {
 	case m.Order != nil:
@@ -29,10 +29,10 @@ func (f *Facade) appendUserMessage(b []byte, m *private.Event) []byte {
 		begin("balanceUpdate")
 		w.Name("a").Word(m.Transfer.Currency)
 		writeMoney(w.Name("d"), m.Transfer.Amount.Wide(), m.Transfer.Digits)
-		w.Name("T").Ms(nowNs)
+		w.Name("T").Time(nowNs)
 	default:
 		begin("outboundAccountPosition")
-		w.Name("u").Ms(nowNs)
+		w.Name("u").Time(nowNs)
 		w.Name("B").List()
 		for i := range m.Balances {
 			w.Object()
@@ -67,7 +67,7 @@ func (f *Facade) writeListEvent(w *json.Writer, l *private.List) {
 	w.Name("L").Word(status)
 	w.Name("r").Word("NONE")
 	w.Name("C").Text(f.listID(&l.List))
-	w.Name("T").Ms(l.Event.TimeNs)
+	w.Name("T").Time(l.Event.TimeNs)
 	lw.members("O", "s", "i", "c")
 }
 
@@ -158,7 +158,7 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 		fill := marketdata.FillOf(e, in, r.maker)
 		writeCommission(w, in, &fill, "n", "N")
 	}
-	w.Name("T").Ms(e.TimeNs)
+	w.Name("T").Time(e.TimeNs)
 	w.Name("t").Int(trade)
 	if r.execution() == "TRADE_PREVENTION" {
 		w.Name("v").Uint(o.Prevented)
@@ -167,15 +167,15 @@ func (f *Facade) writeReport(w *json.Writer, r *orderReport) {
 	w.Name("w").Bool(o.Status.Open() && works(o))
 	w.Name("m").Bool(r.maker)
 	w.Name("M").Bool(false)
-	w.Name("O").Ms(o.CreatedNs)
+	w.Name("O").Time(o.CreatedNs)
 	w.Name("Z").Sum(o.FilledQuote, in.DigitsTotal())
 	w.Name("Y").Sum(fixed.Mul64(uint64(price), uint64(amount)), in.DigitsTotal())
 	w.Name("Q").Sum(asked(o), in.DigitsTotal())
 	switch { // the time at which a stop or a pending order entered the book is in the report of that event alone
 	case e.Kind == engine.EventTriggered || e.Kind == engine.EventReleased && works(o):
-		w.Name("W").Ms(e.TimeNs)
+		w.Name("W").Time(e.TimeNs)
 	case o.Stop == 0 && o.Trail == 0 && works(o):
-		w.Name("W").Ms(o.CreatedNs)
+		w.Name("W").Time(o.CreatedNs)
 	}
 	w.Name("V").Word(selfTrades[o.STP])
 	r.writeConditional(w, in, symbol)
@@ -187,7 +187,7 @@ func (r *orderReport) writeConditional(w *json.Writer, in *engine.Instrument, sy
 	if o.Trail != 0 {
 		w.Name("d").Int(int64(o.Trail))
 		w.Name("D")
-		orderWriter{Writer: w}.msOrNone(o.TrackNs, o.TrackNs != 0)
+		orderWriter{Writer: w}.timeOrNone(o.TrackNs, o.TrackNs != 0)
 	}
 	if o.Strategy != nil {
 		w.Name("j").Int(*o.Strategy)

@@ -279,7 +279,7 @@ func (s *socket) passLists(one *stream) {
 }
 
 func (s *socket) queueEvent(one *stream, m *private.Event) {
-	s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, m))))
+	s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, s.unit, m))))
 }
 
 // reported reports whether an event of an order has a report there: neither the end of a purchase that was filled has
@@ -294,22 +294,22 @@ func (s *socket) endKeys() {
 	s.drop(func(one *stream) bool {
 		ended := one.user != nil && s.HasRoom() && !s.permitted(one)
 		if ended {
-			s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one))))
+			s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one, s.unit))))
 		}
 		return ended
 	})
 }
 
 // endMessage returns the last message of a user data stream.
-func (f *Facade) endMessage(one *stream) []byte {
-	var w json.Writer
+func (f *Facade) endMessage(one *stream, u unit) []byte {
+	w := u.writer(nil)
 	w.Object()
 	if one.name == "" {
 		w.Name("e").Word("eventStreamTerminated")
-		w.Name("E").Ms(f.opt.Clock.NowNs())
+		w.Name("E").Time(f.opt.Clock.NowNs())
 	} else {
 		w.Name("e").Word("listenKeyExpired")
-		w.Name("E").Ms(f.opt.Clock.NowNs())
+		w.Name("E").Time(f.opt.Clock.NowNs())
 		w.Name("listenKey").Text(one.name)
 	}
 	w.EndObject()

@@ -14,7 +14,6 @@ import (
 
 	"tickhive/accounts/auth"
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 	"tickhive/server/json"
@@ -34,8 +33,8 @@ const (
 type apiSession struct {
 	key         string // the public key that has logged on; "": none
 	number      uint64
-	connectedMs int64
-	logonMs     int64
+	connectedNs int64
+	logonNs     int64
 	quiet       bool // the answers have no rateLimits
 	next        int  // id of the next subscription
 }
@@ -93,24 +92,26 @@ var apiMethods = func() map[string]*endpoint {
 
 // upgradeAPI begins a connection of the WebSocket API.
 func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
-	if err := milliseconds(c); err != nil {
-		return err
+	unit, failed := socketUnit(c)
+	if failed != nil {
+		failed.send(c.RequestCtx)
+		return nil
 	}
 	show, err := showLimits.Of(c)
 	if err != nil {
 		return err
 	}
-	s := f.newSocket(c, false)
+	s := f.newSocket(c, unit, false)
 	if err := (&call{f: f, from: s.from}).pay(connectWeight); err != nil {
 		return refuse.New(refuse.RateLimit, "", "%s", err.msg).After(err.retryAfter)
 	}
-	s.api = &apiSession{quiet: !show, connectedMs: fixed.FloorDiv(f.opt.Clock.NowNs(), msNs)}
+	s.api = &apiSession{quiet: !show, connectedNs: f.opt.Clock.NowNs()}
 	return s.upgrade(c, up)
 }
 
 // answerAPI carries out a request and returns the answer.
 func (s *socket) answerAPI(text []byte) []byte {
-	q := &call{f: s.f, from: s.from}
+	q := &call{f: s.f, from: s.from, unit: s.unit}
 	var r apiRequest
 	d := stdjson.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -297,14 +298,14 @@ func (s *socket) logon(q *call) ([]byte, *failure) {
 	}
 	s.owned(func() {
 		s.api.key, s.api.number = who.PublicKey, who.Key
-		s.api.logonMs = fixed.FloorDiv(q.f.opt.Clock.NowNs(), msNs)
+		s.api.logonNs = q.f.opt.Clock.NowNs()
 	})
 	return s.status(q)
 }
 
 func (s *socket) status(q *call) ([]byte, *failure) {
 	_, signedIn := s.session()
-	var w json.Writer
+	w := q.writer()
 	w.Object()
 	w.Name("apiKey")
 	if signedIn {
@@ -312,10 +313,15 @@ func (s *socket) status(q *call) ([]byte, *failure) {
 	} else {
 		w.Null()
 	}
-	w.Name("authorizedSince").IntOrNull(s.api.logonMs, signedIn)
-	w.Name("connectedSince").Int(s.api.connectedMs)
+	w.Name("authorizedSince")
+	if signedIn {
+		w.Time(s.api.logonNs)
+	} else {
+		w.Null()
+	}
+	w.Name("connectedSince").Time(s.api.connectedNs)
 	w.Name("returnRateLimits").Bool(!s.api.quiet)
-	w.Name("serverTime").Ms(q.f.opt.Clock.NowNs())
+	w.Name("serverTime").Time(q.f.opt.Clock.NowNs())
 	w.Name("userDataStream").Bool(s.subscribed())
 	w.EndObject()
 	return w.Bytes(), nil

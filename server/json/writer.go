@@ -30,6 +30,7 @@ import (
 type Writer struct {
 	b      []byte
 	quoted bool // decimals are in quotes
+	micros bool // times are microseconds
 }
 
 // On returns a Writer that writes behind b.
@@ -37,6 +38,9 @@ func On(b []byte) Writer { return Writer{b: b} }
 
 // Quoted returns a Writer that writes behind b, with all decimals in quotes. Whole numbers have none.
 func Quoted(b []byte) Writer { return Writer{b: b, quoted: true} }
+
+// Micros makes Time write microseconds from here on.
+func (w *Writer) Micros() { w.micros = true }
 
 // Bytes returns the text, without the comma behind its last value.
 func (w *Writer) Bytes() []byte {
@@ -274,6 +278,15 @@ func (w *Writer) Second(sec int64) { w.b = append(AppendSecond(append(w.b, '"'),
 
 // Ms writes a Unix time in ns as whole ms.
 func (w *Writer) Ms(ns int64) { w.Int(fixed.FloorDiv(ns, 1_000_000)) }
+
+// Time writes a Unix time in ns as whole ms, or as whole microseconds after Micros.
+func (w *Writer) Time(ns int64) {
+	if w.micros {
+		w.Int(fixed.FloorDiv(ns, 1000))
+		return
+	}
+	w.Ms(ns)
+}
 
 // UUID writes a UUID.
 func (w *Writer) UUID(id [16]byte) { w.b = append(AppendUUID(append(w.b, '"'), id), '"', ',') }
