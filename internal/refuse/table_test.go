@@ -85,6 +85,17 @@ func clientCodes() string {
 	return aligned(b.String())
 }
 
+// scriptCodes returns the codes as members of an object or a class of another language, a line each.
+func scriptCodes(line string) string {
+	var b strings.Builder
+	for _, row := range Table {
+		if row.Instead == "" {
+			b.WriteString(strings.ReplaceAll(line, "CODE", string(row.Code)))
+		}
+	}
+	return b.String()
+}
+
 // aligned puts the signs of the constants below each other, as gofmt does.
 func aligned(text string) string {
 	widest := 0
@@ -97,13 +108,21 @@ func aligned(text string) string {
 	})
 }
 
-// The contract and the Go client have what the table has.
+// The contract and the clients have what the table has.
 func TestTables(t *testing.T) {
 	for _, c := range []struct{ file, begin, end, want string }{
 		{"docs/contract/errors.md", "<!-- codes: internal/refuse/table.go -->\n", "<!-- end -->", codeTable()},
 		{"docs/contract/errors.md", "<!-- reasons: internal/refuse/table.go -->\n", "<!-- end -->", reasonTable()},
 		{"docs/contract/binance.md", "<!-- numbers: internal/refuse/table.go -->\n", "<!-- end -->", numberTable()},
 		{"client/codes.go", "", "", clientCodes()},
+		{
+			"client/js/tickhive.mjs", "export const Code = Object.freeze({\n", "});\n",
+			scriptCodes("  CODE: 'CODE',\n"),
+		},
+		{
+			"client/python/tickhive.py", "    # the codes: internal/refuse/table.go\n", "    # end\n",
+			scriptCodes("    CODE = 'CODE'\n"),
+		},
 	} {
 		text, err := os.ReadFile(root + c.file)
 		if err != nil && !*update {
