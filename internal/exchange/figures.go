@@ -16,7 +16,7 @@ func (f *front) streamStats() map[string]admin.StreamStat {
 		other := f.binance.Stats()
 		out["binance"] = admin.StreamStat{
 			Sockets: other.Sockets, Subscriptions: map[string]int64{"all": other.Subscriptions},
-			Messages: other.Messages, Bytes: other.Bytes, SlowCloses: other.SlowCloses,
+			Messages: other.Messages, Bytes: other.Bytes, SlowCloses: other.SlowCloses, Unknown: other.UnknownStreams,
 		}
 	}
 	return out

@@ -345,6 +345,7 @@ var BinanceTable = []BinanceRow{
 	{-1130, "400", "the value of a parameter is not valid"},
 	{-1131, "400", "`recvWindow`"},
 	{-1134, "400", "a strategy type below 1000000"},
+	{-1135, "400", "a message of the [WebSocket API](#websocket-api) that is no request"},
 	{-1145, "400", "unknown `cancelRestrictions`"},
 	{-1158, "400", "a type that no order of an OCO has"},
 	{-1160, "400", "an iceberg in a list whose time in force is not `GTC`"},

@@ -75,6 +75,7 @@ type StreamStat struct {
 	Sockets                                       int64
 	Subscriptions                                 map[string]int64 // by channel
 	Messages, Bytes, Dropped, Resyncs, SlowCloses uint64
+	Unknown                                       uint64 // names of subscriptions that no stream has
 }
 
 // NewMetrics returns a handler that serves scrapes in Prometheus's text format.
@@ -169,6 +170,8 @@ var (
 		"kind")
 	descResyncs    = metric("stream_resyncs_total", "Times a slow client's streams started over.", "kind")
 	descSlowCloses = metric("stream_slow_closes_total", "Sockets closed because the client did not read.", "kind")
+	descUnknown    = metric("stream_unknown_total",
+		"Names in subscriptions that no stream has, which are answered like the others.", "kind")
 
 	descGuarded = metric("accounts_canceled_total",
 		"Accounts whose orders were all canceled without a request of their user, by the cause.", "cause")
@@ -184,7 +187,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descScrubs, descDamaged, descGuarded, descLogBytes, descLogRecord, descLogUnsynced, descLogSegments,
 		descLogDisk, descLogSync, descReplay, descSnapshots, descSnapshotFailed, descSnapshotBytes, descSnapshotTime,
 		descSockets, descSubscriptions, descMessages, descStreamBytes, descMessageDrops, descResyncs, descSlowCloses,
-		descLimited, descSecretKey,
+		descUnknown, descLimited, descSecretKey,
 	}, replicationDescs...) {
 		ch <- d
 	}
@@ -248,6 +251,7 @@ func (m *metrics) collectStreams(ch chan<- prometheus.Metric) {
 		counter(ch, descMessageDrops, s.Dropped, kind)
 		counter(ch, descResyncs, s.Resyncs, kind)
 		counter(ch, descSlowCloses, s.SlowCloses, kind)
+		counter(ch, descUnknown, s.Unknown, kind)
 	}
 }
 

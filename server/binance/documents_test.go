@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fasthttp/websocket"
-
 	"tickhive/internal/exchange"
 	"tickhive/server/binance"
 )
@@ -346,22 +344,21 @@ func escaped(query string) string {
 	return strings.Join(out, "&")
 }
 
-// stream returns a message of a stream while the market moves; "": there is no such stream. Updates of a book begin with
-// those that have touched both sides.
+// stream returns a message of a stream while the market moves; "": it sends nothing before the trades of the same pair.
+// Updates of a book begin with those that have touched both sides.
 func (d *documented) stream(name string) string {
 	d.t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(d.base, "http")+"/ws/"+name, nil)
-	if err != nil {
-		return ""
-	}
-	s := &socket{Conn: ws, t: d.t}
-	defer func() { _ = ws.Close() }()
+	s := d.socket("/ws/" + name + "/btcusdt@trade")
+	defer func() { _ = s.Close() }()
 	for {
 		d.Limit("BTC_USDT", "sell", "101.25", "0.1")
 		d.Limit("BTC_USDT", "buy", "101.25", "0.05")
 		d.Limit("BTC_USDT", "buy", "99.5", "0.1")
 		d.advance("1s")
 		text := s.next()
+		if strings.HasPrefix(text, `{"e":"trade"`) && name != "btcusdt@trade" {
+			return ""
+		}
 		if !strings.Contains(text, `"b":[]`) && !strings.Contains(text, `"a":[]`) {
 			return text
 		}

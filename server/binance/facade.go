@@ -78,7 +78,7 @@ func New(o Options) *Facade {
 		unfilled: orderCounts{accounts: newLRU[engine.AccountID, *orderCount]()},
 	}
 	f.rendered = renderer{
-		f: f, root: o.Board.Load(), nowMs: tickMs, // so that no stream was sent at 0
+		f: f, nowMs: tickMs, // so that no stream was sent at 0
 		made: map[renderKey]*rendered{}, sockets: map[*socket]struct{}{},
 	}
 	f.opt.Sockets.AnyFrame, f.opt.Sockets.MaxPings = true, maxMessagesSec
@@ -258,6 +258,7 @@ const (
 	codeInvalidParam   = -1130
 	codeBadWindow      = -1131
 	codeBadStrategy    = -1134
+	codeInvalidJSON    = -1135
 	codeBadRestriction = -1145
 	codeListType       = -1158
 	codeIcebergTIF     = -1160

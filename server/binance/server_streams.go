@@ -1,19 +1,14 @@
 package binance
 
 import (
-	"bytes"
-	stdjson "encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/json"
 	sockets "tickhive/server/stream"
 )
 
@@ -27,17 +22,18 @@ const (
 //
 // Owner: the goroutine of the sockets.
 type renderer struct {
-	f       *Facade
-	root    *marketdata.Root
+	f *Facade
+	look
 	nowMs   int64 // 100 for each tick
-	eventMs int64 // time of the tick on the process clock
 	made    map[renderKey]*rendered
 	sockets map[*socket]struct{}
 }
 
-// renderKey identifies the messages that a stream is due: streams of one name whose clients know the same get the same.
+// renderKey identifies the messages that a stream is due: streams of one name whose clients know the same and read the
+// same unit get the same.
 type renderKey struct {
 	name string
+	unit unit
 	known
 }
 
@@ -54,8 +50,9 @@ func (r *renderer) Render(o sockets.Occasion) {
 	switch o {
 	case sockets.Tick, sockets.Second:
 		clear(r.made)
-		r.root, r.nowMs = r.f.opt.Board.Load(), r.nowMs+tickMs
-		r.eventMs = fixed.FloorDiv(r.f.opt.Clock.NowNs(), msNs)
+		r.nowMs += tickMs
+		r.root = r.f.opt.Board.Load()
+		r.nowNs, r.eventNs = r.f.marketNs(r.root), r.f.opt.Clock.NowNs()
 		for s := range r.sockets {
 			s.Render()
 		}
@@ -72,16 +69,16 @@ func (r *renderer) Farewell() (text []byte, reason string) {
 	return nil, "The server is shutting down."
 }
 
-// due returns the messages of a stream in this tick, nil if its time has not come.
-func (r *renderer) due(s *stream) *rendered {
+// due returns the messages of a stream in this tick, with times in a unit; nil if its time has not come.
+func (r *renderer) due(s *stream, u unit) *rendered {
 	if s.user != nil || s.sentMs != 0 && r.nowMs-s.sentMs < s.everyMs {
 		return nil
 	}
-	key := renderKey{s.name, s.known}
+	key := renderKey{s.name, u, s.known}
 	m := r.made[key]
 	if m == nil {
-		m = &rendered{}
-		m.lost = r.f.messages(s, r.root, r.eventMs, func(b []byte) { m.messages = append(m.messages, b) })
+		m, r.unit = &rendered{}, u
+		m.lost = r.f.messages(s, &r.look, func(b []byte) { m.messages = append(m.messages, b) })
 		m.after, r.made[key] = s.known, m
 	}
 	if s.known = m.after; len(m.messages) > 0 {
@@ -166,9 +163,6 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 		failed.send(c.RequestCtx)
 		return nil
 	}
-	if unit != milliseconds {
-		return refuse.Param("timeUnit", "The only timeUnit of streams is MILLISECOND.")
-	}
 	names := c.PathParam("streams")
 	if combined {
 		var err *refuse.Refusal
@@ -183,7 +177,7 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 		}
 		if !s.add(name) {
 			s.dropFrom(0)
-			return refuse.Param("streams", "Invalid stream: %s.", name)
+			return refuse.Param("streams", "A connection has at most %d streams.", maxStreams)
 		}
 	}
 	return s.upgrade(c, up)
@@ -222,19 +216,22 @@ func (s *socket) joined() {
 	s.SetSpare()
 }
 
-// add adds a stream unless the socket has it. It returns false for an unknown name or too many streams.
+// add adds a stream unless the socket has it. It returns false when there are too many. A name that no stream has is
+// counted and adds nothing, as on the other exchange, where one wrong name of a list ends neither the list nor the
+// connection.
 func (s *socket) add(name string) bool {
 	if slices.ContainsFunc(s.streams, func(one *stream) bool { return one.name == name }) {
 		return true
-	}
-	if len(s.streams) == maxStreams {
-		return false
 	}
 	one, ok := s.userStream(name)
 	if !ok {
 		one, ok = s.f.parseStream(name)
 	}
 	if !ok {
+		s.f.stats.unknownStreams.Add(1)
+		return true
+	}
+	if len(s.streams) == maxStreams {
 		return false
 	}
 	s.streams = append(s.streams, one)
@@ -289,7 +286,7 @@ func (s *socket) Render() {
 		s.first %= len(s.streams)
 		one := s.streams[s.first]
 		s.first++
-		m := s.f.rendered.due(one)
+		m := s.f.rendered.due(one, s.unit)
 		if m == nil {
 			continue
 		}
@@ -306,93 +303,4 @@ func (s *socket) Render() {
 func (s *socket) end(reason string) {
 	s.ended = true
 	s.CloseSlow(reason)
-}
-
-// request is a message of the client.
-type request struct {
-	Method string             `json:"method"`
-	Params stdjson.RawMessage `json:"params"`
-	ID     stdjson.RawMessage `json:"id"`
-}
-
-// answer carries out a request and returns the answer.
-func (s *socket) answer(text []byte) []byte {
-	var r request
-	d := stdjson.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil || len(r.ID) > 64 {
-		return answerOf("null", "not a request object.", stdjson.RawMessage("null"))
-	}
-	if len(r.ID) == 0 {
-		r.ID = stdjson.RawMessage("null")
-	}
-	result, problem := s.perform(&r)
-	return answerOf(result, problem, r.ID)
-}
-
-// answerOf returns the answer to a request: its result, or the problem if there is one.
-func answerOf(result, problem string, id stdjson.RawMessage) []byte {
-	var w json.Writer
-	w.Object()
-	if problem != "" {
-		w.Name("error").Object()
-		w.Name("code").Int(2)
-		w.Name("msg").Text("Invalid request: " + problem)
-		w.EndObject()
-	} else {
-		w.Name("result").Raw([]byte(result))
-	}
-	w.Name("id").Raw(id)
-	w.EndObject()
-	return w.Bytes()
-}
-
-// perform carries out a request and returns the JSON text of its result. A request that it refuses changes nothing; the
-// problem says why.
-func (s *socket) perform(r *request) (result, problem string) {
-	var names []string
-	switch r.Method {
-	case "SUBSCRIBE", "UNSUBSCRIBE":
-		if stdjson.Unmarshal(r.Params, &names) != nil || len(names) == 0 {
-			return "", "params must be a list of streams."
-		}
-	case "LIST_SUBSCRIPTIONS":
-		var w json.Writer
-		w.List()
-		for _, one := range s.streams {
-			w.Text(one.name)
-		}
-		w.EndList()
-		return string(w.Bytes()), ""
-	case "SET_PROPERTY":
-		var pair []any
-		if stdjson.Unmarshal(r.Params, &pair) != nil || len(pair) != 2 || pair[0] != "combined" {
-			return "", `params must be ["combined", true or false].`
-		}
-		on, ok := pair[1].(bool)
-		if !ok {
-			return "", `params must be ["combined", true or false].`
-		}
-		s.combined = on
-		return "null", ""
-	case "GET_PROPERTY":
-		if s.combined {
-			return "true", ""
-		}
-		return "false", ""
-	default:
-		return "", "unknown method."
-	}
-	if r.Method == "UNSUBSCRIBE" {
-		s.drop(func(one *stream) bool { return slices.Contains(names, one.name) })
-		return "null", ""
-	}
-	before := len(s.streams)
-	for _, name := range names {
-		if !s.add(name) {
-			s.dropFrom(before)
-			return "", "unknown stream " + name + ", or more than 1024 streams."
-		}
-	}
-	return "null", ""
 }

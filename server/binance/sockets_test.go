@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,13 +39,35 @@ func newLooks(t *testing.T) *looks {
 // connect returns a connection with streams.
 func (x *looks) connect(names ...string) *sockets.MemoryConn {
 	x.t.Helper()
-	s := &socket{f: x.Facade}
+	return x.connectIn(milliseconds, names...)
+}
+
+// connectIn returns a connection with streams whose times are in a unit.
+func (x *looks) connectIn(u unit, names ...string) *sockets.MemoryConn {
+	x.t.Helper()
+	s := &socket{f: x.Facade, unit: u}
 	for _, name := range names {
 		if !s.add(name) {
 			x.t.Fatal(name)
 		}
 	}
 	return x.sockets.Connect(s.begin, s.joined)
+}
+
+// ask sends a request and returns the answer. Other messages are dropped.
+func (x *looks) ask(c *sockets.MemoryConn, request string) string {
+	x.t.Helper()
+	x.nowNs += int64(time.Second) // five messages a second are taken
+	c.Send([]byte(request))
+	x.tick()
+	texts, _ := c.Take()
+	for _, text := range texts {
+		if strings.HasPrefix(string(text), `{"result":`) || strings.HasPrefix(string(text), `{"error":`) {
+			return string(text)
+		}
+	}
+	x.t.Fatalf("%s: no answer, but %s", request, texts)
+	return ""
 }
 
 // tick lets 100 ms pass.
@@ -208,5 +231,204 @@ func TestPingsAndSilentSockets(t *testing.T) {
 	x.tick()
 	if texts, closed := alive.Take(); closed != 0 || len(texts) != 14 {
 		t.Errorf("a client that sends requests: %d answers, closed with %d, want 14 and 0", len(texts), closed)
+	}
+}
+
+// A wrong request is answered with the documented code and text, and changes nothing.
+func TestWrongStreamRequests(t *testing.T) {
+	x := newLooks(t)
+	c := x.connect("aabb@trade")
+	const request, oneOf = "Invalid request: ", ", expected one of `SUBSCRIBE`, `UNSUBSCRIBE`, `LIST_SUBSCRIPTIONS`, " +
+		"`SET_PROPERTY`, `GET_PROPERTY` at line 1 column "
+	for _, w := range []struct {
+		request string
+		code    int
+		msg, id string
+	}{
+		{`x`, 3, "Invalid JSON: expected value at line 1 column 1", "null"},
+		{"{\n\"id\":,", 3, "Invalid JSON: expected value at line 2 column 6", "null"},
+		{``, 3, "Invalid JSON: expected value at line 1 column 0", "null"},
+		{`[]`, 2, request + "a request is one object", "null"},
+		{`{"method":"op","id":2}`, 2, request + "unknown variant `op`" + oneOf + "14", "2"},
+		{`{"id":2,"method":"subscribe"}`, 2, request + "unknown variant `subscribe`" + oneOf + "28", "2"},
+		{`{"id":2}`, 2, request + "missing field `method` at line 1 column 8", "2"},
+		{`{"id":2,"method":"LIST_SUBSCRIPTIONS","x":1}`, 2, request + "too many parameters", "2"},
+		{`{"id":2,"method":"LIST_SUBSCRIPTIONS","params":[1]}`, 2, request + "too many parameters", "2"},
+		{`{"id":2,"method":"LIST_SUBSCRIPTIONS","id":3}`, 2, request + "duplicate field `id`", "3"},
+		{`{"method":"LIST_SUBSCRIPTIONS"}`, 2, request + "request ID must be an unsigned integer", "null"},
+		{`{"id":1.5,"method":"LIST_SUBSCRIPTIONS"}`, 2, request + "request ID must be an unsigned integer", "null"},
+		{`{"id":{},"method":"LIST_SUBSCRIPTIONS"}`, 2, request + "request ID must be an unsigned integer", "null"},
+		{`{"id":"a b","method":"LIST_SUBSCRIPTIONS"}`, 2, request + "request ID must be an unsigned integer", "null"},
+		{`{"id":9223372036854775808,"method":"LIST_SUBSCRIPTIONS"}`, 2, request +
+			"request ID must be an unsigned integer", "null"},
+		{`{"id":1,"method":"SUBSCRIBE"}`, 2, request + "params must be a list of names of streams", "1"},
+		{`{"id":1,"method":"SUBSCRIBE","params":"aabb@depth"}`, 2, request +
+			"params must be a list of names of streams", "1"},
+		{`{"id":1,"method":"SUBSCRIBE","params":["aabb@depth",1]}`, 2, request +
+			"params must be a list of names of streams", "1"},
+		{`{"id":1,"method":"UNSUBSCRIBE","params":[null]}`, 2, request +
+			"params must be a list of names of streams", "1"},
+		{`{"id":1,"method":"GET_PROPERTY","params":["foo"]}`, 0, "Unknown property", "1"},
+		{`{"id":1,"method":"GET_PROPERTY"}`, 2, request + "property name must be a string", "1"},
+		{`{"id":1,"method":"GET_PROPERTY","params":[1]}`, 2, request + "property name must be a string", "1"},
+		{`{"id":1,"method":"GET_PROPERTY","params":["combined",true]}`, 2, request + "too many parameters", "1"},
+		{`{"id":1,"method":"SET_PROPERTY","params":["foo",true]}`, 0, "Unknown property", "1"},
+		{`{"id":1,"method":"SET_PROPERTY","params":[null,true]}`, 2, request + "property name must be a string", "1"},
+		{`{"id":1,"method":"SET_PROPERTY","params":["combined","true"]}`, 1,
+			"Invalid value type: expected Boolean", "1"},
+		{`{"id":1,"method":"SET_PROPERTY","params":["combined"]}`, 1, "Invalid value type: expected Boolean", "1"},
+		{`{"id":1,"method":"SET_PROPERTY","params":["combined",true,1]}`, 2, request + "too many parameters", "1"},
+	} {
+		x.nowNs += int64(time.Second) // five messages a second are taken
+		c.Send([]byte(w.request))
+		x.tick()
+		want := fmt.Sprintf(`{"error":{"code":%d,"msg":%q},"id":%s}`, w.code, w.msg, w.id)
+		if got, closed := c.Take(); len(got) != 1 || string(got[0]) != want || closed != 0 {
+			t.Errorf("%s: %s, closed with %d, want %s", w.request, got, closed, want)
+		}
+	}
+	if got := x.ask(c, `{"method":"LIST_SUBSCRIPTIONS","params":[],"id":-1}`); got !=
+		`{"result":["aabb@trade"],"id":-1}` {
+		t.Errorf("afterwards %s", got)
+	}
+	if got := x.ask(c, `{"method":"GET_PROPERTY","params":["combined"],"id":"a-_1"}`); got !=
+		`{"result":false,"id":"a-_1"}` {
+		t.Errorf("afterwards %s", got)
+	}
+}
+
+// A name that no stream has is answered like the others and sends nothing; the others of its list begin. The list of
+// subscriptions has what sends, and a figure counts the rest.
+func TestUnknownNamesAreSilent(t *testing.T) {
+	x := newLooks(t)
+	unknown := []string{
+		"nope@trade", "AABB@trade", "aa_bb@trade", "aabb@depth@50ms", "aabb@depth30", "aabb@markPrice", "!bookTicker",
+		"aabb@kline_2m", "aabb@ticker_2h", "!ticker_2h@arr", "aabb", "aabb@", "", strings.Repeat("a", 64),
+	}
+	c := x.connect(append(unknown, "aabb@trade")...)
+	list, _ := json.Marshal(append([]string{"aabb@depth@100ms"}, unknown...))
+	if got := x.ask(c, `{"method":"SUBSCRIBE","params":`+string(list)+`,"id":1}`); got != `{"result":null,"id":1}` {
+		t.Errorf("%s", got)
+	}
+	if got := x.ask(c, `{"method":"LIST_SUBSCRIPTIONS","id":2}`); got !=
+		`{"result":["aabb@trade","aabb@depth@100ms"],"id":2}` {
+		t.Errorf("%s", got)
+	}
+	if got := x.Stats(); got.UnknownStreams != uint64(2*len(unknown)) || got.Subscriptions != 2 {
+		t.Errorf("%d unknown names and %d subscriptions, want %d and 2", got.UnknownStreams, got.Subscriptions,
+			2*len(unknown))
+	}
+}
+
+// A connection has at most 1,024 streams; a request for more changes nothing.
+func TestTheNumberOfStreamsIsBounded(t *testing.T) {
+	x := newLooks(t)
+	var names []string
+	for i := range maxStreams {
+		x.market.AddPair(markettest.Instrument(fmt.Sprintf("C%d_BB", i), 2, 4))
+		names = append(names, fmt.Sprintf("c%dbb@trade", i))
+	}
+	x.market.Publish()
+	c := x.connect(names...)
+	if got := x.ask(c, `{"method":"SUBSCRIBE","params":["aabb@trade"],"id":1}`); got !=
+		`{"error":{"code":2,"msg":"Invalid request: a connection has at most 1024 streams"},"id":1}` {
+		t.Errorf("%s", got)
+	}
+	if got := x.Stats().Subscriptions; got != maxStreams {
+		t.Errorf("%d subscriptions", got)
+	}
+}
+
+// Each stream speaks when its figures have changed, and not more often than documented. Block trades and reference
+// prices do not happen.
+func TestTheSpeedOfStreams(t *testing.T) {
+	x := newLooks(t)
+	names := []string{
+		"aabb@avgPrice", "aabb@ticker_1h", "!ticker_1h@arr", "aabb@kline_1s", "aabb@kline_1m", "aabb@ticker",
+		"aabb@blockTrade", "aabb@referencePrice",
+	}
+	clients := map[string]*sockets.MemoryConn{}
+	for _, name := range names {
+		clients[name] = x.connect(name)
+	}
+	count := func(seconds int, each func()) map[string]int {
+		n := map[string]int{}
+		for range seconds {
+			x.market.Pass(int64(time.Second))
+			each()
+			x.market.Publish()
+			for range 10 {
+				x.tick()
+			}
+			for name, c := range clients {
+				if texts, _ := c.Take(); len(texts) > 0 {
+					n[name] += len(texts)
+				}
+			}
+		}
+		return n
+	}
+	trade := func() {
+		x.market.Limit(0, engine.Buy, 100, 1)
+		x.market.Limit(0, engine.Sell, 100, 1)
+	}
+	count(1, func() {}) // all begin
+	busy := count(8, trade)
+	// A candle of a second is sent as closed when the next one begins.
+	if want := map[string]int{
+		"aabb@avgPrice": 8, "aabb@ticker_1h": 8, "!ticker_1h@arr": 8, "aabb@ticker": 8, "aabb@kline_1s": 15,
+		"aabb@kline_1m": 4,
+	}; !maps.Equal(busy, want) {
+		t.Errorf("eight seconds with a trade each: %v messages, want %v", busy, want)
+	}
+	x.market.Pass(int64(4 * time.Minute))
+	count(1, func() {})
+	quiet := count(30, func() {})
+	if quiet["aabb@ticker_1h"] != 0 || quiet["!ticker_1h@arr"] != 0 || quiet["aabb@avgPrice"] != 0 {
+		t.Errorf("a quiet half minute: %v messages", quiet)
+	}
+	x.market.Pass(int64(time.Hour)) // the trades leave both windows
+	later := count(3, func() {})
+	if later["aabb@ticker_1h"] != 1 || later["!ticker_1h@arr"] != 1 || later["aabb@avgPrice"] != 1 ||
+		later["aabb@ticker"] != 0 {
+		t.Errorf("behind the hour: %v messages", later)
+	}
+}
+
+// A socket in microseconds has the messages of one in milliseconds, but for the unit of their times.
+func TestTimesOfStreamsInMicroseconds(t *testing.T) {
+	x := newLooks(t)
+	names := []string{
+		"aabb@trade", "aabb@aggTrade", "aabb@depth@100ms", "aabb@depth5@100ms", "aabb@bookTicker", "aabb@kline_1m",
+		"aabb@kline_1d@+08:00", "aabb@ticker", "aabb@miniTicker", "!ticker@arr", "!miniTicker@arr", "aabb@ticker_1h",
+		"!ticker_4h@arr", "aabb@avgPrice",
+	}
+	times := regexp.MustCompile(`\b(1[0-9]{12})[0-9]{3}\b`)
+	for _, name := range names {
+		coarse, fine := x.connect(name), x.connectIn(microseconds, name)
+		x.tick()
+		x.market.Pass(int64(61*time.Second) + 123_456)
+		x.market.Limit(0, engine.Buy, 100, 2)
+		x.market.Limit(0, engine.Sell, 100, 1)
+		x.market.Publish()
+		for range 30 {
+			x.tick()
+		}
+		want, _ := coarse.Take()
+		got, _ := fine.Take()
+		if len(want) == 0 || len(got) != len(want) {
+			t.Fatalf("%s: %s, want the times of %s in microseconds", name, got, want)
+		}
+		for i := range got {
+			text := times.ReplaceAllString(string(got[i]), "$1")
+			if text != string(want[i]) {
+				t.Errorf("%s: %s, want the times of %s in microseconds", name, got[i], want[i])
+			}
+			if hasTime := strings.Contains(text, `"E":`); hasTime == (text == string(got[i])) {
+				t.Errorf("%s: the unit of %s", name, got[i])
+			}
+		}
+		coarse.Close()
+		fine.Close()
 	}
 }

@@ -212,6 +212,49 @@ func TestAClosedCandleIsFinal(t *testing.T) {
 	}
 }
 
+// The figures of the streams are REST's, under the documented names and in the documented order.
+func TestFiguresOfStreamsAreRESTs(t *testing.T) {
+	r := traded(t)
+	rolling := "e,E,s,p=priceChange,P=priceChangePercent,o=openPrice,h=highPrice,l=lowPrice,c=lastPrice," +
+		"w=weightedAvgPrice,v=volume,q=quoteVolume,O=openTime,C=closeTime,F=firstId,L=lastId,n=count"
+	for _, c := range []struct{ stream, event, route, members string }{
+		{"btcusdt@avgPrice", "avgPrice", "avgPrice?symbol=BTCUSDT", "e,E,s,i,w=price,T=closeTime"},
+		{"btcusdt@ticker_1h", "1hTicker", "ticker?symbol=BTCUSDT&windowSize=1h", rolling},
+		{"btcusdt@ticker_4h", "4hTicker", "ticker?symbol=BTCUSDT&windowSize=4h", rolling},
+		{"ethbtc@ticker_1d", "1dTicker", "ticker?symbol=ETHBTC&windowSize=1d", rolling},
+		{"!ticker_1d@arr", "1dTicker", "ticker?symbols=[%22BTCUSDT%22]&windowSize=1d", rolling},
+		{"btcusdt@ticker", "24hrTicker", "ticker/24hr?symbol=BTCUSDT", "e,E,s,p=priceChange,P=priceChangePercent," +
+			"w=weightedAvgPrice,x=prevClosePrice,c=lastPrice,Q=lastQty,b=bidPrice,B=bidQty,a=askPrice,A=askQty," +
+			"o=openPrice,h=highPrice,l=lowPrice,v=volume,q=quoteVolume,O=openTime,C=closeTime,F=firstId,L=lastId," +
+			"n=count"},
+		{"!miniTicker@arr", "24hrMiniTicker", "ticker/24hr?symbols=[%22BTCUSDT%22]&type=MINI",
+			"e,E,s,c=lastPrice,o=openPrice,h=highPrice,l=lowPrice,v=volume,q=quoteVolume"},
+	} {
+		text := strings.TrimPrefix(r.socket("/ws/"+c.stream).next(), "[")
+		if whole, _, more := strings.Cut(text, "},"); more {
+			text = whole + "}" // the first pair's
+		}
+		_, body, _ := r.get("/api/v3/" + c.route)
+		var got, want map[string]json.RawMessage
+		if json.Unmarshal([]byte(strings.TrimSuffix(text, "]")), &got) != nil ||
+			json.Unmarshal([]byte(strings.Trim(body, "[]")), &want) != nil {
+			t.Fatalf("%s: %s\n%s", c.stream, text, body)
+		}
+		at := 0
+		for member := range strings.SplitSeq(c.members, ",") {
+			name, rest, _ := strings.Cut(member, "=")
+			place := strings.Index(text, `"`+name+`":`)
+			if place < at || rest != "" && string(got[name]) != string(want[rest]) {
+				t.Errorf("%s: %s is %s in %s, want %s of %s", c.stream, name, got[name], text, want[rest], body)
+			}
+			at = place
+		}
+		if len(got) != strings.Count(c.members, ",")+1 || string(got["e"]) != `"`+c.event+`"` {
+			t.Errorf("%s: %s", c.stream, text)
+		}
+	}
+}
+
 func TestStreamRequests(t *testing.T) {
 	r := traded(t)
 	s := r.socket("/ws/0")
@@ -230,14 +273,6 @@ func TestStreamRequests(t *testing.T) {
 		}
 	}
 	wrong := r.socket("/stream")
-	for _, request := range []string{
-		"x", `{"method":"SUBSCRIBE","params":["nopeusdt@trade"],"id":1}`, `{"method":"op","id":2}`,
-		`{"method":"SUBSCRIBE","params":["btcusdt@kline_2m"],"id":1}`,
-	} {
-		if answer := wrong.ask(request); !strings.HasPrefix(answer, `{"error":{"code":2,"msg":"Invalid request: `) {
-			t.Errorf("%s: %s", request, answer)
-		}
-	}
 	for range 20 { // more than five messages in a second
 		_ = wrong.WriteMessage(websocket.TextMessage, []byte(`{"method":"GET_PROPERTY","params":["combined"],"id":1}`))
 	}
@@ -256,12 +291,11 @@ func TestStreamRequests(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	const unit = `{"code":-1000,"msg":"The only timeUnit of streams is MILLISECOND."}`
-	for _, path := range []string{"/ws/btcusdt@trade?", "/stream?streams=btcusdt@trade&"} {
-		r.is(path+"timeUnit=MICROSECOND", 400, unit)
-		r.is(path+"timeUnit=millisecond", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
+	const unit = `{"code":-1194,"msg":"Invalid value for time unit; expected either MICROSECOND or MILLISECOND."}`
+	for _, path := range []string{"/ws/btcusdt@trade?", "/stream?streams=btcusdt@trade&", "/ws-api/v3?"} {
+		r.is(path+"timeUnit=SECOND", 400, unit)
+		r.is(path+"timeUnit=microsecond", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
 	}
-	r.is("/ws/btcusdt@nothing", 400, `{"code":-1000,"msg":"Invalid stream: btcusdt@nothing."}`)
 	r.is("/ws", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
 }
 

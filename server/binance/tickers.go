@@ -137,13 +137,18 @@ func (f *window) writeSums(w *json.Writer, in *engine.Instrument) {
 	w.Name("quoteVolume").Sum(f.quote, in.DigitsTotal())
 	w.Name("openTime").Time(f.openNs)
 	w.Name("closeTime").Time(f.closeNs)
-	first, last := int64(f.firstID), int64(f.lastID)
-	if f.count == 0 {
-		first, last = -1, -1
-	}
+	first, last := f.ids()
 	w.Name("firstId").Int(first)
 	w.Name("lastId").Int(last)
 	w.Name("count").Int(f.count)
+}
+
+// ids returns the ids of the first and the last trade, -1 without trades.
+func (f *window) ids() (first, last int64) {
+	if f.count == 0 {
+		return -1, -1
+	}
+	return int64(f.firstID), int64(f.lastID)
 }
 
 // writeAverage writes the average price of the trades in the window, 0 without trades.
@@ -204,9 +209,11 @@ func lastAmount(v *marketdata.View) int64 {
 	return v.Trades.At(v.Trades.Last()).Amount
 }
 
-// avgPrice answers with the average price of the last five minutes, or the last price if they have no trade.
+// averageMinutes is the time of which avgPrice is the average.
+const averageMinutes = 5
+
+// avgPrice answers with the average price of the last minutes.
 func avgPrice(q *call) ([]byte, *failure) {
-	const minutes = 5
 	text, err := q.required("symbol")
 	if err != nil {
 		return nil, err
@@ -216,9 +223,21 @@ func avgPrice(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	var last window
+	figures, atNs := lastAverage(v, q.f.marketNs(root))
+	w := q.writer()
+	w.Object()
+	w.Name("mins").Int(averageMinutes)
+	figures.writeAverage(w.Name("price"), v.Instrument)
+	w.Name("closeTime").Time(atNs)
+	w.EndObject()
+	return w.Bytes(), nil
+}
+
+// lastAverage returns the sums of the last minutes, of the last price if they have no trade, and the time of the newest
+// trade, 0 without one.
+func lastAverage(v *marketdata.View, nowNs int64) (last window, atNs int64) {
 	t := &v.Trades
-	for id := t.Search(root.NowNs - minutes*minuteNs + 1); t.Len() > 0 && id <= t.Last(); id++ {
+	for id := t.Search(nowNs - averageMinutes*minuteNs + 1); t.Len() > 0 && id <= t.Last(); id++ {
 		one := t.At(id)
 		last.volume = last.volume.AddSat(fixed.FromU64(uint64(one.Amount)))
 		last.quote = last.quote.AddSat(fixed.Mul64(uint64(one.Price), uint64(one.Amount)))
@@ -226,17 +245,10 @@ func avgPrice(q *call) ([]byte, *failure) {
 	if last.volume.IsZero() {
 		last.volume, last.quote = fixed.FromU64(1), fixed.FromU64(uint64(v.Ticker.Last))
 	}
-	at := int64(0)
 	if t.Len() > 0 {
-		at = t.At(t.Last()).TimeNs
+		atNs = t.At(t.Last()).TimeNs
 	}
-	w := q.writer()
-	w.Object()
-	w.Name("mins").Int(minutes)
-	last.writeAverage(w.Name("price"), v.Instrument)
-	w.Name("closeTime").Time(at)
-	w.EndObject()
-	return w.Bytes(), nil
+	return last, atNs
 }
 
 // rolling answers with the figures of the last minutes, hours or days: of the current minute and of the ones that
@@ -247,8 +259,27 @@ func rolling(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	return q.windows(func(root *marketdata.Root) (fromSec, closeNs int64) {
-		return marketdata.Minute.Floor(secondOf(root) - size), root.NowNs
+		nowNs := q.f.marketNs(root)
+		return windowStart(nowNs, size), nowNs
 	})
+}
+
+// marketNs returns the time of the market. That of the root is the time of the last change: time goes on without one.
+func (f *Facade) marketNs(root *marketdata.Root) int64 {
+	return max(root.NowNs, f.opt.Board.SealedNs())
+}
+
+// windowStart returns the second at which a rolling window begins.
+func windowStart(nowNs, sec int64) int64 {
+	return marketdata.Minute.Floor(fixed.FloorDiv(nowNs, 1_000_000_000) - sec)
+}
+
+// rollingFigures returns the figures of a rolling window.
+func rollingFigures(v *marketdata.View, nowNs, sec int64) *window {
+	from := windowStart(nowNs, sec)
+	w := since(v, from)
+	w.openNs, w.closeNs = from*secNs, nowNs
+	return w
 }
 
 // windowSize reads windowSize: 1m to 59m, 1h to 23h, 1d to 7d.

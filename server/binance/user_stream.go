@@ -291,8 +291,13 @@ func (s *socket) endKeys() {
 	if s.users == 0 {
 		return
 	}
+	s.terminate(func(one *stream) bool { return one.user != nil && s.HasRoom() && !s.permitted(one) })
+}
+
+// terminate ends user data streams, each with its last message.
+func (s *socket) terminate(match func(*stream) bool) {
 	s.drop(func(one *stream) bool {
-		ended := one.user != nil && s.HasRoom() && !s.permitted(one)
+		ended := match(one)
 		if ended {
 			s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one, s.unit))))
 		}

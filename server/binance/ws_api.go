@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	stdjson "encoding/json"
-	"errors"
 	"slices"
-	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/fasthttp/websocket"
@@ -23,7 +22,6 @@ import (
 // Limits of the WebSocket API.
 const (
 	maxSubscriptions = 100 // user data streams of a socket
-	maxRequestID     = 36  // characters
 	connectWeight    = 2   // of a new socket
 )
 
@@ -39,44 +37,27 @@ type apiSession struct {
 	next        int  // id of the next subscription
 }
 
-// apiRequest is a message of the client.
-type apiRequest struct {
-	ID     stdjson.RawMessage `json:"id"`
-	Method string             `json:"method"`
-	Params apiParams          `json:"params"`
-}
-
-// apiParams are the members of params as they were sent, repeated names included.
-type apiParams []apiParam
-
+// apiParam is a member of params as it was sent.
 type apiParam struct {
 	name string
 	raw  stdjson.RawMessage
 }
 
-var errParams = errors.New("params are one object")
-
-// UnmarshalJSON implements stdjson.Unmarshaler.
-func (p *apiParams) UnmarshalJSON(text []byte) error {
+// apiParams reads the members of params, repeated names included. It returns false for another value than an object.
+func apiParams(text stdjson.RawMessage) (list []apiParam, ok bool) {
 	d := stdjson.NewDecoder(bytes.NewReader(text))
-	if start, err := d.Token(); err != nil || start == nil {
-		return err
-	} else if start != stdjson.Delim('{') || *p != nil {
-		return errParams
+	start, err := d.Token()
+	if start != stdjson.Delim('{') {
+		return nil, len(text) == 0 || err == nil && start == nil // missing, or null
 	}
-	for *p = (apiParams{}); d.More(); {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
+	for d.More() {
+		name, _ := d.Token() // the text is valid JSON
 		one := apiParam{}
 		one.name, _ = name.(string)
-		if err := d.Decode(&one.raw); err != nil {
-			return err
-		}
-		*p = append(*p, one)
+		_ = d.Decode(&one.raw)
+		list = append(list, one)
 	}
-	return nil
+	return list, true
 }
 
 // apiMethods holds the methods of the WebSocket API: of the routes, and of the connection itself, such as a log-on.
@@ -111,27 +92,17 @@ func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse
 
 // answerAPI carries out a request and returns the answer.
 func (s *socket) answerAPI(text []byte) []byte {
-	q := &call{f: s.f, from: s.from, unit: s.unit}
-	var r apiRequest
-	d := stdjson.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
+	q := &call{f: s.f, from: s.from, unit: s.unit, quiet: s.api.quiet}
+	r, failed := readAPIRequest(text)
 	var result []byte
-	var failed *failure
-	if d.Decode(&r) != nil || d.More() {
-		failed = fail(codeIllegalChars, "Malformed request: not a request object.")
-		r.ID = nil
-	} else if !validID(r.ID) {
-		failed = illegal("id", "^[a-zA-Z0-9-_]{1,36}$")
-		r.ID = nil
-	} else {
+	if failed == nil {
 		result, failed = s.performAPI(q, &r)
-	}
-	if len(r.ID) == 0 {
-		r.ID = stdjson.RawMessage("null")
+	} else if over := q.pay(1); over != nil {
+		failed = over
 	}
 	var w json.Writer
 	w.Object()
-	w.Name("id").Raw(r.ID)
+	w.Name("id").Raw(r.id)
 	if failed == nil {
 		w.Name("status").Int(fasthttp.StatusOK)
 		w.Name("result").Raw(result)
@@ -139,40 +110,61 @@ func (s *socket) answerAPI(text []byte) []byte {
 		w.Name("status").Int(int64(cmp.Or(failed.status, fasthttp.StatusBadRequest)))
 		w.Name("error").Raw(failed.inSocket())
 	}
-	if !s.api.quiet && !q.quiet && (q.used > 0 || q.paid > 0) {
+	if !q.quiet && (q.used > 0 || q.paid > 0) {
 		q.writeLimits(&w)
 	}
 	w.EndObject()
 	return w.Bytes()
 }
 
-// validID reports whether an id is a number, a short text or null, as the other exchange permits.
-func validID(id stdjson.RawMessage) bool {
-	if len(id) == 0 || bytes.Equal(id, []byte("null")) {
-		return true
+// apiRequest is a request of the WebSocket API.
+type apiRequest struct {
+	id     stdjson.RawMessage // valid; null: none was sent
+	method string             // without the prefix of the version
+	params []apiParam
+}
+
+// readAPIRequest reads a request. What is wrong with a member names it; the id of the answer is then the request's.
+func readAPIRequest(text []byte) (out apiRequest, bad *failure) {
+	out.id = stdjson.RawMessage("null")
+	if !stdjson.Valid(text) {
+		return out, fail(codeInvalidJSON, "Invalid JSON Request")
 	}
-	if id[0] == '"' {
-		return len(id) <= maxRequestID+2 && !bytes.ContainsFunc(id[1:len(id)-1], func(r rune) bool {
-			return r < ' ' || r == '\\' || r == '"' || r > '~'
-		})
+	r, wrong := readRequest(text)
+	if len(r.id) > 0 && !validID(r.id) {
+		return out, fail(codeInvalidJSON, "Invalid 'id' in JSON request; expected an integer, a string matching "+
+			"'^[a-zA-Z0-9-_]{1,36}$', or null.")
 	}
-	_, err := strconv.ParseInt(string(id), 10, 64)
-	return err == nil
+	if len(r.id) > 0 {
+		out.id = r.id
+	}
+	if wrong != "" {
+		return out, fail(codeInvalidJSON, "Invalid JSON Request: %s.", wrong)
+	}
+	if stdjson.Unmarshal(r.method, &out.method) != nil || out.method == "" {
+		return out, fail(codeInvalidJSON, "Invalid 'method' in JSON request; expected a string.")
+	}
+	out.method = strings.TrimPrefix(out.method, "v3/")
+	var ok bool
+	if out.params, ok = apiParams(r.params); !ok {
+		return out, fail(codeInvalidJSON, "Invalid 'params' in JSON request; expected an object.")
+	}
+	return out, nil
 }
 
 // performAPI carries out a request.
 func (s *socket) performAPI(q *call, r *apiRequest) ([]byte, *failure) {
-	e := apiMethods[r.Method]
+	e := apiMethods[r.method]
 	if e == nil {
-		e = s.sessionMethod(r.Method)
+		e = s.sessionMethod(r.method)
 	}
 	if e == nil {
-		return nil, unsupported
+		return nil, cmp.Or(q.pay(1), unsupported)
 	}
 	if who, ok := s.session(); ok {
 		q.Principal = principal(&who)
 	}
-	return q.run(e, func() *failure { return q.readMembers(r.Params) }, func() auth.Payload {
+	return q.run(e, func() *failure { return q.readMembers(r.params) }, func() auth.Payload {
 		key, given := q.text("apiKey")
 		if !given && q.Principal != nil {
 			key = q.Principal.PublicKey
@@ -201,7 +193,7 @@ func (s *socket) session() (auth.Principal, bool) {
 func (s *socket) owned(change func()) { s.f.sockets.Call(change) }
 
 // readMembers reads the parameters of a request: text, numbers, booleans, and lists as their JSON.
-func (q *call) readMembers(params apiParams) *failure {
+func (q *call) readMembers(params []apiParam) *failure {
 	if len(params) > maxParams {
 		return fail(codeTooManyParams, "Too many parameters; expected '%d' and received '%d'.", maxParams, len(params))
 	}
@@ -338,7 +330,7 @@ func (s *socket) logout(q *call) ([]byte, *failure) {
 		return nil, err
 	}
 	s.owned(func() {
-		s.drop(func(one *stream) bool { return one.session })
+		s.terminate(func(one *stream) bool { return one.session })
 		s.api.key = ""
 	})
 	return s.status(q)
@@ -411,7 +403,7 @@ func (s *socket) unsubscribe(q *call) ([]byte, *failure) {
 	found := false
 	s.owned(func() {
 		before := len(s.streams)
-		s.drop(func(one *stream) bool { return id < 0 || int64(one.id) == id })
+		s.terminate(func(one *stream) bool { return id < 0 || int64(one.id) == id })
 		found = len(s.streams) < before
 	})
 	if id >= 0 && !found {
@@ -423,6 +415,7 @@ func (s *socket) unsubscribe(q *call) ([]byte, *failure) {
 // facadeStats counts for metrics. Any goroutine.
 type facadeStats struct {
 	subscriptions            atomic.Int64
+	unknownStreams           atomic.Uint64
 	overWeight               atomic.Uint64
 	badKey, badTime, badSign atomic.Uint64
 }
@@ -430,8 +423,9 @@ type facadeStats struct {
 // Stats are the figures of a facade.
 type Stats struct {
 	sockets.Figures
-	Subscriptions int64
-	OverWeight    uint64 // requests refused for the weight that their address had used
+	Subscriptions  int64
+	UnknownStreams uint64 // names of subscriptions that no stream has
+	OverWeight     uint64 // requests refused for the weight that their address had used
 	// Refused credentials, by what is wrong: the key (or its permission), the timestamp, the signature.
 	BadKey, BadTime, BadSignature uint64
 }
@@ -444,7 +438,8 @@ func (f *Facade) Stats() Stats {
 	s := &f.stats
 	return Stats{
 		Figures: f.sockets.Figures(), Subscriptions: s.subscriptions.Load(), OverWeight: s.overWeight.Load(),
-		BadKey: s.badKey.Load(), BadTime: s.badTime.Load(), BadSignature: s.badSign.Load(),
+		UnknownStreams: s.unknownStreams.Load(),
+		BadKey:         s.badKey.Load(), BadTime: s.badTime.Load(), BadSignature: s.badSign.Load(),
 	}
 }
 

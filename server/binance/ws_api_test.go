@@ -30,7 +30,8 @@ type apiAnswer struct {
 // request sends a request of the WebSocket API and returns the answer.
 func (s *socket) request(method string, params map[string]any) (a apiAnswer) {
 	s.t.Helper()
-	text, err := json.Marshal(map[string]any{"id": method, "method": method, "params": params})
+	id := strings.ReplaceAll(method, ".", "-")
+	text, err := json.Marshal(map[string]any{"id": id, "method": method, "params": params})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func (s *socket) request(method string, params map[string]any) (a apiAnswer) {
 	for strings.HasPrefix(got, `{"subscriptionId"`) { // an event may come before the answer
 		s.events, got = append(s.events, got), s.next()
 	}
-	if json.Unmarshal([]byte(got), &a) != nil || string(a.ID) != `"`+method+`"` {
+	if json.Unmarshal([]byte(got), &a) != nil || string(a.ID) != `"`+id+`"` {
 		s.t.Fatal(got)
 	}
 	return a
@@ -150,11 +151,21 @@ func TestErrorsOfTheWebSocketAPI(t *testing.T) {
 	s := r.socket("/ws-api/v3?returnRateLimits=false")
 	const bad = `,"status":400,"error":{"code":`
 	for request, want := range map[string]string{
-		`[]`:                                                   `{"id":null` + bad + `-1100,`,
-		`{"id":1,"method":"nope"}`:                             `{"id":1` + bad + `-1020,`,
-		`{"id":{},"method":"ping"}`:                            `{"id":null` + bad + `-1100,`,
-		`{"id":"a\"b","method":"ping"}`:                        `{"id":null` + bad + `-1100,`,
-		`{"id":2,"method":"ping","x":1}`:                       `{"id":null` + bad + `-1100,`,
+		`[]`:                             `{"id":null` + bad + `-1135,"msg":"Invalid JSON Request: a request is one object."}}`,
+		`{"id`:                           `{"id":null` + bad + `-1135,"msg":"Invalid JSON Request"}}`,
+		`{"id":1,"method":"nope"}`:       `{"id":1` + bad + `-1020,`,
+		`{"id":{},"method":"ping"}`:      `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
+		`{"id":"a\"b","method":"ping"}`:  `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
+		`{"id":1.5,"method":"ping"}`:     `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
+		`{"id":2,"method":"ping","x":1}`: `{"id":2` + bad + `-1135,"msg":"Invalid JSON Request: too many parameters."}}`,
+		`{"id":2,"method":"ping","id":2}`: `{"id":2` + bad + `-1135,"msg":"Invalid JSON Request: duplicate field ` +
+			"`id`" + `."}}`,
+		`{"id":2}`:                                             `{"id":2` + bad + `-1135,"msg":"Invalid 'method' in JSON request; `,
+		`{"id":2,"method":5}`:                                  `{"id":2` + bad + `-1135,"msg":"Invalid 'method' in JSON request; `,
+		`{"id":2,"method":"ping","params":[]}`:                 `{"id":2` + bad + `-1135,"msg":"Invalid 'params' in JSON request; `,
+		`{"id":2,"method":"v3/ping"}`:                          `{"id":2,"status":200,"result":{}}`,
+		`{"id":2,"method":"v4/ping"}`:                          `{"id":2` + bad + `-1020,`,
+		`{"id":2,"method":"v3/session.status"}`:                `{"id":2,"status":200,"result":{"apiKey":null,`,
 		`{"method":"ping"}`:                                    `{"id":null,"status":200,"result":{}}`,
 		`{"id":null,"method":"ping"}`:                          `{"id":null,"status":200,"result":{}}`,
 		`{"id":6,"method":"myTrades"}`:                         `{"id":6,"status":401,"error":{"code":-2014,`,
@@ -166,7 +177,7 @@ func TestErrorsOfTheWebSocketAPI(t *testing.T) {
 		`{"id":8,"method":"userDataStream.subscribe"}`:   `{"id":8,"status":401,"error":{"code":-2015,`,
 		`{"id":9,"method":"userDataStream.unsubscribe"}`: `{"id":9,"status":200,"result":{}}`,
 
-		`{"id":10,"method":"ping","params":{"returnRateLimits":true}}`:                  `{"id":10,"status":200,`,
+		`{"id":10,"method":"ping","params":{"returnRateLimits":true}}`:                  `{"id":10,"status":200,"result":{},"rateLimits":`,
 		`{"id":11,"method":"userDataStream.unsubscribe","params":{"subscriptionId":5}}`: `{"id":11` + bad + `-1130,`,
 	} {
 		if got := s.ask(request); !strings.HasPrefix(got, want) {
@@ -175,6 +186,12 @@ func TestErrorsOfTheWebSocketAPI(t *testing.T) {
 	}
 	if got := s.request("session.logon", a.stamped(a.sign, nil)); got.Error.Code != -4056 {
 		t.Errorf("%+v", got)
+	}
+	s = r.socket("/ws-api/v3")
+	for _, request := range []string{`[]`, `{"id":1,"method":"nope"}`, `{"id":1,"method":"ping"}`} {
+		if got := s.ask(request); !strings.Contains(got, `,"rateLimits":[{"rateLimitType":"REQUEST_WEIGHT",`) {
+			t.Errorf("%s: %s has no rateLimits", request, got)
+		}
 	}
 }
 
@@ -240,6 +257,19 @@ func TestSession(t *testing.T) {
 	}
 	if got := s.request("session.logout", nil); !strings.Contains(string(got.Result), `"apiKey":null`) {
 		t.Errorf("%s", got.Result)
+	}
+	if e := event(); e.text("e") != "eventStreamTerminated" {
+		t.Errorf("behind the logout: %s", e)
+	}
+	subscribed := s.request("userDataStream.subscribe.signature", u.stamped(sign, nil))
+	if string(subscribed.Result) != `{"subscriptionId":1}` {
+		t.Errorf("%+v", subscribed)
+	}
+	if got := s.request("userDataStream.unsubscribe", map[string]any{"subscriptionId": 1}); got.Status != 200 {
+		t.Errorf("%+v", got)
+	}
+	if e := event(); e.text("e") != "eventStreamTerminated" {
+		t.Errorf("behind the end of the subscription: %s", e)
 	}
 	r.Call("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"BTC","amount":"1"}`)
 	if got := s.request("account.status", now(nil)); got.Error.Code != -2014 {
