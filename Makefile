@@ -73,6 +73,7 @@ clients: ## the program against third-party clients (ccxt and others, pinned in 
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./client/thirdparty -v
+	$(GO) test -pgo=off -count=1 -timeout 10m ./test/cluster -run TestBotsKnowWhatTheyHave -bots.time=1m -v
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./test/browser -v
 
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
