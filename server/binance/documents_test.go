@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -456,5 +457,51 @@ func TestHowMuchOfTheDocumentationIsThere(t *testing.T) {
 		if !lacks[name] {
 			t.Errorf("%s is not there", name)
 		}
+	}
+}
+
+// Each clause of the documentation is run by a test that exists, or has a reason why it is not.
+func TestEachClauseIsRun(t *testing.T) {
+	text, err := os.ReadFile("testdata/clauses.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var here []byte
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		here = append(here, source...)
+	}
+	clauses := 0
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		clauses++
+		clause, tests, run := strings.Cut(line, " | ")
+		if _, why, excused := strings.Cut(line, " = "); run == (excused && why != "") {
+			t.Errorf("%q has no test, or a test and a reason", clause)
+		}
+		for _, name := range strings.Fields(tests) {
+			source := here
+			if file, of, other := strings.Cut(name, ":"); other {
+				if source, err = os.ReadFile(filepath.Join("../..", file)); err != nil {
+					t.Error(err)
+				}
+				name = of
+			}
+			if !strings.Contains(string(source), "\nfunc "+name+"(t *testing.T) {") {
+				t.Errorf("%s: no test %s", clause, name)
+			}
+		}
+	}
+	if clauses < 47 {
+		t.Errorf("%d clauses", clauses)
 	}
 }
