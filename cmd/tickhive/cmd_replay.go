@@ -17,6 +17,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/sim/replay"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/sample"
 )
 
 // replayCmd runs an exchange whose market is driven by recorded files.
@@ -35,7 +36,8 @@ type replayCmd struct {
 	CheckMin     string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
 	JSON         bool     `help:"Print the results of the comparisons as one JSON object."`
 	Hold         bool     `help:"Keep serving after the end."`
-	Files        []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
+	Sample       bool     `help:"Replay an hour of a simulated market that is part of the program, instead of files."`
+	Files        []string `arg:"" optional:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
 
 	least int64 // CheckMin in thousandths
 }
@@ -47,6 +49,16 @@ const replayGCPercent = 50
 // Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.
 // Without a configured data directory it writes nothing to disk.
 func (c *replayCmd) Run(p *program) error {
+	if c.Sample {
+		drop, err := c.useSample()
+		if err != nil {
+			return err
+		}
+		defer drop()
+	}
+	if len(c.Files) == 0 {
+		return usage("replay: name a file, or try --sample, an hour of a simulated market that is part of the program")
+	}
 	if c.Detect {
 		return c.detect(p.out)
 	}
@@ -82,6 +94,24 @@ func (c *replayCmd) Run(p *program) error {
 		debug.SetGCPercent(replayGCPercent)
 	}
 	return c.drive(p, cfg, r, g, takeSignals(p))
+}
+
+// useSample makes the recording that is part of the program the files of the replay. drop removes them.
+func (c *replayCmd) useSample() (drop func(), err error) {
+	if len(c.Files) > 0 || c.Format != "" {
+		return nil, usage("replay: --sample takes neither files nor --format")
+	}
+	dir, err := os.MkdirTemp("", "tickhive-sample-")
+	if err != nil {
+		return nil, fmt.Errorf("replay: the sample: %w", err)
+	}
+	drop = func() { _ = os.RemoveAll(dir) }
+	if c.Files, err = sample.Write(dir); err != nil {
+		drop()
+		return nil, err
+	}
+	c.Format, c.Pair = sample.Format, cmp.Or(c.Pair, sample.Pair)
+	return drop, nil
 }
 
 // detect prints what the first rows of each file look like. The exit code is 4 when a file cannot be replayed.
@@ -179,6 +209,9 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	g *progress,
 ) error {
 	spec := r.PairSpec()
+	if c.Sample {
+		o.Log.Info("replay", "note", "the sample is generated: an hour of a simulated market, not a recorded one")
+	}
 	if r.Unnamed() {
 		o.Log.Warn("replay", "pair", spec.Code, "note", "the files do not name their pair; name it with --pair")
 	}

@@ -116,7 +116,7 @@ var pure = map[string][]string{
 var onlyIn = map[string][]string{
 	// bench has the reference of the stream: loops of nats.go alone
 	"github.com/nats-io/":    {"internal/stream/jet", "client/examples/events", "bench"},
-	"github.com/parquet-go/": {"sim/replay"},
+	"github.com/parquet-go/": {"sim/replay", "cmd"},
 }
 
 // folderOf returns the folder of mayImport to which a package belongs, empty for none.

@@ -273,16 +273,18 @@ func (l lists) routes() []*edge.Route {
 		},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals),
-			Name:   "getUserOrders", Summary: "The caller's orders, newest first",
+			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals,
+				edge.Format),
+			Rows: &objects.Orders, Name: "getUserOrders", Summary: "The caller's orders, newest first",
 		},
 		{
 			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
-			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals),
-			Name:   "getUserDeals", Summary: "The caller's deals, newest first",
+			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals, edge.Format),
+			Rows:   &objects.Fills, Name: "getUserDeals", Summary: "The caller's deals, newest first",
 		},
 		{
-			Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: edge.Params(edge.Decimals),
+			Method: get, Path: "/api/wallets/balances", Handle: l.balances,
+			Params: edge.Params(edge.Decimals, edge.Format), Rows: &objects.Balances,
 			Name: "getBalances", Summary: "The caller's balances",
 		},
 	}

@@ -23,7 +23,7 @@ import (
 // SendDoc answers with a cached document: 304 when the client already has it, gzip when the client accepts it
 // and it is ready.
 func (c *Ctx) SendDoc(d *doc.Doc, at doc.Place) *refuse.Refusal {
-	if c.Principal != nil || c.DecimalsText {
+	if c.Principal != nil || c.DecimalsText || c.csv {
 		return c.SendBody(d.Bytes(), d.Seq)
 	}
 	h := &c.Response.Header
@@ -56,9 +56,7 @@ func (c *Ctx) SendDoc(d *doc.Doc, at doc.Place) *refuse.Refusal {
 
 // SendBody answers with a body that was rendered for this request only. It retains body.
 func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
-	if c.DecimalsText {
-		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
-	}
+	body = c.formed(body)
 	hash := uint64(0)
 	if c.Principal == nil {
 		hash = doc.Hash(body)
@@ -80,7 +78,7 @@ func (c *Ctx) SendHead(hash, seq uint64, mayPack bool) (packed, ok bool) {
 	if c.Principal != nil {
 		c.SetSeq(seq)
 		h.SetCanonical(HdrCacheControl, ValNoStore)
-		h.SetContentTypeBytes(ValJSON)
+		h.SetContentTypeBytes(c.mediaTypeOut())
 		return false, true
 	}
 	packed = mayPack && accepts(c.RequestCtx, valGzip)
@@ -95,7 +93,7 @@ func (c *Ctx) SendHead(hash, seq uint64, mayPack bool) (packed, ok bool) {
 		c.NotModified()
 		return false, false
 	}
-	h.SetContentTypeBytes(ValJSON)
+	h.SetContentTypeBytes(c.mediaTypeOut())
 	return packed, true
 }
 
@@ -279,6 +277,7 @@ var (
 	reqBinanceKey = []byte("X-Mbx-Apikey")
 
 	ValJSON      = []byte("application/json; charset=utf-8")
+	valCSV       = []byte("text/csv; charset=utf-8; header=present")
 	ValNoStore   = []byte("no-store")
 	valVary      = []byte("Accept-Encoding")
 	valGzip      = []byte("gzip")

@@ -225,7 +225,7 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	}
 	c.parseQuery()
 	if route.Method == fasthttp.MethodGet {
-		if err := c.readDecimals(); err != nil {
+		if err := c.readForm(); err != nil {
 			return err
 		}
 	}

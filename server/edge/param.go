@@ -304,10 +304,18 @@ func (p *Repeated[T]) Of(c *Ctx) (all []T, err *refuse.Refusal) {
 var Decimals = Word("decimals", "number", "string").Default(0).
 	Says("`string` turns every decimal of the body into a string with the same text.")
 
-// readDecimals reads ?decimals=number|string.
-func (c *Ctx) readDecimals() *refuse.Refusal {
+// Format is a parameter of the routes with Rows.
+var Format = Word("format", "json", "csv").Default(0).
+	Says("`csv` answers comma-separated values, with a first line of names; `decimals` has no effect then.")
+
+// readForm reads ?decimals=number|string and, of a route with rows, ?format=json|csv.
+func (c *Ctx) readForm() *refuse.Refusal {
 	i, _, err := Decimals.read(c)
 	c.DecimalsText = i == 1
+	if err == nil && c.route.Rows != nil {
+		i, _, err = Format.read(c)
+		c.csv = i == 1
+	}
 	return err
 }
 

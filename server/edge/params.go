@@ -38,6 +38,7 @@ type Ctx struct {
 
 	params       []param
 	DecimalsText bool // ?decimals=string
+	csv          bool // ?format=csv
 
 	faultStatus int   // status of an error that a fault rule causes; 0: none
 	skewNs      int64 // the error of SkewNs
@@ -83,7 +84,7 @@ const maxPooledScratch = 256 << 10
 
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
-	c.params, c.DecimalsText, c.public, c.stale = c.params[:0], false, false, false
+	c.params, c.DecimalsText, c.csv, c.public, c.stale = c.params[:0], false, false, false, false
 	c.faultStatus, c.skewNs, c.client, c.Credentials = 0, 0, netip.Addr{}, Credentials{}
 	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil
@@ -98,13 +99,34 @@ func (c *Ctx) Private(body []byte) {
 	c.writeJSON(body)
 }
 
-// writeJSON sets body as the answer, with decimals as strings if the request asked for them.
+// writeJSON sets body as the answer, in the form that the request asked for.
 func (c *Ctx) writeJSON(body []byte) {
-	c.Response.Header.SetContentTypeBytes(ValJSON)
-	if c.DecimalsText {
-		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
+	c.Response.Header.SetContentTypeBytes(c.mediaTypeOut())
+	c.Response.SetBodyRaw(c.formed(body))
+}
+
+// formed returns a body of JSON in the form that the request asked for: as comma-separated values, or with decimals as
+// strings.
+func (c *Ctx) formed(body []byte) []byte {
+	switch {
+	case c.csv:
+		rows, ok := c.route.Rows.AppendCSV(make([]byte, 0, len(body)), body)
+		if !ok {
+			panic("BUG: edge: the rows of " + c.route.Path + " are no list of objects")
+		}
+		return rows
+	case c.DecimalsText:
+		return AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
 	}
-	c.Response.SetBodyRaw(body)
+	return body
+}
+
+// mediaTypeOut returns the media type of the answer.
+func (c *Ctx) mediaTypeOut() []byte {
+	if c.csv {
+		return valCSV
+	}
+	return ValJSON
 }
 
 // param is one query parameter; both slices alias the request.

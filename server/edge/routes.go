@@ -100,6 +100,8 @@ type Route struct {
 	Refuses []int
 	// Params are the parameters of the path and the query that the handler reads (Params).
 	Params []*json.Field
+	// Rows are the columns of the answer as comma-separated values; nil: the route answers JSON only.
+	Rows *json.Table
 	// Members describes the members of the body, in the order of the contract. Schema names them
 	// in the OpenAPI document; routes with one Schema have the same Members.
 	Members []json.Field

@@ -102,8 +102,12 @@ func marketRoutes(m *Market) []*edge.Route {
 			Params: edge.Params(append(params, edge.Decimals)...),
 		}
 	}
-	deals := get("/api/deals", m.deals, pair, sinceDate, endDate, dealPages, dealRow).
+	deals := get("/api/deals", m.deals, pair, sinceDate, endDate, dealPages, dealRow, edge.Format).
 		Does("getDeals", "Recent deals, newest first")
+	deals.Rows = &objects.Deals
+	candles := get("/api/ohlc", m.ohlc, pair, interval, start, end, fill, edge.Format).
+		Does("getCandles", "Candles, ascending, at most 1000 a call")
+	candles.Rows = &objects.Candles
 	deals.Text = "With credentials (API-PublicKey and the other headers) `isUserBuyer` is filled for the caller's " +
 		"own deals; the answer is then private and uncached."
 	return edge.Tagged("Market data", []*edge.Route{
@@ -112,8 +116,7 @@ func marketRoutes(m *Market) []*edge.Route {
 		get("/api/orderbook", m.orderbook, pair, aliases).
 			Does("getOrderBook", "Order book: up to 40 bids, then up to 40 asks, best first"),
 		deals,
-		get("/api/ohlc", m.ohlc, pair, interval, start, end, fill).
-			Does("getCandles", "Candles, ascending, at most 1000 a call"),
+		candles,
 		get(summaryPath, func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }).
 			Does("getSummary", "Compact summary of every configured pair"),
 	})

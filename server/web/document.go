@@ -180,7 +180,13 @@ func (b *builder) answers(r *edge.Route) (object, error) {
 			out[status] = v
 		}
 	}
-	return out, merge(ok, own, "responses."+name)
+	err := merge(ok, own, "responses."+name)
+	if err == nil && r.Rows != nil {
+		child(ok, "content")["text/csv"] = object{
+			"schema": object{"type": "string"}, "example": strings.Join(r.Rows.Columns, ",") + "\n",
+		}
+	}
+	return out, err
 }
 
 // refusals returns the statuses of the refusals that a route may answer.

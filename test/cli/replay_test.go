@@ -45,6 +45,26 @@ func TestReplayIsReadyThenFeedsThenHolds(t *testing.T) {
 	}
 }
 
+// The program carries a recording that says that it is generated. It leaves no file.
+func TestReplayOfTheSample(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	in := harness.Launch(t, []string{"TMPDIR=" + temp}, "replay", "--sample", "--check",
+		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
+	in.WaitLine("check trades 9216 of 9216")
+	if code := in.Wait(); code != 0 || !strings.Contains(in.Stderr.String(), "the sample is generated") {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v %v", left, err)
+	}
+	for _, args := range [][]string{{"replay"}, {"replay", "--sample", "--format", "tardis"}} {
+		if code, out, errs := harness.Run(t, args...); code != 2 {
+			t.Errorf("%v: %d %s %s", args, code, out, errs)
+		}
+	}
+}
+
 func TestReplayEndsByItself(t *testing.T) {
 	t.Parallel()
 	file := recorded(t)

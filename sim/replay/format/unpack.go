@@ -89,7 +89,7 @@ func isPacked(head []byte) bool {
 			return true
 		}
 	}
-	return isDBN(head) || bytes.HasPrefix(head, magicParquet)
+	return isDBN(head) || bytes.HasPrefix(head, magicParquet) || isTape(head)
 }
 
 // openParquet returns the rows of a Parquet file, whose end is read first.
@@ -146,6 +146,13 @@ func openText(in io.Reader) (t plainText, err error) {
 		}
 		t.Packing += d.Header.String()
 		r = bufio.NewReaderSize(d, 64<<10)
+	}
+	if isTape(head) {
+		if r, err = tapeRows(r); err != nil {
+			t.Close()
+			return plainText{}, err
+		}
+		t.Packing += "; then the trades of an aggregator's answer, in order of their ids"
 	}
 	t.Reader, t.Encoding = r, "UTF-8: no byte order mark"
 	for i, mark := range byteOrderMarks {

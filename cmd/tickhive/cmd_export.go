@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"tickhive/client"
+	serverjson "tickhive/server/json"
+	"tickhive/server/objects"
+)
+
+// exportCmd writes what an exchange has recorded of its market, or of one user, as rows. The rows are those of the
+// exchange's own answers, page by page, so a file has the same values as ?format=csv.
+type exportCmd struct {
+	What     string `arg:"" enum:"trades,candles,orders,fills,balances" help:"trades or candles of a pair, or orders, fills or balances of the user of a key."`
+	Target   string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"URL of the public listener (${default})."`
+	Pair     string `placeholder:"CODE" help:"Pair code; required for trades and candles."`
+	Interval string `default:"minute" placeholder:"NAME" help:"Length of the candles (${default})."`
+	Since    string `placeholder:"DATE" help:"Earliest time, YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS (all that is kept)."`
+	Until    string `placeholder:"DATE" help:"Latest time, inclusive (now)."`
+	Key      string `placeholder:"FILE" type:"existingfile" help:"Key that tickhive demo-key has written; required for orders, fills and balances."`
+	Out      string `placeholder:"FILE" help:"File to write, which must not exist: Parquet when the name ends with .parquet, else comma-separated values (standard output)."`
+	trustFlags
+}
+
+// exports says how the rows of each kind are read: from which route, by which parameters and which header of a page
+// continues the list.
+var exports = map[string]struct {
+	path   string
+	table  *serverjson.Table
+	signed bool
+	pages  string // the header that continues the list; its parameter is next
+	next   string
+}{
+	"trades":   {"/api/deals", &objects.Deals, false, "X-Next-Cursor", "cursor"},
+	"candles":  {"/api/ohlc", &objects.Candles, false, "X-Next-Start", "start"},
+	"orders":   {"/api/user/orders", &objects.Orders, true, "X-Next-Cursor", "cursor"},
+	"fills":    {"/api/user/deals", &objects.Fills, true, "X-Next-Cursor", "cursor"},
+	"balances": {"/api/wallets/balances", &objects.Balances, true, "", ""},
+}
+
+// rowFile takes the pages of a list.
+type rowFile interface {
+	page(document []byte) error
+	close() error
+}
+
+// Run reads all pages and writes their rows.
+func (c *exportCmd) Run(p *program) (err error) {
+	query, err := c.query()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	api, err := c.client(ctx)
+	if err != nil {
+		return err
+	}
+	out, done, err := c.create(p.out)
+	if err != nil {
+		return err
+	}
+	rows, err := c.pages(ctx, api, query, out)
+	if err = done(err); err != nil || c.Out == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "export: %d rows in %s\n", rows, c.Out)
+	return err
+}
+
+// query returns the parameters of the first page.
+func (c *exportCmd) query() (url.Values, error) {
+	kind, q := exports[c.What], url.Values{}
+	switch {
+	case !kind.signed && c.Pair == "":
+		return nil, usage("export: --pair is missing: %s are those of one pair", c.What)
+	case !kind.signed && c.Key != "":
+		return nil, usage("export: --key belongs to orders, fills and balances")
+	case kind.signed && c.Key == "":
+		return nil, usage("export: --key is missing: %s are those of a user; tickhive demo-key writes a key", c.What)
+	case c.What == "balances" && (c.Pair != "" || c.Since != "" || c.Until != ""):
+		return nil, usage("export: balances have neither --pair, --since nor --until")
+	case c.What != "candles" && c.Interval != "minute":
+		return nil, usage("export: --interval belongs to candles")
+	}
+	if c.Pair != "" {
+		q.Set("currencyPairCode", c.Pair)
+	}
+	since, until := "sinceDate", "endDate"
+	if c.What == "candles" {
+		since, until = "start", "end"
+		q.Set("interval", c.Interval)
+		q.Set(since, "1970-01-01") // both are required
+		q.Set(until, "2262-01-01")
+	}
+	if c.Since != "" {
+		q.Set(since, c.Since)
+	}
+	if c.Until != "" {
+		q.Set(until, c.Until)
+	}
+	return q, nil
+}
+
+// client returns a client of the exchange, whose clock may be a virtual one.
+func (c *exportCmd) client(ctx context.Context) (*client.Client, error) {
+	transport, err := c.transport(nil)
+	if err != nil {
+		return nil, err
+	}
+	api := &client.Client{Base: c.Target, HTTP: &http.Client{Timeout: statsTimeout, Transport: transport}}
+	if c.Key == "" {
+		return api, nil
+	}
+	key, err := readDemoKey(c.Key)
+	if err != nil {
+		return nil, err
+	}
+	ms, err := api.Time(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w; --target names another address", remedied(err))
+	}
+	offset := time.Until(time.UnixMilli(ms))
+	api.Now = func() time.Time { return time.Now().Add(offset) }
+	api.PublicKey, api.PrivateKey = key.PublicKey, key.PrivateKey
+	return api, nil
+}
+
+// pages reads the pages and returns the number of rows.
+func (c *exportCmd) pages(ctx context.Context, api *client.Client, q url.Values, out rowFile) (rows int, err error) {
+	kind := exports[c.What]
+	for {
+		var document json.RawMessage
+		head, err := api.Do(ctx, http.MethodGet, kind.path+"?"+q.Encode(), nil, &document)
+		if err != nil {
+			return rows, fmt.Errorf("export: %s: %w; --target names another address", c.What, remedied(err))
+		}
+		if !kind.table.Rows(document, func([]serverjson.Cell) { rows++ }) {
+			return rows, fmt.Errorf("export: %s: the answer of %s is no list of rows; --target must name a TickHive",
+				c.What, kind.path)
+		}
+		if err := out.page(document); err != nil {
+			return rows, err
+		}
+		next := head.Get(kind.pages)
+		if kind.pages == "" || next == "" {
+			return rows, nil
+		}
+		q.Set(kind.next, next)
+	}
+}
+
+// create opens the file to write. done closes it, and removes it when the export has failed.
+func (c *exportCmd) create(std io.Writer) (f rowFile, done func(error) error, err error) {
+	to, drop := std, func() error { return nil }
+	if c.Out != "" {
+		file, err := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			return nil, nil, usage("export: %s exists: name a new file", c.Out)
+		} else if err != nil {
+			return nil, nil, usageError{Err: err}
+		}
+		to, drop = file, file.Close
+	}
+	table := exports[c.What].table
+	if strings.HasSuffix(c.Out, ".parquet") {
+		f = newParquetFile(to, table)
+	} else {
+		f = &csvFile{table: table, to: bufio.NewWriter(to)}
+	}
+	return f, func(err error) error {
+		if err == nil {
+			err = f.close()
+		}
+		if err = errors.Join(err, drop()); err != nil && c.Out != "" {
+			err = errors.Join(err, os.Remove(c.Out))
+		}
+		return err
+	}, nil
+}
+
+// csvFile writes rows as comma-separated values.
+type csvFile struct {
+	table *serverjson.Table
+	to    *bufio.Writer
+	begun bool
+	text  []byte
+}
+
+func (f *csvFile) page(document []byte) error {
+	append := f.table.AppendRows
+	if !f.begun {
+		f.begun, append = true, f.table.AppendCSV
+	}
+	f.text, _ = append(f.text[:0], document) // the caller has read the rows
+	_, err := f.to.Write(f.text)
+	return err
+}
+
+func (f *csvFile) close() error { return f.to.Flush() }
