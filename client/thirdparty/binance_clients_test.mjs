@@ -127,7 +127,7 @@ test('@binance/connector', async (t) => {
     row('orderCount', [], some(2)), row('createListenKey', [], (a) => (key = a.listenKey).length > 0), row('renewListenKey', () => [key]), row('closeListenKey', () => [key]),
     row('systemStatus'), row('coinInfo', [], (a) => a.length > 0), row('tradeFee', [{ symbol }], some(1)),
     stream('aggTrade', symbol), stream('trade', symbol), stream('kline', symbol, '1m'), stream('miniTicker', symbol), stream('miniTicker'), stream('ticker', symbol), stream('ticker'),
-    stream('bookTicker', symbol), stream('partialBookDepth', symbol, '5', '100ms'), stream('diffBookDepth', symbol, '100ms'),
+    stream('rollingWindowTicker', '1h', symbol), stream('rollingWindowTicker', '1h'), stream('bookTicker', symbol), stream('partialBookDepth', symbol, '5', '100ms'), stream('diffBookDepth', symbol, '100ms'),
     speaks('stream userData', async (push) => {
       const s = new WebsocketStream({ wsURL: ws, logger: quiet, callbacks: { open: () => c.newOrder(symbol, 'BUY', 'MARKET', { quantity }), message: push } });
       after(() => s.disconnect());

@@ -125,10 +125,19 @@ test('@binance/spot: streams', async (t) => {
     await streams.disconnect();
     return true;
   }];
-  await calls(t, 9, [
+  await calls(t, 15, [
     speaks('trade', {}, (m) => m.e === 'trade'), speaks('aggTrade', {}, (m) => m.e === 'aggTrade'), speaks('kline', { interval: '1m' }, (m) => m.k.i === '1m'),
-    speaks('miniTicker'), speaks('ticker'), speaks('allMiniTicker', {}, (m) => m.length > 0),
-    speaks('bookTicker', {}, (m) => m.b > 0), speaks('partialBookDepth', { levels: 5 }, (m) => m.bids.length === 5),
+    speaks('klineOffset', { interval: '1d' }, (m) => m.k.i === '1d'), speaks('miniTicker'), speaks('ticker'), speaks('allMiniTicker', {}, (m) => m.length > 0),
+    speaks('rollingWindowTicker', { windowSize: '1h' }, (m) => m.e === '1hTicker'), speaks('allMarketRollingWindowTicker', { windowSize: '1h' }, (m) => m.length > 0),
+    speaks('bookTicker', {}, (m) => m.b > 0), speaks('avgPrice', {}, (m) => m.w > 0), speaks('partialBookDepth', { levels: 5 }, (m) => m.bids.length === 5),
     speaks('diffBookDepth', {}, (m) => m.u >= m.U),
+    ...['blockTrade', 'referencePrice'].map((name) => [name, async () => { // neither exists here: nothing is sent, and nothing is lost
+      const streams = await client.websocketStreams.connect(), h = heard();
+      streams[name]({ symbol: id.toLowerCase() });
+      streams.trade({ symbol: id.toLowerCase() }).on('message', h.push);
+      await h.wait((m) => m.e === 'trade');
+      await streams.disconnect();
+      return true;
+    }]),
   ]);
 });
