@@ -20,8 +20,9 @@ type announcement struct {
 	key  demoKey // the key in the file; in prepare the one to deliver
 	led  *bool   // set once the exchange is ready; nil: not asked for
 
-	public, internal, binance string // binance is empty without that listener
-	secure                    bool   // the public listeners speak TLS
+	public, internal string
+	binance          []string // none without that listener
+	secure           bool     // the public listeners speak TLS
 
 	stream *embeddedStream // nil: there is none. It has its address once the exchange is ready
 }
@@ -31,14 +32,14 @@ func (a *announcement) wantsKey() bool { return a.file != "" || a.json }
 
 // addresses takes the addresses on which the exchange listens.
 func (a *announcement) addresses(x *exchange.Opened, secure bool) {
-	a.public, a.internal, a.binance, a.secure = x.PublicAddr(), x.InternalAddr(), x.BinanceAddr(), secure
+	a.public, a.internal, a.binance, a.secure = x.PublicAddr(), x.InternalAddr(), x.BinanceAddrs(), secure
 }
 
 // line returns a line that begins with a word and lists the addresses.
 func (a *announcement) line(word string) string {
 	line := fmt.Sprintf("%s public=%s internal=%s", word, a.public, a.internal)
-	if a.binance != "" {
-		line += " binance=" + a.binance
+	if len(a.binance) > 0 {
+		line += " binance=" + strings.Join(a.binance, ",")
 	}
 	if a.stream != nil && a.stream.address != "" {
 		line += " stream=" + a.stream.address
@@ -84,9 +85,9 @@ func (a *announcement) ready() {
 	if a.secure {
 		line.Public = "https://" + a.public
 	}
-	if a.binance != "" {
+	if len(a.binance) > 0 {
 		scheme, _, _ := strings.Cut(line.Public, "://")
-		line.Binance = scheme + "://" + a.binance
+		line.Binance = scheme + "://" + a.binance[0]
 	}
 	if a.stream != nil && a.stream.address != "" {
 		line.Stream, line.Seed = "nats://"+a.stream.address, a.stream.credentials

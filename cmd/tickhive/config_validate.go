@@ -88,33 +88,41 @@ func usualMarket() (usual sim.Config) {
 	return usual
 }
 
+// maxBinance bounds the addresses of the Binance-compatible listener: its programs need two ports.
+const maxBinance = 16
+
 // validateListeners refuses addresses on which no process can listen.
 func (c *Config) validateListeners() error {
-	var errs []error
-	for _, l := range []struct{ name, at string }{
-		{"server.listen", c.Server.Listen},
-		{"internal.listen", c.Internal.Listen},
-		{"aggregator.listen", c.Aggregator.Listen},
-		{"binance.listen", c.Binance.Listen},
-	} {
-		if l.at == "" && (l.name == "aggregator.listen" || l.name == "binance.listen") {
-			continue // no separate listener
-		}
-		if l.name == "internal.listen" && strings.HasPrefix(l.at, listen.Unix) {
-			continue // a path
-		}
-		if _, port, err := net.SplitHostPort(l.at); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT, for example 127.0.0.1:8080",
-				l.name, l.at))
-		} else if _, err := net.LookupPort("tcp", port); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
-		}
+	errs := []error{validateAddress("server.listen", c.Server.Listen)}
+	if !strings.HasPrefix(c.Internal.Listen, listen.Unix) { // a path
+		errs = append(errs, validateAddress("internal.listen", c.Internal.Listen))
+	}
+	if c.Aggregator.Listen != "" { // else no separate listener
+		errs = append(errs, validateAddress("aggregator.listen", c.Aggregator.Listen))
+	}
+	for _, at := range c.Binance.Listen {
+		errs = append(errs, validateAddress("binance.listen", at))
+	}
+	if n := len(c.Binance.Listen); n > maxBinance {
+		errs = append(errs, fmt.Errorf("binance.listen: %d addresses, at most %d", n, maxBinance))
 	}
 	errs = append(errs, c.validateStream())
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		errs = append(errs, errors.New("tls.cert and tls.key need each other; set both or neither"))
 	}
 	return errors.Join(append(errs, c.validateInternal())...)
+}
+
+// validateAddress refuses an address without a host or with a port that does not exist.
+func validateAddress(key, at string) error {
+	_, port, err := net.SplitHostPort(at)
+	if err != nil {
+		return fmt.Errorf("%s: %q must have the form HOST:PORT, for example 127.0.0.1:8080", key, at)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("%s: %q is not a valid port", key, port)
+	}
+	return nil
 }
 
 // validateInternal refuses an internal listener that other hosts could reach without a token.

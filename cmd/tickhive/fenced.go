@@ -41,7 +41,7 @@ func (s *serveCmd) checkReplaceable(c *Config) error {
 	case !c.replaceable():
 		return usage("--promote: only a writer that waits for a stream on servers of its own can be replaced: set " +
 			"--journal nats://HOST:PORT,... and --ack quorum")
-	case c.Binance.Listen != "":
+	case len(c.Binance.Listen) > 0:
 		return usage("--promote: a standby has no Binance-compatible listener: leave out binance.listen")
 	}
 	return nil

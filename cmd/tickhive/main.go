@@ -31,6 +31,8 @@ type cli struct {
 	Load    loadCmd    `cmd:"" help:"Load any HTTP server at a rate and report latencies."`
 	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 
+	BinanceHosts binanceHostsCmd `cmd:"" help:"Write what a program needs to reach an exchange by Binance's host names."`
+
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
 
 	Ready readyCmd `cmd:"" help:"Report by the exit code whether an exchange serves clients."`

@@ -16,7 +16,7 @@ import (
 // none of other paths.
 func TestPagesOfOtherOriginsReadHeaders(t *testing.T) {
 	o := exchangetest.Options("")
-	o.Binance.Listen = "127.0.0.1:0"
+	o.Binance.Listen = []string{"127.0.0.1:0"}
 	var facade *edge.Facade
 	o.Hooks.Public = func(e *edge.Options) { facade = e.Facade }
 	r := exchangetest.Start(t, o)
@@ -85,7 +85,7 @@ func TestPagesOfOtherOriginsReadHeaders(t *testing.T) {
 		}
 	}
 	routes(r.Public, everywhere, r.Running.Public().Routes())
-	routes("http://"+r.BinanceAddr(), weights, facade.Routes)
+	routes("http://"+r.BinanceAddrs()[0], weights, facade.Routes)
 	check("GET", r.Public+"/api/nothing", "")
 	check("GET", r.Internal+"/ready", "")
 	for _, status := range []int{200, 204, 400, 401, 404, 405, 414, 503} {

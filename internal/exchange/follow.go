@@ -443,7 +443,7 @@ func (y *Following) publish(sentNs int64, executed bool) {
 // Admit makes the replica serve clients.
 func (y *Following) Admit() {
 	y.front.admit()
-	y.log.Info("ready", "public", listen.Address(y.front.publicLn), "internal", listen.Address(y.front.internalLn),
+	y.log.Info("ready", "public", listen.Address(y.front.sockets.public), "internal", listen.Address(y.front.sockets.internal),
 		"pairs", y.feed.Board().Load().Len(), "position", y.position.Load())
 }
 

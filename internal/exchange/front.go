@@ -55,8 +55,8 @@ type front struct {
 	agents         *agents.Service
 	binance        *binance.Facade // nil: no listener
 
-	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
-	failed                                        chan error // error that ends the exchange
+	sockets sockets
+	failed  chan error // error that ends the exchange
 
 	knownNs   atomic.Int64 // time that an earlier process had reached (refuseEarlier)
 	scrubs    scrubStats
@@ -132,7 +132,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 			return whole(dst)
 		},
 	}))
-	if b.o.Binance.Listen != "" {
+	if len(b.o.Binance.Listen) > 0 {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,
 			Seed: b.data.Seed(), Feed: f.private,
@@ -212,9 +212,12 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 	return err
 }
 
-// sockets holds the listeners of an exchange: public, internal, aggregator, Binance. An optional one is nil when its
-// address is empty.
-type sockets [4]net.Listener
+// sockets holds the listeners of an exchange. An optional one is nil when it has no address; the Binance-compatible one
+// may have several. With a driver all are nil.
+type sockets struct {
+	public, internal, aggregator net.Listener
+	binance                      []net.Listener
+}
 
 // bind opens the sockets, before anything is written: a start whose port is taken leaves no data directory. With a
 // driver there are none.
@@ -222,29 +225,35 @@ func (o *Options) bind() (s sockets, err error) {
 	if o.Machine.Driver != nil {
 		return s, nil
 	}
-	for i, l := range [len(s)]struct {
-		key, at  string
-		optional bool
-	}{
-		{"server.listen", o.Server.Listen, false},
-		{"internal.listen", o.Internal.Listen, false},
-		{"aggregator.listen", o.Aggregator.Listen, true},
-		{"binance.listen", o.Binance.Listen, true},
-	} {
-		if l.optional && l.at == "" {
-			continue
+	open := func(key, at string) (ln net.Listener) {
+		if err != nil {
+			return nil
 		}
-		if s[i], err = o.Hooks.Listen(l.at); err != nil {
-			s[i] = nil
-			return s, errors.Join(fmt.Errorf("%s: %w", l.key, err), s.close())
+		if ln, err = o.Hooks.Listen(at); err != nil {
+			err = fmt.Errorf("%s: %w", key, err)
+			return nil
+		}
+		return ln
+	}
+	s.public = open("server.listen", o.Server.Listen)
+	s.internal = open("internal.listen", o.Internal.Listen)
+	if o.Aggregator.Listen != "" {
+		s.aggregator = open("aggregator.listen", o.Aggregator.Listen)
+	}
+	for _, at := range o.Binance.Listen {
+		if ln := open("binance.listen", at); ln != nil {
+			s.binance = append(s.binance, ln)
 		}
 	}
-	return s, nil
+	if err != nil {
+		err = errors.Join(err, s.close())
+	}
+	return s, err
 }
 
 // close closes the sockets of a start that failed.
 func (s sockets) close() (err error) {
-	for _, ln := range s {
+	for _, ln := range append([]net.Listener{s.public, s.internal, s.aggregator}, s.binance...) {
 		if ln != nil {
 			err = errors.Join(err, ln.Close())
 		}
@@ -257,13 +266,14 @@ func (f *front) listen(s sockets, o *Options) {
 	if o.Machine.Driver != nil {
 		return
 	}
-	f.publicLn, f.internalLn, f.aggregatorLn, f.binanceLn = s[0], s[1], s[2], s[3]
-	for i, serve := range [len(s)]func(net.Listener) error{
-		f.publicServer.Serve, f.internalServer.Serve, f.publicServer.ServeAggregator, f.publicServer.ServeFacade,
-	} {
-		if s[i] != nil {
-			go f.watch(serve, s[i])
-		}
+	f.sockets = s
+	go f.watch(f.publicServer.Serve, s.public)
+	go f.watch(f.internalServer.Serve, s.internal)
+	if s.aggregator != nil {
+		go f.watch(f.publicServer.ServeAggregator, s.aggregator)
+	}
+	for _, ln := range s.binance {
+		go f.watch(f.publicServer.ServeFacade, ln)
 	}
 }
 
@@ -297,7 +307,7 @@ func (f *front) endSockets(d step.Driver) {
 
 // shutdown closes the listeners, if there are any, and waits for accepted requests until ctx ends.
 func (f *front) shutdown(ctx context.Context) {
-	if f.publicLn == nil {
+	if f.sockets.public == nil {
 		return
 	}
 	end := func(name string, shutdown func(context.Context) error) {

@@ -56,7 +56,7 @@ func TestEveryListWithPagesHasACursor(t *testing.T) {
 // While trades arrive, reads by cursor, by fromId and by `to` neither lose nor repeat one.
 func TestListsOfTradesUnderLoad(t *testing.T) {
 	o := exchangetest.Options("")
-	o.Binance.Listen = "127.0.0.1:0"
+	o.Binance.Listen = []string{"127.0.0.1:0"}
 	r := exchangetest.Start(t, o)
 	r.Pair("BTC_USDT")
 	trade := func(n int) {
@@ -126,7 +126,7 @@ func TestListsOfTradesUnderLoad(t *testing.T) {
 	}
 	for next := 1; next < 60; {
 		var rows []struct{ A int }
-		get(fmt.Sprintf("http://%s/api/v3/aggTrades?symbol=BTCUSDT&limit=7&fromId=%d", r.BinanceAddr(), next), &rows)
+		get(fmt.Sprintf("http://%s/api/v3/aggTrades?symbol=BTCUSDT&limit=7&fromId=%d", r.BinanceAddrs()[0], next), &rows)
 		for _, row := range rows {
 			if row.A != next {
 				t.Fatalf("aggTrades: trade %d, want %d", row.A, next)

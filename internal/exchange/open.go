@@ -78,8 +78,8 @@ func open(o Options, s sockets) (*Opened, error) {
 			return nil, errors.Join(fmt.Errorf("internal.token_file: %w", err), b.data.Close(b.data.WasClean()))
 		}
 	}
-	if err = b.openCluster(); err == nil && s[1] != nil {
-		b.internal, err = b.internalTLS(s[1].Addr())
+	if err = b.openCluster(); err == nil && s.internal != nil {
+		b.internal, err = b.internalTLS(s.internal.Addr())
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
@@ -203,13 +203,18 @@ func (b *base) extras() []machine.Extra {
 }
 
 // PublicAddr returns the address of the public listener.
-func (b *base) PublicAddr() string { return listen.Address(b.front.publicLn) }
+func (b *base) PublicAddr() string { return listen.Address(b.front.sockets.public) }
 
 // InternalAddr returns the address of the internal listener.
-func (b *base) InternalAddr() string { return listen.Address(b.front.internalLn) }
+func (b *base) InternalAddr() string { return listen.Address(b.front.sockets.internal) }
 
-// BinanceAddr returns the address of the Binance-compatible listener, empty if there is none.
-func (b *base) BinanceAddr() string { return listen.Address(b.front.binanceLn) }
+// BinanceAddrs returns the addresses of the Binance-compatible listener, none if there is none.
+func (b *base) BinanceAddrs() (all []string) {
+	for _, ln := range b.front.sockets.binance {
+		all = append(all, listen.Address(ln))
+	}
+	return all
+}
 
 // Failed receives the error of a listener that ended unexpectedly, or ErrFenced.
 func (b *base) Failed() <-chan error { return b.front.failed }

@@ -125,7 +125,7 @@ type AggregatorConfig struct {
 
 // BinanceConfig is the section binance.
 type BinanceConfig struct {
-	Listen string `toml:"listen" help:"address of the Binance-compatible listener; empty: none; port 0 picks a free port"`
+	Listen []string `toml:"listen" help:"addresses of the Binance-compatible listener, at most 16; empty: none; port 0 picks a free port"`
 }
 
 // InternalConfig is the section internal. The caller of Open reads Cert and Key, into Certificates.

@@ -364,7 +364,7 @@ func (n *clusterNode) options() exchange.Options {
 	})
 	o := exchange.Options{
 		Log:     slog.New(nodeLog{n}),
-		Binance: exchange.BinanceConfig{Listen: "none: a driver has no sockets"},
+		Binance: exchange.BinanceConfig{Listen: []string{"none: a driver has no sockets"}},
 		Journal: exchange.JournalOptions{JournalConfig: exchange.JournalConfig{
 			SegmentBytes: 8 << 10, SnapshotBytes: 12 << 10,
 		}},

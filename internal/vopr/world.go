@@ -272,7 +272,7 @@ func (w *world) options() exchange.Options {
 	random := rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(w.seed >> 16), byte(w.mix.Lives), 1})
 	o := exchange.Options{
 		Log: slog.New(logs{w}), Dir: "d",
-		Binance: exchange.BinanceConfig{Listen: "none: a driver has no sockets"},
+		Binance: exchange.BinanceConfig{Listen: []string{"none: a driver has no sockets"}},
 		Journal: exchange.JournalOptions{JournalConfig: exchange.JournalConfig{
 			Sync: w.plan.sync, SegmentBytes: w.plan.segment, SnapshotBytes: w.plan.snapshot,
 		}},

@@ -355,11 +355,11 @@ func TestIDsSurviveARestart(t *testing.T) {
 	for name, snapshots := range map[string]int64{"journal": 1 << 30, "snapshots": 4096} {
 		t.Run(name, func(t *testing.T) {
 			o := exchangetest.Options(t.TempDir())
-			o.Binance.Listen = "127.0.0.1:0"
+			o.Binance.Listen = []string{"127.0.0.1:0"}
 			o.Journal.SnapshotBytes = snapshots
 			begin := func() *rig {
 				x := &rig{Rig: exchangetest.Start(t, o), t: t}
-				x.base = "http://" + x.BinanceAddr()
+				x.base = "http://" + x.BinanceAddrs()[0]
 				return x
 			}
 			r := begin()

@@ -24,12 +24,12 @@ type rig struct {
 func newRig(t *testing.T, change ...func(*exchange.Options)) *rig {
 	t.Helper()
 	o := exchangetest.Options("")
-	o.Binance.Listen = "127.0.0.1:0"
+	o.Binance.Listen = []string{"127.0.0.1:0"}
 	for _, f := range change {
 		f(&o)
 	}
 	r := &rig{Rig: exchangetest.Start(t, o), t: t}
-	r.base = "http://" + r.BinanceAddr()
+	r.base = "http://" + r.BinanceAddrs()[0]
 	r.client = gobinance.NewClient("", "")
 	r.client.BaseURL = r.base
 	return r

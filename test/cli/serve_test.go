@@ -64,6 +64,33 @@ func TestTheBinanceListenerIsTheLastWord(t *testing.T) {
 	}
 }
 
+// The listener has several addresses, because programs for Binance connect to more than one port.
+func TestTheBinanceListenerHasSeveralAddresses(t *testing.T) {
+	t.Parallel()
+	in := harness.Serve(t, nil, "--binance-listen", "127.0.0.1:0,127.0.0.1:0")
+	words := strings.Fields(in.WaitLine("ready "))
+	addresses := strings.Split(strings.TrimPrefix(words[len(words)-1], "binance="), ",")
+	if len(addresses) != 2 || addresses[0] == addresses[1] {
+		t.Fatalf("%q", words)
+	}
+	for _, at := range addresses {
+		if a := in.Do("GET", "http://"+at+"/api/v3/ping", ""); a.Status != 200 {
+			t.Errorf("%s: %d %s", at, a.Status, a.Body)
+		}
+	}
+	in.Signal(syscall.SIGTERM)
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, at := range addresses {
+		if ln, err := net.Listen("tcp", at); err != nil {
+			t.Errorf("%s is still in use: %v", at, err)
+		} else {
+			_ = ln.Close()
+		}
+	}
+}
+
 func TestTheBuiltInMarketMoves(t *testing.T) {
 	t.Parallel()
 	in := harness.Start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--seed", "5")

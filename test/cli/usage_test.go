@@ -20,15 +20,21 @@ func TestCommandLines(t *testing.T) {
 		code int
 		text string
 	}{
-		"help version":                   {0, "Usage: tickhive version"},
-		"help":                           {0, "Commands:"},
-		"--version":                      {0, "TickHive v1.0.0.0 (commit "},
-		"completion bash":                {0, "source <(tickhive completion -c bash)"},
-		"serv":                           {2, "no command serv, did you mean serve?; tickhive --help lists"},
-		"xyzzy":                          {2, "unexpected argument xyzzy; tickhive --help lists commands"},
-		"serve --lisen 1":                {2, `unknown flag --lisen, did you mean "--listen"?`},
-		"serve --sim maybe":              {2, "config: --sim (sim.enabled): "},
-		"serve --listen 18090":           {2, `--listen (server.listen): "18090" must have the form HOST:PORT`},
+		"help version":         {0, "Usage: tickhive version"},
+		"help":                 {0, "Commands:"},
+		"--version":            {0, "TickHive v1.0.0.0 (commit "},
+		"completion bash":      {0, "source <(tickhive completion -c bash)"},
+		"serv":                 {2, "no command serv, did you mean serve?; tickhive --help lists"},
+		"xyzzy":                {2, "unexpected argument xyzzy; tickhive --help lists commands"},
+		"serve --lisen 1":      {2, `unknown flag --lisen, did you mean "--listen"?`},
+		"serve --sim maybe":    {2, "config: --sim (sim.enabled): "},
+		"serve --listen 18090": {2, `--listen (server.listen): "18090" must have the form HOST:PORT`},
+		"serve --binance-listen :1,18090": {
+			2, `--binance-listen (binance.listen): "18090" must have the form HOST:PORT`,
+		},
+		"serve --binance-listen 127.0.0.1:0" + strings.Repeat(",127.0.0.1:0", 16): {
+			2, "binance.listen): 17 addresses, at most 16",
+		},
 		"serve --set sim.enabled=2":      {2, "config: sim.enabled: "},
 		"journal dump . --from 5 --to 2": {2, "--to 2 is before --from 5"},
 	} {

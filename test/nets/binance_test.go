@@ -155,7 +155,7 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 		p.x.Faults.Fail = nil
 	}
 	limits := exchangetest.Options("")
-	limits.Binance.Listen = "127.0.0.1:0"
+	limits.Binance.Listen = []string{"127.0.0.1:0"}
 	n := nodeOf(t, exchangetest.Start(t, limits))
 	n.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
 	var a nets.Answer

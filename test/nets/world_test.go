@@ -2,6 +2,7 @@ package nets_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 func options(dir string) exchange.Options {
 	o := exchangetest.Options(dir)
 	o.Rate.Allow = []string{"127.0.0.0/8"}
-	o.Binance.Listen = "127.0.0.1:0"
+	o.Binance.Listen = []string{"127.0.0.1:0"}
 	return o
 }
 
 // nodeOf returns the addresses of an exchange of this process.
 func nodeOf(t *testing.T, x *exchangetest.Rig) *nets.Node {
 	return &nets.Node{
-		T: t, Public: x.Public, Internal: "http://" + x.InternalAddr(), Binance: "http://" + x.BinanceAddr(),
+		T: t, Public: x.Public, Internal: "http://" + x.InternalAddr(), Binance: "http://" + strings.Join(x.BinanceAddrs(), ""),
 	}
 }
 
