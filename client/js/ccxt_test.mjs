@@ -24,7 +24,7 @@ function standIn() {
     spawn(run) { run(); }
     async fetch(url, method, headers, body) { return { url, method, headers, body }; }
   }
-  const errors = { Exchange };
+  const errors = { Exchange, Precise: { stringAdd: (a, b) => String((Number(a) * 1e9 + Number(b) * 1e9) / 1e9) } };
   return new Proxy(errors, { get: (all, name) => (all[name] ??= { [name]: class extends Error {} }[name]) });
 }
 const ccxt = standIn();
@@ -66,7 +66,6 @@ async function placed(run) {
   const market = { id: 'A_B', symbol: 'A/B', base: 'A', quote: 'B', info: { digitsPrice: 2, digitsAmount: 3 } };
   Object.assign(y, {
     loadMarkets: async () => {}, market: () => market, safeOrder: (o) => o, parseOrder: (o) => o,
-    priceToPrecision: (_, v) => v.toFixed(2), amountToPrecision: (_, v) => v.toFixed(3), decimalToPrecision: (v, _, digits) => v.toFixed(digits),
     request: async (path, api, method, body) => { sent.push([method, path, JSON.parse(JSON.stringify(body))]); return path.endsWith('lists') ? { id: '7', orders: [{ id: '7' }] } : '"7"'; },
   });
   const answer = await run(y);
@@ -91,6 +90,42 @@ test('the parameters of ccxt become the types of the exchange', async () => {
   }
   assert.deepEqual((await placed((y) => y.createMarketSellOrderWithCost('A/B', 25))).sent, [order({ side: 'sell', type: 'market', quoteAmount: '25.00000' })]);
   await assert.rejects(placed((y) => y.createOrder('A/B', 'market', 'sell', 1, undefined, { trailingPercent: 1.001 })), (e) => e instanceof ccxt.InvalidOrder && /trailingPercent/.test(e.message));
+});
+
+test('a number with more digits than the market has is refused, and what doubles add is none', async () => {
+  for (const [args, name, places, precise] of [
+    [['limit', 'buy', 0.0012, 5], 'amount', 3, 'amountToPrecision'], [['limit', 'buy', 1, 5.001], 'price', 2, 'priceToPrecision'], [['limit', 'buy', 1e-9, 5], 'amount', 3, 'amountToPrecision'],
+    [['market', 'sell', 1, undefined, { stopLossPrice: 4.999 }], 'stopLossPrice', 2, 'priceToPrecision'], [['market', 'buy', 1, undefined, { cost: 5.000001 }], 'cost', 5, 'costToPrecision'],
+    [['limit', 'buy', 1, 5, { takeProfit: { triggerPrice: 6.789 } }], 'triggerPrice', 2, 'priceToPrecision'], [['limit', 'buy', 123456789.12345, 5], 'amount', 3, 'amountToPrecision'],
+  ]) {
+    await assert.rejects(placed((y) => y.createOrder('A/B', ...args)), (e) => e instanceof ccxt.InvalidOrder && e.message.includes(`${name} `) && e.message.includes(`${places} decimals of A/B: round it with ${precise}`), `${args}`);
+  }
+  assert.deepEqual((await placed((y) => y.createOrder('A/B', 'limit', 'buy', 0.1 + 0.2, 1.1 * 1.1 - 0.01))).sent, [order({ side: 'buy', type: 'limit', amount: '0.300', price: '1.20' })]);
+  assert.deepEqual((await placed((y) => y.createOrder('A/B', 'limit', 'buy', '0.00001', '5'))).sent, [order({ side: 'buy', type: 'limit', amount: '0.00001', price: '5' })]); // the exchange refuses text
+});
+
+test('a stop loss and a take profit of one order make an OCO', async () => {
+  const { sent, answer } = await placed((y) => y.createOrder('A/B', 'market', 'sell', 1, undefined, { takeProfitPrice: 12, stopLossPrice: 8, clientOrderId: 'c', selfTradePrevention: 'EXPIRE_BOTH' }));
+  assert.deepEqual(sent, [['POST', 'api/orders/lists', { kind: 'oco', currencyPairCode: 'A_B', orders: [
+    { side: 'sell', type: 'take_profit_market', stopPrice: '12.00', amount: '1.000', clientOrderId: 'c', selfTradePrevention: 'cancel_both' },
+    { side: 'sell', type: 'stop_market', stopPrice: '8.00', amount: '1.000', selfTradePrevention: 'cancel_both' }] }]]);
+  assert.deepEqual([answer.id, answer.clientOrderId], ['7', 'c']);
+  const limits = await placed((y) => y.createOrder('A/B', 'limit', 'sell', 1, 7, { takeProfitPrice: 12, stopLossPrice: 8 }));
+  assert.deepEqual(limits.sent[0][2].orders.map((o) => [o.type, o.stopPrice, o.price]), [['take_profit_limit', '12.00', '7.00'], ['stop_limit', '8.00', '7.00']]);
+});
+
+test('candles of other lengths are sums, whole from the first one on', async () => {
+  const asked = [], y = new (makeTickHive(ccxt))({ hostname: 'h:1' }), hour = 3600e3;
+  y.loadMarkets = async () => {};
+  y.market = () => ({ id: 'A_B', symbol: 'A/B' });
+  const rows = (from, length, n) => Array.from({ length: n }, (_, i) => [from + i * length, i + 1, i + 2, i, i + 1.5, 0.1]);
+  const fetch = y.fetchOHLCV.bind(y), from = Date.UTC(2026, 0, 4); // a Sunday
+  y.fetchOHLCV = async (symbol, frame, since, limit) => { asked.push([frame, since, limit]); return rows(since ?? from, frame === '1h' ? hour : 24 * hour, limit); };
+  assert.deepEqual(await fetch('A/B', '2h', from + 1, 2), [[from + 2 * hour, 1, 3, 0, 2.5, 0.2], [from + 4 * hour, 3, 5, 2, 4.5, 0.2]]);
+  assert.deepEqual((await fetch('A/B', '1w', undefined, 2)).map((c) => new Date(c[0]).toISOString().slice(0, 10)), ['2026-01-05', '2026-01-12']);
+  assert.deepEqual((await fetch('A/B', '3d', from + 1, 1)).map((c) => new Date(c[0]).toISOString().slice(0, 10)), ['2026-01-07']); // day 20,460
+  assert.deepEqual(asked, [['1h', from + 2 * hour, 4], ['1d', undefined, 14], ['1d', Date.UTC(2026, 0, 7), 3]]);
+  await assert.rejects(fetch('A/B', '7m'), (e) => e instanceof ccxt.BadRequest && /2h/.test(e.message));
 });
 
 test('takeProfit and stopLoss make a list: what was bought is sold without an amount, what was sold is bought again', async () => {
@@ -130,11 +165,12 @@ test('a book that fails its checks is not shown, and is asked for again', () => 
   const sent = [], shown = [];
   const client = { url: 'ws', futures: {}, send: (m) => sent.push(m), resolve: (value, hash) => shown.push(hash) };
   const line = x.streamsOf('ws');
+  line.readers.set('book', [{ source: 'book:A_B' }]);
   const message = (m, bids) => ({ channel: 'book', currencyPairCode: 'A_B', time: 1, bids, asks: [], checksum: crc32('9.0:1.0|'), ...m });
   x.handleMessage(client, message({ type: 'snapshot', seq: 1 }, [['9.0', '1.0']])); // no call watches it
   line.books['book:A_B'] = Object.assign(new (class extends Object {})(), { apply: () => 'shown' });
   x.handleMessage(client, message({ type: 'snapshot', seq: 1 }, [['9.0', '1.0']]));
-  assert.deepEqual(shown, ['book:A_B']);
+  assert.deepEqual(shown, ['book']);
   line.books['book:A_B'].apply = () => 'broken';
   for (let i = 0; i < 3; i++) x.handleMessage(client, message({ type: 'update', prevSeq: 7, seq: 8 }, []));
   assert.deepEqual([shown.length, sent.length, sent[0].op], [1, 1, 'resync']);
@@ -148,12 +184,17 @@ test('a message of a list has no order', () => {
   assert.deepEqual(told, [[], [{ id: '8', status: 'open' }]]);
 });
 
-test('what comes between two calls waits, up to a limit', () => {
+test('what comes between two calls waits for each reader, up to a limit', () => {
   x.options = { recent: 3 };
-  const client = { url: 'ws', futures: {}, resolve(rows) { this.rows = rows; } };
-  for (let i = 0; i < 5; i++) x.deliver(client, 'h', [i]);
-  assert.deepEqual(x.streamsOf('ws').waiting.h, [2, 3, 4]);
-  client.futures.h = true;
-  x.deliver(client, 'h', [5]);
-  assert.deepEqual([client.rows, x.streamsOf('ws').waiting.h], [[3, 4, 5], undefined]);
+  const client = { url: 'ws', futures: {}, resolve(rows) { this.rows = rows; } }, line = x.streamsOf('ws');
+  const mine = { source: 'h', market: { symbol: 'A/B' } };
+  line.readers.set('all', [{ source: 'h' }]);
+  line.readers.set('one', [mine]);
+  line.readers.set('other', [{ ...mine, source: 'i' }]);
+  for (let i = 0; i < 5; i++) x.deliver(client, 'h', [{ i, symbol: i === 2 ? 'A/B' : 'C/D' }]);
+  const ids = (rows) => rows?.map((row) => row.i);
+  assert.deepEqual(['all', 'one', 'other'].map((name) => ids(line.waiting[name])), [[2, 3, 4], [2], undefined]);
+  client.futures.all = true;
+  x.deliver(client, 'h', [{ i: 5 }]);
+  assert.deepEqual([ids(client.rows), line.waiting.all, ids(line.waiting.one)], [[3, 4, 5], undefined, [2]]);
 });

@@ -46,15 +46,17 @@ export async function within(what, promise) {
 }
 
 // pending calls a watch method of ccxt and returns { next } with its promise as soon as ccxt waits for messages of
-// hash. ccxt does so after it has subscribed, so every later message ends the wait. An error of the call is thrown.
+// hash, or of one that the pattern fits. ccxt does so after it has subscribed, so every later message ends the wait. An error of the call is thrown.
 export async function pending(x, hash, call) {
   const waits = new Promise((go) => {
-    const watch = x.watch.bind(x);
-    x.watch = (url, of, ...rest) => {
-      const message = watch(url, of, ...rest);
-      if (of === hash) go();
-      return message;
-    };
+    for (const method of ['watch', 'watchMultiple']) {
+      const watch = x[method].bind(x);
+      x[method] = (url, of, ...rest) => {
+        const message = watch(url, of, ...rest);
+        if ([of].flat().some((one) => (hash instanceof RegExp ? hash.test(one) : one === hash))) go();
+        return message;
+      };
+    }
   });
   const next = call();
   await within(`ccxt to wait for ${hash}`, Promise.race([waits, next]));

@@ -7,7 +7,7 @@ import { makeTickHive } from '../js/ccxt.mjs';
 import { market, see } from '../js/kinds.mjs';
 import { account, pending, showsOrder, within } from './common.mjs';
 import {
-  checkBalance, checkCurrency, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades,
+  checkBalance, checkCurrency, checkMarket, checkOrder, checkOrderBook, checkTrades,
 } from './check.mjs';
 
 const at = JSON.parse(process.env.EXCHANGE);
@@ -29,7 +29,6 @@ test('it is a ccxt exchange, and a sandbox', async () => {
   assert.deepEqual([x.id, x.has.fetchOHLCV, x.has.watchOrders, x.has.fetchFundingRate], ['tickhive', true, true, undefined]);
   x.setSandboxMode(true);
   x.setSandboxMode(false);
-  for (const name of Object.keys(x.has)) if (x.has[name] === true && /^(fetch|create|cancel|edit|watch)/.test(name)) assert.equal(typeof x[name], 'function', name);
 });
 
 test('markets and currencies', async () => {
@@ -45,27 +44,6 @@ test('markets and currencies', async () => {
   assert.equal(x.featureValue(symbol, 'createOrder', 'marketBuyByCost'), true);
   assert.equal((await x.fetchStatus()).status, 'ok');
   assert.ok(Math.abs((await x.fetchTime()) - Date.now()) < 60000);
-});
-
-test('tickers, books, trades, candles', async () => {
-  clean(checkTicker(await x.fetchTicker(symbol), symbol));
-  const tickers = await x.fetchTickers();
-  assert.deepEqual(Object.keys(tickers).sort(), x.symbols);
-  for (const [s, t] of Object.entries(tickers)) clean(checkTicker(t, s, x.market(s).precision.price));
-  assert.deepEqual(Object.keys(await x.fetchTickers([symbol])), [symbol]);
-  const book = await x.fetchOrderBook(symbol, 5);
-  clean(checkOrderBook(book, symbol, 5));
-  assert.ok(book.bids.length === 5 && book.nonce > 0);
-  const trades = await x.fetchTrades(symbol, undefined, 50);
-  clean(checkTrades(trades, symbol));
-  assert.equal(trades.length, 50);
-  const since = await x.fetchTrades(symbol, trades[10].timestamp, 3);
-  assert.deepEqual(since[0].timestamp, trades[10].timestamp);
-  assert.equal(since.length, 3);
-  for (const [frame, step] of [['1m', 60000], ['1h', 3600000]]) clean(checkOHLCV(await x.fetchOHLCV(symbol, frame), step));
-  const candles = await x.fetchOHLCV(symbol, '1m', undefined, 5);
-  assert.equal(candles.length, 5);
-  assert.deepEqual((await x.fetchOHLCV(symbol, '1m', candles[1][0], 2)).map((c) => c[0]), [candles[1][0], candles[2][0]]);
 });
 
 test('orders rest, are found, changed and canceled', async () => {
@@ -182,15 +160,46 @@ test("ccxt's own calls make take profits, trails and lists", async () => {
   await y.close();
 });
 
+test('amounts and prices are never cut', async () => {
+  await assert.rejects(x.createOrder(symbol, 'limit', 'buy', 0.0012345678912, await far()), (e) => e instanceof ccxt.InvalidOrder && /amount .* 5 decimals of BTC\/USDT: round it with amountToPrecision/.test(e.message));
+  await assert.rejects(x.createOrder(symbol, 'limit', 'buy', '0.0012345678912', await far()), ccxt.InvalidOrder); // text: the exchange refuses it
+  await assert.rejects(x.createMarketBuyOrderWithCost(symbol, 10.123456789), /costToPrecision/);
+  assert.deepEqual([x.amountToPrecision(symbol, 0.0012345678912), x.costToPrecision(symbol, 10.123456789)], ['0.00123', '10.1234567']);
+});
+
+test('a stop loss and a take profit of one order are an OCO', async () => {
+  const { trade, apiKey, secret } = await market(at.internal, 'NAV_USDT'), pair = 'NAV/USDT', y = make({ apiKey, secret });
+  for (const [price, status] of [['105', ['closed', 'expired']], ['95', ['expired', 'closed']]]) {
+    await trade('100');
+    const o = await y.createOrder(pair, 'market', 'sell', 1, undefined, { takeProfitPrice: 105, stopLossPrice: 95 });
+    clean(checkOrder(o, pair));
+    const { kind, orders } = await y.privateGetApiOrdersListsListId({ listId: o.info.listId });
+    assert.deepEqual([kind, orders.length, o.takeProfitPrice, (await y.fetchBalance()).NAV.used], ['oco', 2, 105, 1]);
+    await trade(price);
+    assert.deepEqual((await Promise.all(orders.map((leg) => y.fetchOrder(leg.id, pair)))).map((leg) => leg.status), status);
+  }
+  await y.close();
+});
+
+test('features have the form that ccxt gives them', async () => {
+  const known = {};
+  for (const id of ['binance', 'okx', 'bybit', 'kucoin', 'bitget']) known[id] = new ccxt.pro[id]().features.spot;
+  for (const [call, features] of Object.entries(x.features.spot)) {
+    const names = new Set(Object.values(known).flatMap((spot) => Object.keys(Object(spot[call]))));
+    assert.deepEqual(Object.keys(Object(features)).filter((name) => !names.has(name)), [], call);
+  }
+});
+
 test('a purchase for the whole balance is filled, and what was bought cannot be sold whole', async () => {
   const y = make(await account({ USDT: '1000.12345678' }));
-  const spent = await y.createMarketBuyOrderWithCost(symbol, (await y.fetchBalance()).USDT.free);
+  await y.loadMarkets();
+  const spent = await y.createMarketBuyOrderWithCost(symbol, Number(y.costToPrecision(symbol, (await y.fetchBalance()).USDT.free)));
   assert.deepEqual([spent.status, spent.fee.currency], ['closed', 'BTC']);
   const { BTC, USDT } = await y.fetchBalance();
   assert.deepEqual([BTC.free, USDT.used], [Number((spent.filled - spent.fee.cost).toFixed(8)), 0]);
   assert.ok(USDT.free < spent.average * 1e-5, `${USDT.free} would buy another lot`);
   await assert.rejects(y.createOrder(symbol, 'market', 'sell', spent.filled), ccxt.InsufficientFunds);
-  const sold = await y.createOrder(symbol, 'market', 'sell', BTC.free);
+  const sold = await y.createOrder(symbol, 'market', 'sell', Number(y.amountToPrecision(symbol, BTC.free)));
   assert.deepEqual([sold.status, sold.fee.currency], ['closed', 'USDT']);
   await y.close();
 });
@@ -237,24 +246,23 @@ test('errors are those of ccxt', async () => {
   await rejects(make({ hostname: '127.0.0.1:1' }).fetchTime(), ccxt.NetworkError);
 });
 
-test('public streams', async () => {
-  let last = 0;
-  for (let i = 0; i < 5; i++) {
-    const book = await x.watchOrderBook(symbol, 10);
-    clean(checkOrderBook(book, symbol, 10));
-    assert.ok(book.nonce > last && book.bids.length === 10);
-    last = book.nonce;
-  }
+test('a book grows with what is asked for', async () => {
+  assert.equal((await x.watchOrderBook(symbol, 10)).bids.length, 10);
   assert.equal((await x.watchOrderBook(symbol, 50)).asks.length, 50);
-  clean(checkTicker(await x.watchTicker(symbol), symbol));
-  const [[s, t]] = Object.entries(await x.watchTickers([symbol, 'ETH/USDT']));
-  clean(checkTicker(t, s));
-  clean(checkOHLCV(await x.watchOHLCV(symbol, '1m'), 60000));
-  const first = await x.watchTrades(symbol);
-  clean(checkTrades(first, symbol));
-  const next = await x.watchTrades(symbol);
-  clean(checkTrades([...first, ...next], symbol));
-  await assert.rejects(x.watchOHLCV(symbol, '7m'), ccxt.BadRequest);
+});
+
+test('two timeframes, and two calls for one pair, miss nothing of each other', async () => {
+  const all = [], one = [], both = ['BTC/USDT', 'ETH/USDT'];
+  const read = async (rows, call, end) => { while (!end()) rows.push(...await within('trades', call())); };
+  const enough = () => one.length > 100 && all.length > 100 && all.some((t) => t.symbol !== symbol);
+  await Promise.all([read(all, () => x.watchTradesForSymbols(both), enough), read(one, () => x.watchTrades(symbol), enough)]);
+  const mine = all.filter((t) => t.symbol === symbol).map((t) => t.id), next = (ids) => ids.every((id, i) => !i || Number(id) === Number(ids[i - 1]) + 1);
+  assert.ok(next(mine) && next(one.map((t) => t.id)) && mine.length > 0);
+  await x.unWatchTrades(symbol); // ends the call for both, too: it has the pair
+  const [hour, hours] = [await within('an hour', x.watchOHLCV(symbol, '1h')), await within('two hours', x.watchOHLCV(symbol, '2h'))];
+  assert.ok(hours.at(-1)[0] <= hour.at(-1)[0] && hours.at(-1)[2] >= hour.at(-1)[2] && hours.at(-1)[3] <= hour.at(-1)[3]);
+  const kept = await x.fetchOHLCV(symbol, '2h', undefined, 1);
+  assert.deepEqual(hours.at(-1).slice(0, 2), kept[0].slice(0, 2));
 });
 
 test('a wrong book is mended, and a broken line resumes', async () => {
@@ -275,51 +283,13 @@ test('a wrong book is mended, and a broken line resumes', async () => {
   trades.forEach((t, i) => assert.ok(!i || Number(t.id) === Number(trades[i - 1].id) + 1, `trade ${t.id} follows ${trades[i - 1]?.id}`));
 });
 
-// snapshot returns when handle, a method of x, has got the snapshot of its channel: x is subscribed then.
-function snapshot(handle) {
-  return within(`${handle} to get a snapshot`, new Promise((go) => {
-    const method = x[handle].bind(x);
-    x[handle] = (client, m) => {
-      method(client, m);
-      if (m.type === 'snapshot') go();
-    };
-  }));
-}
-
-test('private streams', async () => {
-  const price = await far();
-  const first = await x.watchBalance();
-  clean(checkBalance(first));
-  const orders = snapshot('handleOrders');
-  const watched = x.watchOrders(symbol);
-  await orders;
-  const order = await x.createOrder(symbol, 'limit', 'buy', 0.01, price);
-  const [seen] = await within('the new order', watched);
-  clean(checkOrder(seen, symbol));
-  assert.deepEqual([seen.id, seen.status], [order.id, 'open']);
-  const held = await x.watchBalance();
-  clean(checkBalance(held));
-  assert.ok(held.USDT.used > first.USDT.used);
-  const none = snapshot('handleFills');
-  const fills = x.watchMyTrades(symbol);
-  await none;
-  const bought = await x.createOrder(symbol, 'market', 'buy', 0.01);
-  const trades = await within('the first fill', fills);
-  while (trades.length < bought.trades.length) trades.push(...await within('every fill', x.watchMyTrades(symbol)));
-  clean(checkTrades(trades, symbol, true));
-  assert.equal(trades[0].order, bought.id);
-  await x.cancelOrder(order.id);
-  let row;
-  do row = await showsOrder(x, symbol, order.id, x.watchOrders(symbol)); while (row.status !== 'canceled');
-});
-
 test('private streams miss nothing over a broken line', async () => {
   const url = x.implodeHostname(x.urls.api.ws), price = await far(), other = make();
-  const watched = await pending(x, 'orders', () => x.watchOrders(symbol));
-  const fills = await pending(x, 'fills', () => x.watchMyTrades(symbol).catch((e) => e));
+  const fills = await pending(x, 'fills:BTC_USDT', () => x.watchMyTrades(symbol).catch((e) => e));
+  const watched = await pending(x, 'orders:BTC_USDT', () => x.watchOrders(symbol));
   const orders = [await other.createOrder(symbol, 'limit', 'buy', 0.01, price), await other.createOrder(symbol, 'limit', 'buy', 0.01, price - 1)];
   await showsOrder(x, symbol, orders[1].id, watched.next);
-  const waits = await pending(x, 'orders', () => x.watchOrders(symbol));
+  const waits = await pending(x, 'orders:BTC_USDT', () => x.watchOrders(symbol));
   x.clients[url].connection.terminate();
   await assert.rejects(within('the end of a broken line', waits.next), ccxt.NetworkError);
   assert.ok(await within('the end of a broken line', fills.next) instanceof ccxt.NetworkError);
