@@ -135,6 +135,13 @@ export function checkTicker(t, symbol, tick = 0) {
   return found;
 }
 
+// checkLastPrice checks the price of the last trade.
+export function checkLastPrice(p, symbol, what = `last price ${symbol}`) {
+  const found = members(what, p, { symbol: 'string', timestamp: 'integer?', datetime: 'string?', price: 'positive', side: 'side?', info: 'any' });
+  if (found.length) return found;
+  return p.symbol === symbol ? stamps(what, p) : [`${what}.symbol is ${p.symbol}`];
+}
+
 // checkFees checks fee and fees: each fee has its currency, one of the symbol's, and its cost. A
 // trade has its single fee in both members; the trade of another is shown by ccxt with a fee of
 // undefined members. The fee of an order may count its last fill alone.

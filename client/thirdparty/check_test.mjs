@@ -1,7 +1,7 @@
 // The checks themselves: what is right passes, and each planted fault is found.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkBalance, checkCurrency, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrade, checkTrades } from './check.mjs';
+import { checkBalance, checkCurrency, checkLastPrice, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrade, checkTrades } from './check.mjs';
 
 const at = Date.UTC(2026, 0, 1);
 const time = { timestamp: at, datetime: '2026-01-01T00:00:00.000Z' };
@@ -25,6 +25,7 @@ const good = {
     symbol: 'A/B', ...time, high: 12, low: 9, bid: 10, bidVolume: 1, ask: 11, askVolume: 1, vwap: 10, open: 10, close: 11, last: 11, change: 1, percentage: 10,
     average: 10.5, baseVolume: 5, quoteVolume: 50, previousClose: undefined, info: {},
   },
+  lastPrice: { symbol: 'A/B', ...time, price: 11, side: 'buy', info: {} },
   trade: {
     id: '7', order: '1', ...time, symbol: 'A/B', type: undefined, side: 'buy', takerOrMaker: 'taker', price: 10, amount: 0.5, cost: 5,
     fee: { currency: 'B', cost: 0.005 }, fees: [{ currency: 'B', cost: 0.005 }], info: {},
@@ -39,6 +40,7 @@ const good = {
 };
 const checks = {
   market: (v) => checkMarket(v, { A: { id: 'A' }, B: { id: 'B' } }), currency: (v) => checkCurrency(v), ticker: (v) => checkTicker(v, 'A/B'), trade: (v) => checkTrade(v, 'A/B', true),
+  lastPrice: (v) => checkLastPrice(v, 'A/B'),
   book: (v) => checkOrderBook(v, 'A/B', 2), balance: (v) => checkBalance(v, { A: {} }), order: (v) => checkOrder(v, 'A/B'),
 };
 
@@ -78,6 +80,7 @@ test('values of a wrong type and values that contradict each other are found', (
     ['ticker', { bid: 0 }], ['ticker', { high: NaN }], ['ticker', { bid: 11 }], ['ticker', { high: undefined }],
     ['ticker', { open: 8 }], ['ticker', { change: 2 }], ['ticker', { change: undefined }], ['ticker', { average: 11 }], ['ticker', { vwap: 11 }], ['ticker', { quoteVolume: 70 }],
     ['ticker', { baseVolume: 3, vwap: undefined }], ['ticker', { datetime: undefined }],
+    ['lastPrice', { symbol: 'B/A' }], ['lastPrice', { price: '11' }], ['lastPrice', { price: 0 }], ['lastPrice', { side: 'Buy' }], ['lastPrice', { timestamp: at / 1000 }],
     ['trade', { cost: 4 }], ['trade', { side: 'Buy' }], ['trade', { id: 7 }], ['trade', { takerOrMaker: undefined }], ['trade', { order: undefined }],
     ['trade', { fee: undefined }], ['trade', { fee: { currency: 'B' } }], ['trade', { datetime: '2026-01-01T00:00:00.0000000Z' }], ['trade', { amount: 0 }],
     ['trade', { fee: { currency: 'B', cost: undefined }, fees: [{ currency: 'B', cost: undefined }] }], ['trade', { fee: { currency: 'C', cost: 0.005 }, fees: [{ currency: 'C', cost: 0.005 }] }],

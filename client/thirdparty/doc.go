@@ -2,9 +2,11 @@
 // package-lock.json pin them; `make clients` installs and runs them.
 //
 // check.mjs holds the structures that ccxt's manual documents, as checks of any ccxt exchange;
-// check_test.mjs proves that the checks find what is wrong. Each other *_test.mjs is one run of node:
+// check_test.mjs proves that the checks find what is wrong. unified.mjs has a call of each unified method. Each other
+// *_test.mjs is one run of node:
 //
-//	native_test.mjs   the ccxt class of client/js with ccxt from npm
+//	ccxt_test.mjs     each unified call of ccxt by name, with the class of client/js and with ccxt.binance
+//	native_test.mjs   what the ccxt class of client/js does beyond a single call
 //	binance_test.mjs  market data by ccxt.binance, binance-api-node, @binance/connector, binance
 //	binance_orders_test.mjs  trading by the same
 //	binance_user_test.mjs    streams, user data and the WebSocket API by the same
