@@ -524,7 +524,7 @@ func cutRows[T any](rows []T, limit int, first bool) []T {
 
 // between returns the query for a pair and the times of the request.
 func (q *call) between(v *marketdata.View) (marketdata.Query, *failure) {
-	startNs, endNs, err := q.span()
+	startNs, endNs, err := q.day()
 	return marketdata.Query{
 		Account: q.account(), Pair: v.Instrument.ID, Limit: listPage, SinceNs: startNs, UntilNs: endNs,
 	}, err
@@ -555,6 +555,9 @@ func myTrades(q *call) ([]byte, *failure) {
 	order, err := q.number("orderId", 0)
 	if err != nil {
 		return nil, err
+	}
+	if (q.given("fromId") || q.given("orderId")) && (q.given("startTime") || q.given("endTime")) {
+		return nil, badCombination()
 	}
 	query, err := q.between(v)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -254,6 +255,7 @@ const (
 	codeBadInterval    = -1120
 	codeBadSymbol      = -1121
 	codeNoListenKey    = -1125
+	codeTooWide        = -1127
 	codeOptionalParams = -1128
 	codeInvalidParam   = -1130
 	codeBadWindow      = -1131
@@ -266,6 +268,7 @@ const (
 	codeLimitBelow     = -1166
 	codeBothLimit      = -1168
 	codeBadUnit        = -1194
+	codeOtherStatus    = -1220
 	codeStopBelow      = -1196
 	codeStopAbove      = -1197
 	codeTakeAbove      = -1198
@@ -320,6 +323,10 @@ func twice(name string) *failure {
 
 func illegal(name, pattern string) *failure {
 	return fail(codeIllegalChars, "Illegal characters found in parameter '%s'; legal range is '%s'.", name, pattern)
+}
+
+func badCombination() *failure {
+	return fail(codeOptionalParams, "Combination of optional parameters invalid.")
 }
 
 // unsupported is the answer to a function of the other exchange that has no counterpart here.
@@ -414,9 +421,13 @@ type peer struct {
 // account returns the account of the caller, who has credentials.
 func (q *call) account() engine.AccountID { return engine.AccountID(q.Principal.Account) }
 
-// readParams reads the parameters of forms: the query, then the body.
-func (q *call) readParams(texts ...[]byte) *failure {
-	for _, text := range texts {
+// readParams reads the parameters of the query, and of the body those that the query does not have.
+func (q *call) readParams(query, body []byte) *failure {
+	inQuery := 0
+	for i, text := range [...][]byte{query, body} {
+		if i == 1 {
+			inQuery = len(q.params)
+		}
 		for pair := range bytes.SplitSeq(text, []byte{'&'}) {
 			if len(pair) == 0 {
 				continue
@@ -430,10 +441,12 @@ func (q *call) readParams(texts ...[]byte) *failure {
 			if nameErr != nil || valueErr != nil {
 				return fail(codeIllegalChars, "Illegal characters found in a parameter.")
 			}
-			if q.sent(name) {
+			switch at := slices.IndexFunc(q.params, func(p param) bool { return p.name == name }); {
+			case at < 0:
+				q.params = append(q.params, param{name: name, value: value})
+			case at >= inQuery:
 				return twice(name)
 			}
-			q.params = append(q.params, param{name: name, value: value})
 		}
 	}
 	return nil
@@ -559,7 +572,7 @@ func (q *call) views(maxSymbols int) (list []*marketdata.View, root *marketdata.
 	text, hasMany := q.text("symbols")
 	switch {
 	case hasOne && hasMany:
-		return nil, nil, false, fail(codeOptionalParams, "Combination of optional parameters invalid.")
+		return nil, nil, false, badCombination()
 	case hasOne:
 		v, err := q.f.lookup(root, one)
 		return []*marketdata.View{v}, root, true, err

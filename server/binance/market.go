@@ -2,8 +2,10 @@ package binance
 
 import (
 	"cmp"
+	stdjson "encoding/json"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,11 +100,11 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	status, byStatus, err := q.symbolStatus(given)
+	status, err := q.statusOfAll(given)
 	if err != nil {
 		return nil, err
 	}
-	spot, err := q.wantsSpot()
+	spot, err := q.wantsSpot(given)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	w.Name("symbols").List()
 	names := q.f.symbolsOf(root)
 	for _, v := range views {
-		if state := statusOf(v.Instrument.State); spot && (!byStatus || state == status) {
+		if state := statusOf(v.Instrument.State); spot && (status == "" || state == status) {
 			q.f.writeSymbol(&w, v.Instrument, names.of(v.Instrument), sets == "true")
 		}
 	}
@@ -133,28 +135,65 @@ func exchangeInfo(q *call) ([]byte, *failure) {
 	return w.Bytes(), nil
 }
 
-// symbolStatus reads the parameter of the same name, which does not go together with named symbols.
-func (q *call) symbolStatus(named bool) (status string, given bool, err *failure) {
-	status, given = q.text("symbolStatus")
-	switch {
-	case given && named:
-		err = fail(codeOptionalParams, "Combination of optional parameters invalid.")
-	case given && status != "TRADING" && status != "HALT" && status != "BREAK":
-		err = invalid("symbolStatus")
+// symbolStatus reads the parameter of the same name, "" without one.
+func (q *call) symbolStatus() (string, *failure) {
+	status, given := q.text("symbolStatus")
+	if given && status != "TRADING" && status != "HALT" && status != "BREAK" {
+		return "", invalid("symbolStatus")
 	}
-	return status, given, err
+	return status, nil
 }
 
-// wantsSpot reports whether the parameter permissions includes SPOT, the only permission that pairs have.
-func (q *call) wantsSpot() (bool, *failure) {
-	text, given := q.text("permissions")
-	switch {
-	case !given, text == "SPOT", text == `["SPOT"]`:
-		return true, nil
-	case text == "MARGIN", text == "LEVERAGED", text == `["MARGIN","LEVERAGED"]`:
-		return false, nil
+// statusOfAll reads symbolStatus of a request about all pairs: it does not go together with named symbols.
+func (q *call) statusOfAll(named bool) (string, *failure) {
+	status, err := q.symbolStatus()
+	if err == nil && named && status != "" {
+		err = badCombination()
 	}
-	return false, invalid("permissions")
+	return status, err
+}
+
+// pairInStatus returns the view of the required parameter symbol, whose status is the symbolStatus of the request.
+func (q *call) pairInStatus() (*marketdata.View, *failure) {
+	v, err := q.pair()
+	if err != nil {
+		return nil, err
+	}
+	status, err := q.symbolStatus()
+	if err == nil && status != "" && statusOf(v.Instrument.State) != status {
+		err = otherStatus()
+	}
+	return v, err
+}
+
+func otherStatus() *failure {
+	return fail(codeOtherStatus, "The symbol's status does not match the requested symbolStatus.")
+}
+
+const permissionForm = "^(SPOT|MARGIN|LEVERAGED|TRD_GRP_[0-9]{3})$"
+
+var permission = regexp.MustCompile(permissionForm)
+
+// wantsSpot reports whether the parameter permissions, a word or a list of words, includes SPOT, the only permission
+// that pairs have.
+func (q *call) wantsSpot(named bool) (bool, *failure) {
+	text, given := q.text("permissions")
+	if !given {
+		return true, nil
+	}
+	words := []string{text}
+	switch {
+	case named:
+		return false, badCombination()
+	case text[0] == '[' && stdjson.Unmarshal([]byte(text), &words) != nil:
+		return false, illegal("permissions", "a word or a list of words")
+	}
+	for _, word := range words {
+		if !permission.MatchString(word) {
+			return false, invalid("permissions")
+		}
+	}
+	return slices.Contains(words, "SPOT"), nil
 }
 
 func statusOf(s engine.PairState) string {
@@ -200,11 +239,11 @@ func (f *Facade) writeSymbol(w *json.Writer, in *engine.Instrument, name string,
 	f.writeFilters(w, in)
 	w.EndList()
 	w.Name("permissions").Words()
+	w.Name("permissionSets").List()
 	if sets {
-		w.Name("permissionSets").List()
 		w.Words("SPOT")
-		w.EndList()
 	}
+	w.EndList()
 	w.Name("defaultSelfTradePreventionMode").Word(selfTrades[engine.CancelMaker])
 	w.Name("allowedSelfTradePreventionModes").Words(append(selfTrades[:], transfer)...)
 	w.EndObject()
@@ -296,7 +335,7 @@ func depth(q *call) ([]byte, *failure) {
 	if err := q.pay(weight); err != nil {
 		return nil, err
 	}
-	v, err := q.pair()
+	v, err := q.pairInStatus()
 	if err != nil {
 		return nil, err
 	}
@@ -419,7 +458,7 @@ func aggTrades(q *call) ([]byte, *failure) {
 	timed := q.sent("startTime") || q.sent("endTime")
 	if q.sent("fromId") {
 		if timed {
-			return nil, fail(codeOptionalParams, "Combination of optional parameters invalid.")
+			return nil, badCombination()
 		}
 		from, err := q.number("fromId", 0)
 		if err != nil {

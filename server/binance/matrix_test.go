@@ -191,7 +191,7 @@ func TestBrokenSignaturesAreRefusedOnEverySignedRoute(t *testing.T) {
 			return k.ListenKey
 		}
 		socket := r.socket("/ws-api/v3?returnRateLimits=false")
-		send := func(route binance.SignedRoute, a *attempt) (int, string) {
+		send := func(route binance.Route, a *attempt) (int, string) {
 			requests++
 			if a.api {
 				text := socket.ask(a.message(route.API))

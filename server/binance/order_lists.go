@@ -26,7 +26,7 @@ func listed(place string) orderParams {
 		side: place + "Side", kind: place + "Type", tif: place + "TimeInForce", price: place + "Price",
 		stop: place + "StopPrice", trail: place + "TrailingDelta", iceberg: place + "IcebergQty",
 		client: place + "ClientOrderId", strategy: place + "StrategyId", strategyType: place + "StrategyType",
-		quantity: place + "Quantity", listed: true,
+		quantity: place + "Quantity", peg: place + "Peg", listed: true,
 	}
 }
 
@@ -511,12 +511,12 @@ func allLists(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	startNs, endNs, err := q.span()
+	startNs, endNs, err := q.day()
 	if err != nil {
 		return nil, err
 	}
 	if q.sent("fromId") && (q.sent("startTime") || q.sent("endTime")) {
-		return nil, fail(codeOptionalParams, "Combination of optional parameters invalid.")
+		return nil, badCombination()
 	}
 	rows, err := q.lists(marketdata.Query{SinceNs: startNs, UntilNs: endNs})
 	if err != nil {

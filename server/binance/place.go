@@ -34,13 +34,14 @@ type orderParams struct {
 
 	quantity string // "": an order whose list gives it its quantity
 	quote    string // "": no order by quote amount
+	peg      string // what the names of a pegged order begin with; "": not among the parameters
 	listed   bool   // an order of a list
 }
 
 var alone = orderParams{
 	side: "side", kind: "type", tif: "timeInForce", price: "price", stop: "stopPrice", trail: "trailingDelta",
 	iceberg: "icebergQty", client: "newClientOrderId", strategy: "strategyId", strategyType: "strategyType",
-	quantity: "quantity", quote: "quoteOrderQty",
+	quantity: "quantity", quote: "quoteOrderQty", peg: "peg",
 }
 
 // readOrder reads the parameters of a new order that is no part of a list.
@@ -102,6 +103,11 @@ func (q *call) side(name string) (engine.Side, *failure) {
 func (q *call) readTerms(n *orderParams, word string, in *engine.Instrument, p *entry.Place) (err *failure) {
 	p.Pair, p.Type, p.PostOnly = []byte(in.Code), orderTypes[word], word == "LIMIT_MAKER"
 	p.ClientReusable = true
+	for _, name := range []string{"PriceType", "OffsetType", "OffsetValue"} {
+		if n.peg != "" && q.given(n.peg+name) {
+			return fail(codeOrderRejected, "Pegged orders are not supported for this symbol.")
+		}
+	}
 	if err = q.readTIF(n, p); err != nil {
 		return err
 	}

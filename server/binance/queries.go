@@ -41,7 +41,7 @@ func preventedMatches(q *call) ([]byte, *failure) {
 	case byOrder && !byNumber:
 		query.Order, query.From = engine.OrderID(order), uint64(from)
 	case byOrder, byNumber && (q.sent("fromPreventedMatchId") || q.sent("limit")):
-		return nil, fail(codeOptionalParams, "Combination of optional parameters invalid.")
+		return nil, badCombination()
 	case byNumber:
 		query.From, query.Limit = uint64(one), 1
 	default:
@@ -151,7 +151,10 @@ func noAllocations(q *call) ([]byte, *failure) {
 	if _, err := q.pair(); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"startTime", "endTime", "fromAllocationId", "orderId"} {
+	if _, _, err := q.day(); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"fromAllocationId", "orderId"} {
 		if _, err := q.number(name, 0); err != nil {
 			return nil, err
 		}
@@ -181,7 +184,7 @@ func executionRules(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	status, byStatus, err := q.symbolStatus(given)
+	status, err := q.statusOfAll(given)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +200,7 @@ func executionRules(q *call) ([]byte, *failure) {
 	w.Object()
 	w.Name("symbolRules").List()
 	for _, v := range views {
-		if byStatus && statusOf(v.Instrument.State) != status {
+		if status != "" && statusOf(v.Instrument.State) != status {
 			continue
 		}
 		w.Object()
@@ -212,10 +215,7 @@ func executionRules(q *call) ([]byte, *failure) {
 
 // noReferencePrice serves GET /api/v3/referencePrice and referencePrice/calculation: no pair has one.
 func noReferencePrice(q *call) ([]byte, *failure) {
-	if _, err := q.pair(); err != nil {
-		return nil, err
-	}
-	if _, _, err := q.symbolStatus(false); err != nil {
+	if _, err := q.pairInStatus(); err != nil {
 		return nil, err
 	}
 	if err := q.unread(); err != nil {

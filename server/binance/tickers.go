@@ -2,6 +2,7 @@ package binance
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"tickhive/engine"
@@ -17,12 +18,33 @@ const (
 	maxRolling = 100
 )
 
-// payTickers counts the weight of an answer about one pair or several.
-func (q *call) payTickers(n int, given bool) *failure {
-	if given && n == 1 {
-		return q.pay(2)
+// tickers returns the pairs of a request for tickers that have its symbolStatus, and pays what weigh says for their
+// number. given is false for a request that names none.
+func (q *call) tickers(most int, weigh func(n int, given bool) int) ([]*marketdata.View, *marketdata.Root, *failure) {
+	views, root, given, err := q.views(most)
+	if err != nil {
+		return nil, nil, err
 	}
-	return q.pay(4)
+	if err := q.pay(weigh(len(views), given)); err != nil {
+		return nil, nil, err
+	}
+	status, err := q.symbolStatus()
+	if err != nil || status == "" {
+		return views, root, err
+	}
+	views = slices.DeleteFunc(views, func(v *marketdata.View) bool { return statusOf(v.Instrument.State) != status })
+	if len(views) == 0 && q.given("symbol") {
+		err = otherStatus()
+	}
+	return views, root, err
+}
+
+// weighSmall is the weight of small tickers: of one pair, or of several.
+func weighSmall(n int, given bool) int {
+	if given && n == 1 {
+		return 2
+	}
+	return 4
 }
 
 // list answers with one row a pair: an object if the request names one pair, otherwise an array.
@@ -48,10 +70,7 @@ func (q *call) list(
 }
 
 func price(q *call) ([]byte, *failure) {
-	views, root, given, err := q.views(maxTickers)
-	if err == nil {
-		err = q.payTickers(len(views), given)
-	}
+	views, root, err := q.tickers(maxTickers, weighSmall)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +80,7 @@ func price(q *call) ([]byte, *failure) {
 }
 
 func bookTicker(q *call) ([]byte, *failure) {
-	views, root, given, err := q.views(maxTickers)
-	if err == nil {
-		err = q.payTickers(len(views), given)
-	}
+	views, root, err := q.tickers(maxTickers, weighSmall)
 	if err != nil {
 		return nil, err
 	}
@@ -167,18 +183,16 @@ func (q *call) full() (full bool, err *failure) {
 }
 
 func ticker24h(q *call) ([]byte, *failure) {
-	views, root, given, err := q.views(maxTickers)
+	views, root, err := q.tickers(maxTickers, func(n int, given bool) int {
+		switch {
+		case given && n <= 20:
+			return 2
+		case given && n <= 100:
+			return 40
+		}
+		return 80
+	})
 	if err != nil {
-		return nil, err
-	}
-	weight := 80
-	switch {
-	case given && len(views) <= 20:
-		weight = 2
-	case given && len(views) <= 100:
-		weight = 40
-	}
-	if err := q.pay(weight); err != nil {
 		return nil, err
 	}
 	full, err := q.full()
@@ -318,13 +332,10 @@ func tradingDay(q *call) ([]byte, *failure) {
 
 // windows answers with the figures since a second, for the pairs of the request, which must name some.
 func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeNs int64)) ([]byte, *failure) {
-	views, root, given, err := q.views(maxRolling)
-	if err == nil && !given {
-		err = missing("symbol")
+	if !q.given("symbol") && !q.given("symbols") {
+		return nil, missing("symbol")
 	}
-	if err == nil {
-		err = q.pay(min(4*len(views), 200))
-	}
+	views, root, err := q.tickers(maxRolling, func(n int, _ bool) int { return min(4*n, 200) })
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,15 @@ func (q *call) span() (startNs, endNs int64, err *failure) {
 	return start.first(), end.last(), err
 }
 
+// day reads the span of a query of the caller's orders or trades, of at most 24 hours.
+func (q *call) day() (startNs, endNs int64, err *failure) {
+	startNs, endNs, err = q.span()
+	if err == nil && q.given("startTime") && q.given("endTime") && endNs-startNs > daySec*secNs+int64(milliseconds) {
+		err = fail(codeTooWide, "More than 24 hours between startTime and endTime.")
+	}
+	return startNs, endNs, err
+}
+
 // The default and the largest recvWindow in microseconds.
 const (
 	defaultWindow = 5_000_000
@@ -121,5 +130,6 @@ func (q *call) stamp() (s auth.Stamp, err *failure) {
 	if window > maxWindow {
 		return s, fail(codeBadWindow, "recvWindow must be less than %d.", maxWindow/1000)
 	}
-	return auth.Stamp{Sent: at.count, Window: window * int64(microseconds) / int64(at.unit), UnitNs: int64(at.unit)}, nil
+	unitNs := int64(at.unit)
+	return auth.Stamp{Sent: at.count, Window: window * int64(microseconds) / unitNs, UnitNs: unitNs}, nil
 }

@@ -148,7 +148,8 @@ func TestTheTradingDayOfAnOffset(t *testing.T) {
 				count++
 			}
 		}
-		if got.OpenTime != from.UnixMilli() || got.CloseTime != from.AddDate(0, 0, 1).UnixMilli()-1 || got.Count != count {
+		if got.OpenTime != from.UnixMilli() || got.CloseTime != from.AddDate(0, 0, 1).UnixMilli()-1 ||
+			got.Count != count {
 			t.Errorf("%s: %+v, want %v and %d trades", zone, got, from, count)
 		}
 	}
@@ -157,7 +158,8 @@ func TestTheTradingDayOfAnOffset(t *testing.T) {
 func TestOffsetsThatAreNone(t *testing.T) {
 	r := traded(t)
 	for _, zone := range []string{
-		"14:01", "15", "-12:01", "-13", "1:60", "1:5", "1:000", "100", "abc", "+", "-", ":30", "8:", "+-1", "Asia/Tokyo",
+		"14:01", "15", "-12:01", "-13", "1:60", "1:5", "1:000", "100", "abc", "+", "-", ":30", "8:", "+-1",
+		"Asia/Tokyo",
 	} {
 		for _, route := range []string{"klines?symbol=BTCUSDT&interval=1d", "ticker/tradingDay?symbol=BTCUSDT"} {
 			r.is("/api/v3/"+route+"&timeZone="+url.QueryEscape(zone), 400,
