@@ -12,6 +12,7 @@
 //	binance_user_test.mjs    streams, user data and the WebSocket API by the same
 //	binance_spot_test.mjs    every call of @binance/spot
 //	binance_clients_test.mjs every call for Spot of node-binance-api and of the three others
+//	programs_test.mjs        the programs of docs/programs.md, as they are printed
 //	binance_bots_test.mjs    the bots of bots.mjs, for some seconds, or 10 minutes with TICKHIVE_SOAK=1
 //
 // generated_test.go makes clients of the OpenAPI documents with oapi-codegen and openapi-typescript, and runs
