@@ -79,9 +79,9 @@ func (o *Options) Validate() error {
 }
 
 // Limits of a pair's reference price. A ladder of levelsMax ticks must fit below it, and twice the price in
-// units of 2^-8 ticks must fit into int64 with room for products.
+// units of 2^-8 ticks must fit into int64 with room for products. A price may fall to half of its reference.
 const (
-	minReference = 1_000
+	minReference = 500
 	maxReference = 1 << 40
 )
 

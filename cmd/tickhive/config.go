@@ -34,7 +34,7 @@ type Config struct {
 	Rate     edge.RateConfig         `toml:"rate"`
 	Engine   engine.Limits           `toml:"engine"`
 	Market   struct {
-		Pairs string `toml:"pairs" default:"builtin" oneof:"builtin, none" help:"builtin: start with the configured pairs and assets; none: start without them"`
+		Pairs string `toml:"pairs" default:"builtin" oneof:"builtin, common, hundred, none" help:"builtin: start with the configured pairs and assets; common: and with 32 other pairs that are common on Binance; hundred: and with 56 more; none: start without any"`
 		marketdata.TradesConfig
 	} `toml:"market"`
 	Orders  marketdata.OrdersConfig `toml:"orders"`
@@ -87,7 +87,6 @@ func defaultConfig() *Config {
 
 // The values of enumerated keys.
 const (
-	pairsBuiltin = "builtin"
 	pairsNone    = "none"
 	clockReal    = "real"
 	clockVirtual = "virtual"

@@ -18,7 +18,7 @@ import (
 )
 
 // loadConfig reads the built-in configuration, the file, the environment and settings
-// (KEY=VALUE from --set and the flags). A later source overrides an earlier one.
+// (KEY=VALUE from --set and the flags). A later source overrides an earlier one. Pairs of market.pairs come last.
 func loadConfig(file string, environ, settings []string) (*Config, error) {
 	c := defaultConfig()
 	if file != "" {
@@ -42,6 +42,7 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 			return nil, fmt.Errorf("config: %w", err)
 		}
 	}
+	c.addPairs()
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}

@@ -26,7 +26,7 @@ type serveFlags struct {
 	Clock             string   `key:"clock.mode" placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the clock it was created with."`
 	ClockStart        string   `key:"clock.start" placeholder:"RFC3339" help:"Start time of a virtual clock (now; in an existing data directory: its last time)."`
 	JournalSync       string   `key:"journal.sync" placeholder:"MODE" help:"Journal sync policy: always, interval or off (interval)."`
-	Pairs             string   `key:"market.pairs" placeholder:"builtin|none" help:"none starts without the built-in pairs and assets (builtin)."`
+	Pairs             string   `key:"market.pairs" placeholder:"builtin|common|hundred|none" help:"Pairs and assets to start with: 12, 44 or 100 pairs, or none (builtin)."`
 	LogLevel          string   `key:"log.level" placeholder:"LEVEL" help:"Log level: debug, info, warn or error (info)."`
 	Quiet             bool     `help:"Suppress progress output."`
 }
