@@ -1,0 +1,158 @@
+package recipes
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tickhive/test/harness"
+)
+
+// rehearsal returns the words of a command of docs/programs.md behind the name of the program.
+func rehearsal(t *testing.T, name string) []string {
+	t.Helper()
+	m := regexp.MustCompile("(?m)^\\| " + regexp.QuoteMeta(name) + " \\| `bin/tickhive ([^`]*)`").
+		FindStringSubmatch(harness.ReadTree(t, "docs/programs.md"))
+	if m == nil {
+		t.Fatalf("docs/programs.md has no command for %s", name)
+	}
+	text := strings.ReplaceAll(m[1], "127.0.0.1:8090", "127.0.0.1:0")
+	if before, quoted, found := strings.Cut(text, "'"); found {
+		return append(strings.Fields(before), strings.TrimSuffix(quoted, "'"))
+	}
+	return strings.Fields(text)
+}
+
+// program is a program for Binance: an exchange, its address and a key.
+type program struct {
+	*harness.Instance
+	base, public, private string
+}
+
+// begin starts an exchange in a folder.
+func begin(t *testing.T, args ...string) *program {
+	t.Helper()
+	in := harness.Launch(t, nil, append(args, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")...)
+	line := in.WaitLine("ready ")
+	in.TakeAddresses(line)
+	return &program{Instance: in, base: "http://" + line[strings.LastIndex(line, "binance=")+len("binance="):]}
+}
+
+// account makes an account with money.
+func (p *program) account() {
+	p.T.Helper()
+	user := p.Call(200, "POST", "/users", `{}`)["id"].(string)
+	for _, code := range []string{"BTC", "USDT"} {
+		p.Call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":"100000"}`, code))
+	}
+	key := p.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"program"}`)
+	p.public, p.private = key["publicKey"].(string), key["privateKey"].(string)
+}
+
+// signed sends a signed request. A start refuses signatures of the second before it, so it waits for that second.
+func (p *program) signed(method, path, query string) harness.Answer {
+	p.T.Helper()
+	for end := time.Now().Add(harness.Patience); ; {
+		text := fmt.Sprintf("timestamp=%d&%s", time.Now().UnixMilli(), query)
+		mac := hmac.New(sha256.New, []byte(p.private))
+		mac.Write([]byte(text))
+		a := p.Do(method, fmt.Sprintf("%s/api/v3/%s?%s&signature=%x", p.base, path, text, mac.Sum(nil)), "",
+			"X-MBX-APIKEY", p.public)
+		if !strings.Contains(a.Body, "before the exchange was restarted") || time.Now().After(end) {
+			return a
+		}
+	}
+}
+
+// faults runs a command of faults.
+func (p *program) faults(words []string) {
+	p.T.Helper()
+	code, out, errs := harness.Run(p.T, append(words, "--internal", strings.TrimPrefix(p.Root, "http://"))...)
+	if code != 0 {
+		p.T.Fatalf("%q: exit code %d: %s%s", words, code, out, errs)
+	}
+}
+
+// An acknowledgement is lost once, and the order is there; the book is slow, and current.
+func TestTheRehearsalsOfFaults(t *testing.T) {
+	t.Parallel()
+	p := begin(t, "serve", "--data-dir", t.TempDir(), "--binance-listen", "127.0.0.1:0")
+	p.account()
+	p.faults(rehearsal(t, "a lost acknowledgement"))
+	const order = "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=0.001&price=30000&newClientOrderId="
+	if a := p.signed("POST", "order", order+"lost"); a.Status != 504 || !strings.HasPrefix(a.Body, `{"code":-1007,`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := p.signed("POST", "order", order+"kept"); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	for _, id := range []string{"lost", "kept"} {
+		a := p.signed("GET", "order", "symbol=BTCUSDT&origClientOrderId="+id)
+		if a.Status != 200 || !strings.Contains(a.Body, `"status":"NEW"`) {
+			t.Errorf("%s: %d %s", id, a.Status, a.Body)
+		}
+	}
+	p.faults(rehearsal(t, "a slow book"))
+	a := p.Do("GET", p.base+"/api/v3/depth?symbol=BTCUSDT&limit=5", "")
+	if a.Status != 200 || !strings.HasPrefix(a.Header.Get("X-Fault"), "latency;") {
+		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	p.faults([]string{"faults", "clear"})
+	if a := p.Do("GET", p.base+"/api/v3/depth?symbol=BTCUSDT", ""); a.Header.Get("X-Fault") != "" {
+		t.Errorf("%v", a.Header)
+	}
+}
+
+// An order list survives kill -9 as it was.
+func TestTheRehearsalOfACrash(t *testing.T) {
+	t.Parallel()
+	words, dir := rehearsal(t, "a crash in the middle of an order list"), t.TempDir()
+	for i := range words {
+		if words[i] == "crash" {
+			words[i] = dir
+		}
+	}
+	p := begin(t, words...)
+	p.account()
+	list := p.signed("POST", "orderList/oco", "symbol=BTCUSDT&side=SELL&quantity=0.001&listClientOrderId=mine"+
+		"&aboveType=LIMIT_MAKER&abovePrice=130000&belowType=STOP_LOSS&belowStopPrice=32000")
+	if list.Status != 200 {
+		t.Fatalf("%d %s", list.Status, list.Body)
+	}
+	before := p.signed("GET", "openOrderList", "recvWindow=60000")
+	p.Signal(syscall.SIGKILL)
+	<-p.Exited
+	again := begin(t, words...)
+	again.public, again.private = p.public, p.private
+	after := again.signed("GET", "openOrderList", "recvWindow=60000")
+	if after.Status != 200 || after.Body != before.Body || !strings.Contains(after.Body, `"listClientOrderId":"mine"`) {
+		t.Errorf("%s\nthen %s", before.Body, after.Body)
+	}
+	if a := again.signed("GET", "openOrders", "symbol=BTCUSDT"); strings.Count(a.Body, `"status":"NEW"`) != 2 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+// A program reads a recorded market and trades in it.
+func TestTheRehearsalOfARecordedDay(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trades.csv")
+	if err := os.WriteFile(file, []byte(harness.RecordedTrades), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	words := rehearsal(t, "a recorded day")
+	words[len(words)-1] = file
+	p := begin(t, words...)
+	p.WaitLog("msg=replay records=3", 1)
+	a := p.Do("GET", p.base+"/api/v3/trades?symbol=BTCUSDT", "")
+	if a.Status != 200 || strings.Count(a.Body, `"price"`) != 3 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
