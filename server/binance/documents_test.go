@@ -501,7 +501,7 @@ func TestEachClauseIsRun(t *testing.T) {
 			}
 		}
 	}
-	if clauses < 47 {
+	if clauses < 49 {
 		t.Errorf("%d clauses", clauses)
 	}
 }
