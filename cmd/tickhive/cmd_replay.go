@@ -23,7 +23,7 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format       string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis, databento or trades."`
+	Format       string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, bybit, tardis, databento or trades."`
 	Detect       bool     `help:"Say which format the files have, and why; start nothing."`
 	Pair         string   `placeholder:"CODE" help:"Pair code, or the symbol of the files; taken from the files when they name it."`
 	Digits       string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
@@ -236,7 +236,7 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	})
 	g.Done()
 	if c.JSON {
-		err = errors.Join(err, c.writeJSON(p.out, &report))
+		err = errors.Join(err, c.writeJSON(p.out, &report, errors.Is(err, context.Canceled)))
 	} else {
 		for _, line := range report.Lines() {
 			fmt.Fprintln(p.out, line)
@@ -261,7 +261,7 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 }
 
 // writeJSON writes the results of the comparisons as one line.
-func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report) error {
+func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report, interrupted bool) error {
 	type check struct {
 		Kind  string `json:"kind"`
 		Good  int    `json:"good"`
@@ -273,13 +273,14 @@ func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report) error {
 		Orders  uint64        `json:"orders"`
 		Trades  uint64        `json:"trades"`
 		Refused uint64        `json:"refused"`
+		Stopped bool          `json:"interrupted"`
 		Agrees  bool          `json:"agrees"`
 		Checks  []check       `json:"checks"`
 		Misses  []replay.Miss `json:"misses"`
 		Notes   []string      `json:"notes"`
 	}{
 		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused,
-		Agrees: r.Agrees(cmp.Or(c.least, replay.Whole)),
+		Stopped: interrupted, Agrees: !interrupted && r.Agrees(cmp.Or(c.least, replay.Whole)),
 		Checks: []check{}, Misses: append([]replay.Miss{}, r.Misses...), Notes: append([]string{}, r.Notes()...),
 	}
 	for i := range r.Checks {

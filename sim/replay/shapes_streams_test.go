@@ -40,13 +40,6 @@ func TestStreamsWithoutABookAreRefused(t *testing.T) {
 				`{"stream":"btcusdt@depth20@100ms","data":{"lastUpdateId":1,"bids":[["1","1"]],"asks":[]}}` + "\n"},
 			"best levels alone", "btcusdt@depth@100ms",
 		},
-		{
-			"aggregate trades alone", "binance",
-			[]string{"a\n" + snapshotLine + mark +
-				`1723161254000000002 {"stream":"btcusdt@aggTrade","data":{"s":"BTCUSDT","p":"1","q":"1","m":true}}` +
-				"\n"},
-			"aggregate trades alone", "@trade",
-		},
 		{"a first line without a time", "binance", []string{"a\n" +
 			`§{"lastUpdateId":2,"bids":[["1","1"]],"asks":[]}` + "\n"}, "the first line has no time", "want lines of"},
 		{

@@ -65,6 +65,21 @@ func TestReplayOfTheSample(t *testing.T) {
 	}
 }
 
+// The object of a replay that a signal ended says so, and agrees with nothing.
+func TestAnInterruptedReplaySaysSo(t *testing.T) {
+	t.Parallel()
+	in := harness.Launch(t, nil, "replay", "--format", "trades", "--json", "--speed", "1", "--pair", "BTC_USDT",
+		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", recorded(t))
+	in.WaitLog("ready public=", 1)
+	in.Signal(syscall.SIGINT)
+	if line := in.WaitLine("{"); !strings.Contains(line, `"interrupted":true,"agrees":false`) {
+		t.Error(line)
+	}
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestReplayEndsByItself(t *testing.T) {
 	t.Parallel()
 	file := recorded(t)

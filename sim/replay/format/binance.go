@@ -22,7 +22,7 @@ const (
 	binanceTouch
 	binanceSnapshot
 	binancePartial   // only the best levels; not used
-	binanceAggregate // the trades of one order as a sum; not used
+	binanceAggregate // the trades of one order at one price as a sum; used where the recording has no trades
 	binanceCandle    // only compared, when it is closed
 	binanceOther     // neither book nor trades
 	binanceMessages
@@ -72,6 +72,7 @@ func binanceEvent(name string) binanceMessage {
 type binance struct {
 	stream
 	exchange bool // the time is the exchange's also where a local one is in front of the line
+	sums     bool // the recording has no trades but sums of them
 	symbol   string
 	first    binanceFirst // set during the survey
 	klines   binanceKlines
@@ -98,8 +99,9 @@ func (b *binance) Next(r *Record) error {
 		if err := b.ended(); err != nil {
 			return err
 		}
-		if len(b.klines.all) > 0 && !b.exchange { // candles have the trades of the exchange's times
-			b.exchange, *b.s = true, *NewSurvey()
+		sums := b.first.n[binanceAggregate] > 0 && b.first.n[binanceTrade] == 0 && !b.sums
+		if len(b.klines.all) > 0 && !b.exchange || sums { // candles have the trades of the exchange's times
+			b.exchange, b.sums, *b.s = b.exchange || len(b.klines.all) > 0, b.sums || sums, *NewSurvey()
 			if err := b.Open(b.s); err != nil {
 				return err
 			}
@@ -120,6 +122,9 @@ func (b *binance) Next(r *Record) error {
 func (b *binance) oneSymbol(data []byte, symbol string) error {
 	switch {
 	case symbol == "" || symbol == b.symbol:
+	case b.symbol == "" && strings.Contains(symbol, "_"):
+		return flawAt(memberAt(data, "s"), remedyContracts, "%s is a COIN-M future: its amounts count contracts, not %s",
+			symbol, strings.SplitN(symbol, "USD", 2)[0])
 	case b.symbol == "":
 		b.symbol = symbol
 	default:
@@ -127,6 +132,19 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 			b.symbol)
 	}
 	return nil
+}
+
+// remedyContracts is the remedy for a stream whose amounts are no base amounts.
+const remedyContracts = "record the USDT future or the spot pair; or write the trades as rows of time,price,amount,side " +
+	"and replay these with --format trades --amount contracts --contract-value 100, the dollars of one contract"
+
+// Notes implements Reader.Notes.
+func (b *binance) Notes() []string {
+	notes := b.stream.Notes()
+	if b.sums {
+		notes = append(notes, "the trades are those of aggTrade: each is the sum of an order's trades at one price")
+	}
+	return notes
 }
 
 // ended ends a survey. It returns an error when the stream lacks messages.
@@ -156,6 +174,7 @@ type binanceLine struct {
 type binanceData struct {
 	Symbol string          `json:"s"`
 	First  *uint64         `json:"U"`
+	Before *uint64         `json:"pu"` // futures: the last id of the message before
 	Last   *uint64         `json:"u"`
 	B      json.RawMessage `json:"b"` // depth: levels; touch: a price
 	A      json.RawMessage `json:"a"`
@@ -256,6 +275,9 @@ func (b *binance) exchangeTime(m *binanceLine, r *Record, local int64) error {
 
 func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
 	r.message = kind
+	if kind == binanceAggregate && b.sums {
+		kind = binanceTrade
+	}
 	if kind == binanceCandle && b.s.learning() {
 		return b.klines.take(data, r.At)
 	} else if kind > binanceTouch {
@@ -303,6 +325,9 @@ func (b *binance) readDepth(m *binanceData, r *Record) error {
 		return errors.New("update ids U and u are missing or turned round")
 	}
 	r.First, r.Last = *m.First, *m.Last
+	if m.Before != nil { // ids of other symbols are between those of a futures symbol
+		r.First = min(r.First, *m.Before+1)
+	}
 	var bids, asks []level
 	if err := json.Unmarshal(m.B, &bids); err != nil {
 		return fmt.Errorf("bids: %w", err)
@@ -392,10 +417,7 @@ func (f *binanceFirst) check(symbol string) error {
 	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
 		return f.at[binancePartial].Refuse("record "+stream+"@depth@100ms and a depth snapshot",
 			"a stream of the best levels alone: the book would stay empty")
-	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
-		return f.at[binanceAggregate].Refuse("record "+stream+"@trade",
-			"a stream of aggregate trades alone: there would be no trade")
-	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
+	case f.n[binanceTrade]+f.n[binanceAggregate]+f.n[binanceSnapshot] == 0:
 		return f.start.Refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
 			"neither trades nor a depth snapshot: nothing to replay")
 	}

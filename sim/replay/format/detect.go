@@ -127,6 +127,8 @@ func formatOf(line []byte) (name, why string) {
 		return "binance", "the first line has a time, a blank and a JSON object"
 	case line[0] == '[':
 		return "trades", "the text begins with [, a JSON array"
+	case isBybit(line):
+		return "bybit", `JSON objects of the topic "orderbook"`
 	case isKraken(line):
 		return "kraken", `a JSON object that begins with "error" or "result"`
 	case line[0] == '{' && memberAt(line, "stream") > 0:
@@ -333,6 +335,8 @@ func (d *Detection) streamRows(path, pair string) error {
 	}
 	switch t := r.(type) {
 	case *binance:
+		d.add("pair", "%s: the symbol %q", splitPair(t.symbol), t.symbol)
+	case *bybit:
 		d.add("pair", "%s: the symbol %q", splitPair(t.symbol), t.symbol)
 	case *databento:
 		d.add("pair", "%s: the symbol %q", dollarPair(t.symbol), t.symbol)

@@ -185,7 +185,7 @@ func noted(notes []string, n int, format string) []string {
 // reader.
 var formats = map[string]func(files []string) (Reader, error){
 	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "tardis": newTardis,
-	"trades": newTrades, "databento": newDatabento,
+	"trades": newTrades, "databento": newDatabento, "bybit": newBybit,
 }
 
 // Names returns the names of the formats, sorted.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,12 +21,13 @@ const maxText = 64
 
 // cell appends values of a column as text.
 type cell struct {
-	kind  cellKind
-	unit  int64 // times: ns
-	scale int   // decimals
-	width int   // bytes of a value of fixed length
-	bits  int   // of a float
-	whole bool  // the values are whole numbers
+	kind   cellKind
+	unit   int64 // times: ns
+	scale  int   // decimals
+	width  int   // bytes of a value of fixed length
+	bits   int   // of a float
+	whole  bool  // the values are whole numbers
+	little bool  // the bytes of a decimal are little-endian
 }
 
 type cellKind uint8
@@ -39,6 +41,7 @@ const (
 	cellDay
 	cellOldTime // INT96: ns of the day, then the Julian day
 	cellDecimal
+	cellSide // a number: 1 the taker bought, 2 the taker sold
 	cellText
 )
 
@@ -119,6 +122,19 @@ func (c *cell) meaning(e *format.SchemaElement) error {
 	return nil
 }
 
+// asNautilus takes the meaning that the catalog of nautilus_trader gives to its columns and does not write into the
+// schema: prices and sizes are whole numbers of 8 or 16 bytes in units of 10^-9 or 10^-16.
+func (c *cell) asNautilus(name string) {
+	switch {
+	case name == "aggressor_side" && c.whole:
+		c.kind = cellSide
+	case c.kind == cellText && c.width == 8:
+		c.kind, c.little, c.scale = cellDecimal, true, 9
+	case c.kind == cellText && c.width == 16:
+		c.kind, c.little, c.scale = cellDecimal, true, 16
+	}
+}
+
 // append appends the text of a value.
 func (c *cell) append(dst []byte, v value) []byte {
 	switch c.kind {
@@ -147,6 +163,8 @@ func (c *cell) append(dst []byte, v value) []byte {
 		return dst
 	case cellDecimal:
 		return c.decimal(dst, v)
+	case cellSide:
+		return append(dst, [...]string{"", "buy", "sell", ""}[min(v.bits, 3)]...)
 	default:
 		return append(dst, clean(string(v.text[:min(len(v.text), maxText)]))...)
 	}
@@ -179,8 +197,13 @@ func (c *cell) decimal(dst []byte, v value) []byte {
 		if len(v.text) > maxDecimal {
 			return dst
 		}
-		n.SetBytes(v.text)
-		if len(v.text) > 0 && v.text[0] > 127 {
+		text := v.text
+		if c.little {
+			text = slices.Clone(text)
+			slices.Reverse(text)
+		}
+		n.SetBytes(text)
+		if len(text) > 0 && text[0] > 127 {
 			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(v.text))))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go/format"
@@ -105,6 +106,11 @@ func (f *file) flat() error {
 	}
 	if n := len(f.columns); n == 0 || n > maxColumns {
 		return fmt.Errorf("%d flat columns, want 1 to %d", n, maxColumns)
+	}
+	if slices.ContainsFunc(f.columns, func(c column) bool { return c.name == "ts_init" }) {
+		for i := range f.columns {
+			f.columns[i].cell.asNautilus(f.columns[i].name)
+		}
 	}
 	for i := range f.meta.RowGroups {
 		if g := &f.meta.RowGroups[i]; len(g.Columns) != leaf || g.NumRows < 0 {
