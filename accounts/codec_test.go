@@ -47,6 +47,9 @@ func sampleCommands() []Command {
 		{Kind: CreateKey, User: 3, Key: auth.NewKey{
 			PublicKey: public, KeyRequest: auth.KeyRequest{Name: "e", Ed25519: bytes.Repeat([]byte{7}, 32)},
 		}},
+		{Kind: CreateKey, User: 3, Key: auth.NewKey{
+			PublicKey: public, KeyRequest: auth.KeyRequest{Name: "r", RSA: rsaPublic()},
+		}},
 		{Kind: DeleteKey, User: 3, PublicKey: public, SignedBy: other},
 		{Kind: Deposit, User: 4, Currency: "BTC", Amount: dec("1.5")},
 		{Kind: Withdraw, User: 1<<32 - 1, Currency: "A", Amount: MaxMoney},
@@ -203,10 +206,32 @@ func TestCommandsHaveBounds(t *testing.T) {
 		PublicKey: public, KeyRequest: auth.KeyRequest{Name: "e", Ed25519: make([]byte, 32)},
 	}}
 	b := AppendCommand(nil, &ed)
-	b[bytes.Index(b, []byte(public))+len(public)] = schemeEd25519 + 1
-	if _, err := DecodeCommand(b); err == nil || !strings.Contains(err.Error(), "2 is above 1") {
+	b[bytes.Index(b, []byte(public))+len(public)] = schemeRSA + 1
+	if _, err := DecodeCommand(b); err == nil || !strings.Contains(err.Error(), "3 is above 2") {
 		t.Errorf("an unknown scheme: %v", err)
 	}
+	b[bytes.Index(b, []byte(public))+len(public)] = schemeRSA
+	if _, err := DecodeCommand(b); err == nil || !strings.Contains(err.Error(), "must be an RSA public key") {
+		t.Errorf("32 bytes as an RSA key: %v", err)
+	}
+}
+
+// rsaPublic returns the public key of an RSA key, as a record has it.
+func rsaPublic() []byte {
+	der, err := auth.ParseRSA(`-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAkM+uKzaGdKMJ2SRBcEn3
+tfkOS+UqHpQKxf6VFVbIgGCM03Vi7wAkKD1ny5gg6go0PaHQ4oKU2R7Gl1tJfhDs
+fsBn8lEgmbcDPEF2wnAyI8TMqT+rxfCNSkmYqMtWIKcqUoIbNI6EPOJ6g9m+1hbO
+ZOH+cEKb0/s4Ww51RbTZ8kj78mfM8DyIscmm7Ko3E03877+QTdKklQrsDDg+S2QF
+HOGWmQnfBjA8K/MwpmL//yTx5k4UGlEHy+tfGHbORJO5GmmdhLd9XIfhQFrG03uT
++bz1dV30q032J0+/LRHw817hs++Ga3Jt0LHGet/Skw8ZIUWvKuVwXlsdk6mLk4HF
+FwIDAQAB
+-----END PUBLIC KEY-----
+`)
+	if err != nil {
+		panic(err)
+	}
+	return der
 }
 
 // richSnapshot returns the snapshot of a state with entries in every section.

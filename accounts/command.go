@@ -199,6 +199,7 @@ type ProfilePatch struct {
 const (
 	schemeHMAC uint8 = iota
 	schemeEd25519
+	schemeRSA
 )
 
 // maxText bounds a decoded text; the longest real one is a name of 64 code points.
@@ -310,13 +311,17 @@ func (w walker) scheme(k *auth.NewKey) {
 	scheme, text := schemeHMAC, k.Secret.Reveal()
 	if k.Ed25519 != nil {
 		scheme, text = schemeEd25519, string(k.Ed25519)
+	} else if k.RSA != nil {
+		scheme, text = schemeRSA, string(k.RSA)
 	}
-	w.U8(&scheme, schemeEd25519)
+	w.U8(&scheme, schemeRSA)
 	w.text(&text)
 	switch {
 	case !w.Reading():
 	case scheme == schemeHMAC:
 		k.Secret = auth.NewSecret(text)
+	case scheme == schemeRSA:
+		k.RSA = []byte(text) // which Check parses
 	case len(text) != ed25519.PublicKeySize:
 		w.Fail("an Ed25519 public key of %d bytes", len(text))
 	default:

@@ -73,7 +73,7 @@ func TestKeysThatManageKeys(t *testing.T) {
 }
 
 // A new key is refused when its public key is used already, when there are too many, or when it has a bad name; one
-// with an Ed25519 key has no secret.
+// with an Ed25519 or RSA key has no secret.
 func TestNewKeys(t *testing.T) {
 	r := newRig(t)
 	one := r.user(ProfilePatch{})
@@ -83,6 +83,13 @@ func TestNewKeys(t *testing.T) {
 		t.Errorf("%+v", res.Key)
 	}
 	r.says(Command{Kind: CreateKey, User: one, Key: asked(ed)}, refuse.Conflict, "ed25519PublicKey",
+		"make a new key pair")
+	byRSA := auth.KeyRequest{Name: "r", RSA: rsaPublic()}
+	res = r.do(Command{Kind: CreateKey, User: one, Key: asked(byRSA)})
+	if !res.Secret.Empty() || !bytes.Equal(res.Key.RSA, byRSA.RSA) || res.Key.Ed25519 != nil {
+		t.Errorf("%+v", res.Key)
+	}
+	r.says(Command{Kind: CreateKey, User: one, Key: asked(byRSA)}, refuse.Conflict, "rsaPublicKey",
 		"make a new key pair")
 	ed.Ed25519 = bytes.Repeat([]byte{8}, 32)
 	r.do(Command{Kind: CreateKey, User: one, Key: asked(ed)})

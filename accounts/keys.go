@@ -54,14 +54,19 @@ func (s *State) createKey(nowNs int64, cmd *Command, res *Result) *refuse.Refusa
 			return reject
 		}
 	}
-	if s.keys.UsesEd25519(key.Ed25519) {
-		return conflict("ed25519PublicKey", "There is an API key with this ed25519PublicKey; make a new key pair.")
+	if s.keys.Uses(&key.KeyRequest) {
+		field := "ed25519PublicKey"
+		if key.RSA != nil {
+			field = "rsaPublicKey"
+		}
+		return conflict(field, "There is an API key with this %s; make a new key pair.", field)
 	}
 	if s.keys.Find(key.PublicKey) != nil {
 		return conflict("", "The new key exists already; try again.")
 	}
 	rec := auth.KeyRecord{NewKey: *key, CreatedBy: cmd.SignedBy, CreatedNs: nowNs}
-	rec.Ed25519, rec.IPWhitelist = slices.Clone(key.Ed25519), slices.Clone(key.IPWhitelist)
+	rec.Ed25519, rec.RSA = slices.Clone(key.Ed25519), slices.Clone(key.RSA)
+	rec.IPWhitelist = slices.Clone(key.IPWhitelist)
 	p := s.dir.edit(u)
 	k := s.keys.Add(p.n, p.id, rec)
 	p.keys = append(p.keys, k)
@@ -129,7 +134,8 @@ type APIKeyView struct {
 	CanWithdraw   bool
 	CanManageKeys bool
 	CreatedBy     string   // "": null, the operator
-	Ed25519       []byte   // nil: null, an HMAC key
+	Ed25519       []byte   // nil: null, another key
+	RSA           []byte   // DER; nil: null, another key
 	IPWhitelist   []string // never nil
 	CreatedNs     int64    // dateCreated
 	ExpiresNs     int64    // expiresAt; 0: null
@@ -143,7 +149,7 @@ func keyView(k *auth.Key, nowNs int64) APIKeyView {
 	return APIKeyView{
 		PublicKey: rec.PublicKey, Name: name, CanTrade: rec.CanTrade, CanWithdraw: rec.CanWithdraw,
 		CanManageKeys: rec.CanManageKeys, CreatedBy: rec.CreatedBy,
-		Ed25519:     slices.Clone(rec.Ed25519),
+		Ed25519: slices.Clone(rec.Ed25519), RSA: slices.Clone(rec.RSA),
 		IPWhitelist: append([]string{}, whitelist...), CreatedNs: rec.CreatedNs, ExpiresNs: rec.ExpiresNs,
 		LastUsedNs: k.LastUsedNs(), IsActive: k.Active(nowNs),
 	}

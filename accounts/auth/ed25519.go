@@ -11,8 +11,9 @@ import (
 
 // The lengths of signatures in hex digits, by which Verify chooses the scheme: the cost of a refusal depends on them
 // alone, so it shows neither whether a key exists nor which scheme it has. Verifying Ed25519 takes about 60 us, HMAC
-// about 2 us. The exchange stores no secret of an Ed25519 key. The signed text does not name the API key, so one
-// public key belongs to one API key at a time, and a key refuses timestamps from before its creation.
+// about 2 us. The exchange stores no secret of a key that has a public key of Ed25519 or RSA. The signed text does not
+// name the API key, so one such public key belongs to one API key at a time, and a key refuses timestamps from before
+// its creation.
 const (
 	hmacHex    = 64
 	ed25519Hex = 2 * ed25519.SignatureSize
@@ -36,7 +37,7 @@ var smallOrder = []string{
 	"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
 }
 
-// unknownKey returns a key of both schemes that serves requests of unknown keys.
+// unknownKey returns a key that serves requests of unknown keys; that of RSA is in unknownRSA.
 func unknownKey() *Key {
 	k := &Key{lastUsed: new(atomic.Int64), opened: opened{is: true, mac: newMACStates(alphanumerics)}}
 	k.rec.Ed25519 = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
@@ -84,11 +85,22 @@ func (v *Verifier) matches(key *Key, m *macScratch, r *Request) bool {
 		}
 		return m.equal(states, r.Signature, m.canonical(r), nil, nil) && key.mac != nil
 	}
+	n, err := hex.Decode(m.raw[:], r.Signature)
+	return err == nil && v.verifies(key, m.canonical(r), m.raw[:n])
+}
+
+// publicSignature reports whether a signature of a scheme with a public key may have n bytes.
+func publicSignature(n int) bool { return n == ed25519.SignatureSize || unknownRSA[n] != nil }
+
+// verifies reports whether the public key of a key made a signature, whose length publicSignature accepts and which
+// chooses the scheme.
+func (v *Verifier) verifies(key *Key, text, signature []byte) bool {
+	if len(signature) != ed25519.SignatureSize {
+		return verifyRSA(key.rsa, text, signature)
+	}
 	public := ed25519.PublicKey(key.rec.Ed25519)
 	if public == nil {
 		public = v.unknown.rec.Ed25519
 	}
-	var signature [ed25519.SignatureSize]byte
-	_, err := hex.Decode(signature[:], r.Signature)
-	return err == nil && ed25519.Verify(public, m.canonical(r), signature[:]) && key.rec.Ed25519 != nil
+	return ed25519.Verify(public, text, signature) && key.rec.Ed25519 != nil
 }

@@ -119,16 +119,16 @@ func TestAnEd25519KeyRefusesTimestampsBeforeItsCreation(t *testing.T) {
 func TestKeysCountTheirEd25519PublicKeys(t *testing.T) {
 	s := edSigner(t)
 	public, _ := ParseEd25519(edPublic)
-	if !s.roster.UsesEd25519(public) {
+	if !s.roster.Uses(&KeyRequest{Ed25519: public}) {
 		t.Error("the public key of a key is free")
 	}
 	s.remove("pubKEY123")
 	s.remove("unknown")
-	if s.remove("ed"); s.roster.UsesEd25519(public) {
+	if s.remove("ed"); s.roster.Uses(&KeyRequest{Ed25519: public}) {
 		t.Error("the public key of a removed key is in use")
 	}
 	s.roster.Add(1, userID, record("x", KeyRequest{Ed25519: public}))
-	if s.keys.AddAll(s.roster.All()); s.keys.find([]byte("x")) == nil || !s.roster.UsesEd25519(public) {
+	if s.keys.AddAll(s.roster.All()); s.keys.find([]byte("x")) == nil || !s.roster.Uses(&KeyRequest{Ed25519: public}) {
 		t.Error("the public key of a recovered key is free")
 	}
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -18,7 +19,17 @@ type KeyRequest struct {
 	CanManageKeys bool // the key may make and delete other keys, if it also has CanTrade
 	IPWhitelist   []string
 	ExpiresNs     int64  // Unix ns; 0: never
-	Ed25519       []byte // the public key of an Ed25519 key (ParseEd25519); nil: an HMAC key pair
+	Ed25519       []byte // the public key of an Ed25519 key (ParseEd25519); nil: an HMAC key pair, or an RSA key
+	RSA           []byte // the public key of an RSA key (ParseRSA); nil: another one
+}
+
+// public returns the public key with which the key's signatures are verified, nil for an HMAC key. No public key of one
+// scheme is one of the other.
+func (q *KeyRequest) public() []byte {
+	if q.Ed25519 != nil {
+		return q.Ed25519
+	}
+	return q.RSA
 }
 
 // The widest networks that may be on the whitelist of a key with canWithdraw, as prefix lengths: 2^24 addresses
@@ -40,10 +51,23 @@ func (q *NewKey) Check() *refuse.Refusal {
 		return refuse.Param("ed25519PublicKey", "ed25519PublicKey must be %d bytes in place of a secret.",
 			ed25519.PublicKeySize)
 	}
-	if secret := q.Secret.Reveal(); q.Ed25519 == nil && !wellFormed(secret, PrivateKeyLength) && !seal.Sealed(secret) {
+	if q.RSA != nil {
+		if err := q.checkRSA(); err != nil {
+			return refuse.Param("rsaPublicKey", "rsaPublicKey %s.", err)
+		}
+	}
+	if secret := q.Secret.Reveal(); q.public() == nil && !wellFormed(secret, PrivateKeyLength) && !seal.Sealed(secret) {
 		return refuse.Param("", "The secret of the key must be %d letters and digits.", PrivateKeyLength)
 	}
 	return q.KeyRequest.Check()
+}
+
+func (q *NewKey) checkRSA() error {
+	if q.Ed25519 != nil || !q.Secret.Empty() {
+		return errors.New("must be in place of a secret and of ed25519PublicKey")
+	}
+	_, err := rsaKey(q.RSA)
+	return err
 }
 
 // Check refuses a key whose networks are wrong, by any maker. It does not check the name.

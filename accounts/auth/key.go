@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/rsa"
 	"errors"
 	"net/netip"
 	"strings"
@@ -22,7 +23,7 @@ const (
 type NewKey struct {
 	KeyRequest
 	PublicKey string
-	Secret    Secret // empty for an Ed25519 key
+	Secret    Secret // empty for an Ed25519 or RSA key
 }
 
 // KeyRecord is an API key as a snapshot stores it.
@@ -51,8 +52,9 @@ type opened struct {
 	name      string
 	whitelist []string
 	allowed   []netip.Prefix
-	mac       *macStates // nil for an Ed25519 key
-	missing   error      // a field is sealed by a key that this process does not have: nothing else is set
+	mac       *macStates     // nil for an Ed25519 or RSA key
+	rsa       *rsa.PublicKey // nil for another key
+	missing   error          // a field is sealed by a key that this process does not have: nothing else is set
 }
 
 // open opens the sealed fields of a key that no reader has yet.
@@ -72,6 +74,9 @@ func (k *Key) open(ring *seal.Key) {
 	}
 	if err == nil {
 		k.allowed, err = parsed(k.whitelist)
+	}
+	if err == nil && k.rec.RSA != nil {
+		k.rsa, err = rsaKey(k.rec.RSA)
 	}
 	if err != nil {
 		k.opened = opened{is: true, missing: err}

@@ -17,13 +17,13 @@ import (
 type Roster struct {
 	keys map[string]*Key // by public key
 	next uint64
-	// ed25519 counts the keys of each Ed25519 public key. The text that is signed does not name the
+	// public counts the keys of each public key of Ed25519 or RSA. The text that is signed does not name the
 	// API key, so a request of one could be sent again with another of the same public key.
-	ed25519 map[string]int
+	public map[string]int
 }
 
 // NewRoster returns a roster without keys.
-func NewRoster() *Roster { return &Roster{keys: map[string]*Key{}, ed25519: map[string]int{}} }
+func NewRoster() *Roster { return &Roster{keys: map[string]*Key{}, public: map[string]int{}} }
 
 // Add makes a key of a user from its record and adds it.
 func (r *Roster) Add(user uint32, id uuid.UUID, rec KeyRecord) *Key {
@@ -33,8 +33,8 @@ func (r *Roster) Add(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 		lastUsed: new(atomic.Int64),
 	}
 	r.keys[rec.PublicKey] = k
-	if rec.Ed25519 != nil {
-		r.ed25519[string(rec.Ed25519)]++
+	if public := rec.public(); public != nil {
+		r.public[string(public)]++
 	}
 	return k
 }
@@ -51,11 +51,12 @@ func (r *Roster) Reseal(k *Key, rec KeyRecord) *Key {
 func (r *Roster) Remove(publicKey string) {
 	k := r.keys[publicKey]
 	delete(r.keys, publicKey)
-	if k == nil || k.rec.Ed25519 == nil {
+	if k == nil || k.rec.public() == nil {
 		return
 	}
-	if r.ed25519[string(k.rec.Ed25519)]--; r.ed25519[string(k.rec.Ed25519)] <= 0 {
-		delete(r.ed25519, string(k.rec.Ed25519))
+	public := string(k.rec.public())
+	if r.public[public]--; r.public[public] <= 0 {
+		delete(r.public, public)
 	}
 }
 
@@ -65,8 +66,8 @@ func (r *Roster) Made() uint64 { return r.next }
 // Find returns the key with this public key, nil for an unknown one.
 func (r *Roster) Find(publicKey string) *Key { return r.keys[publicKey] }
 
-// UsesEd25519 reports whether a key has this Ed25519 public key.
-func (r *Roster) UsesEd25519(public []byte) bool { return r.ed25519[string(public)] > 0 }
+// Uses reports whether a key has the public key of Ed25519 or RSA of a new one.
+func (r *Roster) Uses(q *KeyRequest) bool { return r.public[string(q.public())] > 0 }
 
 // All yields the keys, in no order.
 func (r *Roster) All() iter.Seq[*Key] {

@@ -27,7 +27,7 @@ func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Principal, *refuse.Ref
 	}
 	states := key.mac
 	if states == nil {
-		known, states = false, v.unknown.mac // an Ed25519 key has the default scheme only
+		known, states = false, v.unknown.mac // an Ed25519 or RSA key has the default scheme only
 	}
 	asSent := m.equal(states, r.Signature, r.PublicKey, r.FullURL, r.Body)
 	m.msg = appendWithoutSpace(m.msg[:0], r.Body)

@@ -14,7 +14,7 @@ type macStates struct{ inner, outer []byte }
 
 func newMACStates(private string) *macStates {
 	if private == "" {
-		return nil // an Ed25519 key: an empty text would be a private key that everybody knows
+		return nil // an Ed25519 or RSA key: an empty text would be a private key that everybody knows
 	}
 	key := []byte(private)
 	if len(key) > sha256.BlockSize {
@@ -38,12 +38,16 @@ func newMACStates(private string) *macStates {
 	return &macStates{inner: state(0x36), outer: state(0x5c)}
 }
 
+// maxSignature is the length of the longest signature, of an RSA key.
+const maxSignature = 512
+
 // macScratch holds the buffers of one verification; a Verifier reuses them.
 type macScratch struct {
 	digest hash.Hash
 	msg    []byte
 	sum    [sha256.Size]byte
 	hex    [2 * sha256.Size]byte
+	raw    [maxSignature]byte
 }
 
 func newScratch() *macScratch { return &macScratch{digest: sha256.New()} }

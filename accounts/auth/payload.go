@@ -2,7 +2,6 @@ package auth
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
 	"net/netip"
@@ -15,7 +14,7 @@ import (
 type Payload struct {
 	Text      []byte // the signed text; without control characters, so that it is no text of the default scheme
 	PublicKey []byte
-	Signature []byte // HMAC: 64 hex digits; Ed25519: base64
+	Signature []byte // HMAC: 64 hex digits; Ed25519 and RSA: base64
 	Stamp
 	Remote netip.Addr
 	Reads  bool // the request changes nothing, so a key without canTrade may send it
@@ -70,7 +69,7 @@ func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Re
 	if !v.payloadMatches(key, p) {
 		return Principal{}, unauthorized("signature", "The signature does not match.")
 	}
-	if key.rec.Ed25519 != nil && p.ms() < key.rec.CreatedNs/msNs {
+	if key.rec.public() != nil && p.ms() < key.rec.CreatedNs/msNs {
 		return Principal{}, unauthorized("timestamp", "Timestamp for this request is before the API key was created.")
 	}
 	r := Request{Method: "POST", Remote: p.Remote}
@@ -100,23 +99,19 @@ func (v *Verifier) payloadMatches(key *Key, p *Payload) bool {
 	if bytes.ContainsFunc(p.Text, func(r rune) bool { return r < ' ' }) {
 		return false
 	}
-	known := true
 	if len(p.Signature) == hmacHex {
 		states := key.mac
 		if states == nil {
-			known, states = false, v.unknown.mac
+			states = v.unknown.mac
 		}
 		m := v.scratch.Get().(*macScratch)
 		defer v.scratch.Put(m)
-		return m.equal(states, bytes.ToLower(p.Signature), p.Text, nil, nil) && known
-	}
-	public := ed25519.PublicKey(key.rec.Ed25519)
-	if public == nil {
-		known, public = false, v.unknown.rec.Ed25519
-	}
-	if len(p.Signature) != base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
-		return false // the decoder skips line ends
+		return m.equal(states, bytes.ToLower(p.Signature), p.Text, nil, nil) && key.mac != nil
 	}
 	signature, err := base64.StdEncoding.Strict().DecodeString(string(p.Signature))
-	return err == nil && len(signature) == ed25519.SignatureSize && ed25519.Verify(public, p.Text, signature) && known
+	if err != nil || !publicSignature(len(signature)) ||
+		len(p.Signature) != base64.StdEncoding.EncodedLen(len(signature)) { // the decoder skips line ends
+		return false
+	}
+	return v.verifies(key, p.Text, signature)
 }

@@ -68,9 +68,10 @@ func checkPublicKey(r *Request) *refuse.Refusal {
 }
 
 func checkSignature(r *Request) *refuse.Refusal {
-	if n := len(r.Signature); n != hmacHex && n != ed25519Hex || !consists(r.Signature, hexDigit) {
-		return unauthorized("API-Signature", "API-Signature must be %d lower-case hex digits, %d for an Ed25519 key.",
-			hmacHex, ed25519Hex)
+	n := len(r.Signature)
+	if n != hmacHex && (n%2 != 0 || !publicSignature(n/2)) || !consists(r.Signature, hexDigit) {
+		return unauthorized("API-Signature", "API-Signature must be %d lower-case hex digits, %d for an Ed25519 key, "+
+			"a quarter of its bits for an RSA key.", hmacHex, ed25519Hex)
 	}
 	return nil
 }

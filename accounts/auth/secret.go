@@ -51,7 +51,7 @@ const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 func Draw(random io.Reader, q KeyRequest) (NewKey, error) {
 	k := NewKey{KeyRequest: q}
 	var err error
-	if k.PublicKey, err = randomText(random, PublicKeyLength); err != nil || q.Ed25519 != nil {
+	if k.PublicKey, err = randomText(random, PublicKeyLength); err != nil || q.public() != nil {
 		return k, err
 	}
 	text, err := randomText(random, PrivateKeyLength)

@@ -87,10 +87,10 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	return key.authorize(nowNs, r)
 }
 
-// checkAge refuses a timestamp from before an Ed25519 key was created. The same public key may have
+// checkAge refuses a timestamp from before an Ed25519 or RSA key was created. The same public key may have
 // been created and deleted before; the nonces of that key are forgotten.
 func (k *Key) checkAge(r *Request) *refuse.Refusal {
-	if created := k.rec.CreatedNs / msNs; k.rec.Ed25519 != nil && parseDigits(r.Timestamp) < created {
+	if created := k.rec.CreatedNs / msNs; k.rec.public() != nil && parseDigits(r.Timestamp) < created {
 		return unauthorized("API-Timestamp", "API-Timestamp is from before the API key was created, at %d.", created)
 	}
 	return nil

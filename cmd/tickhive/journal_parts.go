@@ -69,6 +69,7 @@ func dumpAccounts(m map[string]any, c *accounts.Command) {
 			m["sealed"] = id
 		}
 		m["publicKey"], m["signedBy"], m["ed25519"] = k.PublicKey, c.SignedBy, k.Ed25519 != nil
+		m["rsa"] = k.RSA != nil
 		m["canTrade"], m["canWithdraw"], m["canManageKeys"] = k.CanTrade, k.CanWithdraw, k.CanManageKeys
 		m["expiresNs"] = k.ExpiresNs
 	case accounts.DeleteKey:

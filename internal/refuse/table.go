@@ -372,5 +372,5 @@ var BinanceTable = []BinanceRow{
 	{-2022, "400, 429", "all of a cancelReplace is refused"},
 	{-2038, "400", "an amend is refused"},
 	{-2043, "400", "a reference price: no symbol has one"},
-	{-4056, "400", "a logon with an HMAC key"},
+	{-4056, "400", "a logon with an HMAC or RSA key"},
 }

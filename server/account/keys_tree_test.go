@@ -2,7 +2,13 @@ package account_test
 
 import (
 	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
+	"strconv"
+	"strings"
 	"testing"
 
 	"tickhive/server/servertest"
@@ -149,6 +155,45 @@ func TestAKeyDoesNotOutliveTheExpiryOfItsMaker(t *testing.T) {
 		}
 	}
 	a.OK("GET", "/api/apikeys", "")
+}
+
+func TestRSAKeysSignForTheirUser(t *testing.T) {
+	h, a, b := servertest.NewTradedExchange(t)
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	form := func(more string) string {
+		return `{"name":"rsa","canTrade":true,"rsaPublicKey":` + strconv.Quote(text) + more + `}`
+	}
+	made := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", form("")).Body)
+	if _, shown := made["privateKey"]; shown || made["rsaPublicKey"] != text || made["ed25519PublicKey"] != nil {
+		t.Errorf("the answer: %v", made)
+	}
+	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string), RSA: private}
+	k.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`)
+	if got := a.Balance("USDT"); got != "990.0 10.0" {
+		t.Errorf("after the order: %s", got)
+	}
+	for body, says := range map[string]string{
+		`{"name":"x","rsaPublicKey":""}`:                                           "label PUBLIC KEY",
+		`{"name":"x","rsaPublicKey":5}`:                                            "must be a string",
+		`{"name":"x","rsaPublicKey":"` + text[:26] + `"}`:                          "one PEM block",
+		form(`,"ed25519PublicKey":"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="`): "not both",
+	} {
+		got := a.Call("POST", "/api/apikeys", body)
+		if h.CheckRefusal(body, got, 400, "INVALID_PARAM", "rsaPublicKey"); !strings.Contains(string(got.Body), says) {
+			t.Errorf("%s: %s", body, got.Body)
+		}
+	}
+	h.CheckRefusal("in use", b.Call("POST", "/api/apikeys", form("")), 409, "CONFLICT", "rsaPublicKey")
+	a.OK("DELETE", "/api/apikeys/"+k.Public, "")
+	h.CheckRefusal("a deleted key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
 }
 
 func TestEd25519KeysSignForTheirUser(t *testing.T) {

@@ -138,7 +138,7 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 			OK("POST", "/api/apikeys", `{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":`+
 				`["192.0.2.0/24","2001:db8::1"],"expiresAt":"2026-01-01T03:00:00+02:00"}`).Body)
 	if got := servertest.KeysOf(made); got != "canManageKeys canTrade canWithdraw createdBy dateCreated "+
-		"ed25519PublicKey expiresAt ipWhitelist isActive lastUsedAt name privateKey publicKey" {
+		"ed25519PublicKey expiresAt ipWhitelist isActive lastUsedAt name privateKey publicKey rsaPublicKey" {
 		t.Errorf("members: %s", got)
 	}
 	if made["expiresAt"] != "2026-01-01T01:00:00.000Z" || made["dateCreated"] != "2026-01-01T00:00:00.000Z" ||

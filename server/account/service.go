@@ -182,6 +182,17 @@ func (s *Service) Terms(account engine.AccountID) accounts.Terms {
 	return s.shown.Terms(uint32(account))
 }
 
+// Keys returns the keys of an account, without their secrets.
+func (s *Service) Keys(account engine.AccountID) []accounts.APIKeyView {
+	return s.shown.Keys(uint32(account), s.opt.Clock.NowNs())
+}
+
+// Halted reports whether an operator has halted an account.
+func (s *Service) Halted(account engine.AccountID) bool {
+	u, _ := s.shown.User(uint32(account))
+	return u.Halted
+}
+
 // Identify returns the principal of an active key that may be used from an address.
 func (s *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal) {
 	return s.verifier.Identify(s.opt.Clock.NowNs(), []byte(publicKey), remote)
@@ -337,6 +348,8 @@ func keyForm(byDefault auth.KeyRequest) *json.Form[auth.KeyRequest] {
 			As(json.Field{Default: byDefault.CanManageKeys}),
 		json.Value("ed25519PublicKey", json.KindText, ed25519Key, func(k *auth.KeyRequest, v []byte) { k.Ed25519 = v }).
 			As(json.Field{Nullable: true}),
+		json.Value("rsaPublicKey", json.KindText, rsaKey, func(k *auth.KeyRequest, v []byte) { k.RSA = v }).
+			As(json.Field{Nullable: true}),
 		json.Value("ipWhitelist", json.KindArray, addresses,
 			func(k *auth.KeyRequest, v []string) { k.IPWhitelist = v }).
 			As(json.Field{Range: []int64{0, auth.MaxWhitelist}, Element: &json.Field{}}),
@@ -365,6 +378,17 @@ func ed25519Key(r *json.Reader) (key []byte, given bool) {
 	key, ok := auth.ParseEd25519(string(r.Text(maxAddressText)))
 	if !ok {
 		r.Bad("must be the base64 of the 32 bytes of an Ed25519 public key.")
+	}
+	return key, true
+}
+
+func rsaKey(r *json.Reader) (key []byte, given bool) {
+	if r.Null() {
+		return nil, false
+	}
+	key, err := auth.ParseRSA(string(r.Text(auth.MaxRSAText)))
+	if err != nil {
+		r.Bad(err.Error() + ".")
 	}
 	return key, true
 }
@@ -404,12 +428,15 @@ func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 }
 
 // createKey creates a key and sends it. No other answer shows the private key. There is none when the
-// client has the private key of an Ed25519 key. request has the defaults of what the form does not name.
+// client has the private key of an Ed25519 or RSA key. request has the defaults of what the form does not name.
 func (s *Service) createKey(
 	c *edge.Ctx, form *json.Form[auth.KeyRequest], request auth.KeyRequest, cmd accounts.Command,
 ) *refuse.Refusal {
 	if err := form.Decode(c.PostBody(), &request); err != nil {
 		return err
+	}
+	if request.Ed25519 != nil && request.RSA != nil {
+		return refuse.Param("rsaPublicKey", "A key has rsaPublicKey or ed25519PublicKey, not both.")
 	}
 	var drawn error
 	if cmd.Key, drawn = auth.Draw(s.opt.Random, request); drawn != nil {
@@ -459,6 +486,7 @@ func writeKey(w *json.Writer, k *accounts.APIKeyView) {
 	w.Name("canManageKeys").Bool(k.CanManageKeys)
 	w.Name("createdBy").TextOrNull(k.CreatedBy)
 	w.Name("ed25519PublicKey").TextOrNull(base64.StdEncoding.EncodeToString(k.Ed25519))
+	w.Name("rsaPublicKey").TextOrNull(auth.FormatRSA(k.RSA))
 	w.Name("ipWhitelist").List()
 	for _, address := range k.IPWhitelist {
 		w.Text(address)

@@ -1,10 +1,16 @@
 package binance_test
 
 import (
+	"crypto"
 	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +22,7 @@ import (
 	"tickhive/server/binance"
 )
 
-// signer is a user with one of the two schemes.
+// signer is a user with one of the three schemes.
 type signer struct {
 	*user
 	sign  func(text string) string
@@ -111,9 +117,15 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 		"GET /api/v3/myAllocations",
 		"GET /api/v3/account/commission":
 		return symbol
+	case "GET /sapi/v1/accountSnapshot":
+		return [][2]string{{"type", "SPOT"}}
 	case "GET /api/v3/account", "POST /api/v3/userDataStream", "GET /sapi/v1/asset/tradeFee",
 		"GET /sapi/v1/capital/config/getall", "GET /sapi/v1/margin/isolated/allPairs", "GET /sapi/v1/bnbBurn",
-		"GET /api/v3/rateLimit/order", "session.logon", "userDataStream.subscribe.signature":
+		"GET /api/v3/rateLimit/order", "GET /sapi/v1/account/apiRestrictions", "GET /sapi/v1/account/status",
+		"GET /sapi/v1/account/apiTradingStatus", "GET /sapi/v1/account/info", "GET /sapi/v1/capital/deposit/hisrec",
+		"GET /sapi/v1/capital/withdraw/history", "GET /sapi/v1/asset/assetDividend", "GET /sapi/v1/asset/dribblet",
+		"GET /sapi/v1/asset/assetDetail", "POST /sapi/v3/asset/getUserAsset", "session.logon",
+		"userDataStream.subscribe.signature":
 		return nil
 	}
 	s.r.t.Fatalf("%s: a route that this test does not know", route)
@@ -140,6 +152,26 @@ func (s *signer) finish(a *attempt) *attempt {
 	return a
 }
 
+// rsaKey makes an RSA key.
+func rsaKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// publicPEM returns the PEM of its public key.
+func publicPEM(t *testing.T, key *rsa.PrivateKey) string {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
 // signers returns the user with a key of each scheme.
 func (u *user) signers() map[string]*signer {
 	seed := make([]byte, ed25519.SeedSize)
@@ -153,10 +185,29 @@ func (u *user) signers() map[string]*signer {
 			return base64.StdEncoding.EncodeToString(ed25519.Sign(private, []byte(text)))
 		}
 	}
+	ours, theirs := rsaKey(u.r.t), rsaKey(u.r.t)
+	text, err := json.Marshal(publicPEM(u.r.t, ours))
+	if err != nil {
+		u.r.t.Fatal(err)
+	}
+	rsaName := u.r.Call("POST", "/users/"+u.id+"/apikeys", `{"name":"rsa","rsaPublicKey":`+string(text)+`}`)
+	rsaSign := func(private *rsa.PrivateKey) func(string) string {
+		return func(text string) string {
+			digest := sha256.Sum256([]byte(text))
+			signature, err := rsa.SignPKCS1v15(nil, private, crypto.SHA256, digest[:])
+			if err != nil {
+				u.r.t.Fatal(err)
+			}
+			return base64.StdEncoding.EncodeToString(signature)
+		}
+	}
 	unknown := u.r.withKey("", u.APIKey, strings.Repeat("B", 64))
 	return map[string]*signer{
 		"HMAC":    {user: u, sign: u.sign, other: unknown.sign},
 		"Ed25519": {user: u.r.withKey(u.id, key, ""), sign: with(private), other: with(stranger)},
+		"RSA": {
+			user: u.r.withKey(u.id, rsaName["publicKey"].(string), ""), sign: rsaSign(ours), other: rsaSign(theirs),
+		},
 	}
 }
 
@@ -246,7 +297,8 @@ func TestBrokenSignaturesAreRefusedOnEverySignedRoute(t *testing.T) {
 				t.Error("the listen key is gone")
 			}
 			for _, api := range []bool{true, false} {
-				if api && route.API == "" || !api && route.Path == "" || name == "session.logon" && scheme == "HMAC" {
+				if api && route.API == "" || !api && route.Path == "" ||
+					name == "session.logon" && scheme != "Ed25519" {
 					continue
 				}
 				a := s.finish(s.attempt(s.soundParams(name, listenKey()), api))

@@ -272,14 +272,19 @@ func (s *socket) sessionMethod(name string) *endpoint {
 	}
 }
 
-// hmacDigits is the length of an HMAC signature; an Ed25519 one has 88 characters.
-const hmacDigits = 64
+// The lengths of signatures.
+const (
+	hmacDigits    = 64
+	ed25519Base64 = 88
+)
 
 func (s *socket) logon(q *call) ([]byte, *failure) {
 	if signature, given := q.text("signature"); !given {
 		return nil, missing("signature") // of a socket that has logged on
 	} else if len(signature) == hmacDigits {
 		return nil, fail(codeHMACLogon, "HMAC_SHA256 API key is not supported.")
+	} else if len(signature) != ed25519Base64 {
+		return nil, fail(codeHMACLogon, "RSA API key is not supported.")
 	}
 	who, refused := q.f.opt.Users.Identify(q.Principal.PublicKey, q.from.addr)
 	if refused != nil {

@@ -1,8 +1,10 @@
 package servertest
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"crypto/hmac"
+	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,6 +22,7 @@ type Keys struct {
 	ID              string
 	Public, Private string
 	Ed25519         ed25519.PrivateKey // in place of Private
+	RSA             *rsa.PrivateKey    // in place of Private
 }
 
 // Call signs and sends a request and returns the answer.
@@ -58,6 +61,14 @@ func (k *Keys) Sign(method, target, body string, more ...string) http.Header {
 
 // Signature returns the key's signature of a request.
 func (k *Keys) Signature(ts, nonce, method, target, body string) string {
+	if k.RSA != nil {
+		digest := sha256.Sum256([]byte(signedText(ts, nonce, method, target, body)))
+		signature, err := rsa.SignPKCS1v15(nil, k.RSA, crypto.SHA256, digest[:])
+		if err != nil {
+			panic(err)
+		}
+		return hex.EncodeToString(signature)
+	}
 	if k.Ed25519 == nil {
 		return Signature(k.Private, ts, nonce, method, target, body)
 	}

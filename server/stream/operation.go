@@ -18,6 +18,7 @@ const (
 	maxPairs         = 8192 // pairs of one operation: no more fit into a message
 	maxWordBytes     = 32
 	maxTextBytes     = 128
+	maxSignature     = 1024    // hex digits: of an RSA key of 4096 bits
 	defaultGraceMs   = 5_000   // time after which the orders of a guarded socket that is gone are canceled
 	maxGraceMs       = 600_000 // ten minutes; a client that is away for longer has its dead man's switch
 )
@@ -54,7 +55,7 @@ var requestForm = json.Of(
 	json.Text("publicKey", maxTextBytes, func(q *request, v string) { q.publicKey = v }),
 	json.Value("timestamp", json.KindAny, readTimestamp, func(q *request, v string) { q.timestamp = v }),
 	json.Text("nonce", maxTextBytes, func(q *request, v string) { q.nonce = v }),
-	json.Text("signature", maxTextBytes, func(q *request, v string) { q.signature = v }),
+	json.Text("signature", maxSignature, func(q *request, v string) { q.signature = v }),
 	json.Flag("cancelOnDisconnect", func(q *request, v bool) { q.cancelOnDisconnect = v }),
 	json.Integer("graceMs", 0, maxGraceMs, func(q *request, v int64) { q.graceMs = &v }),
 )
