@@ -52,6 +52,10 @@ type Users interface {
 	Balances(account engine.AccountID) []accounts.BalanceView
 	// Terms returns the fee terms of an account.
 	Terms(account engine.AccountID) accounts.Terms
+	// Keys returns the keys of an account.
+	Keys(account engine.AccountID) []accounts.APIKeyView
+	// Halted reports whether an operator has halted an account.
+	Halted(account engine.AccountID) bool
 	// Identify returns the principal of an active key that may be used from an address.
 	Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal)
 }
@@ -154,6 +158,8 @@ func endpoints() []endpoint {
 		{get, "/api/v3/referencePrice", "referencePrice", 2, open, noReferencePrice},
 		{get, "/api/v3/referencePrice/calculation", "referencePrice.calculation", 2, open, noReferencePrice},
 		{get, "/sapi/v1/system/status", "", 1, open, systemStatus},
+		{get, "/fapi/v1/time", "", 1, open, serverTime},
+		{get, "/dapi/v1/time", "", 1, open, serverTime},
 		{get, "/fapi/v1/exchangeInfo", "", 1, open, noContracts},
 		{get, "/dapi/v1/exchangeInfo", "", 1, open, noContracts},
 		{post, "/api/v3/order", "order.place", 1, signed, place},
@@ -189,8 +195,20 @@ func endpoints() []endpoint {
 		{get, "/sapi/v1/asset/tradeFee", "", 1, signed, tradeFee},
 		{get, "/sapi/v1/bnbBurn", "", 1, signed, noDiscountAsset},
 		{get, "/sapi/v1/capital/config/getall", "", 10, signed, coins},
+		{get, "/sapi/v1/account/apiRestrictions", "", 1, signed, restrictions},
+		{get, "/sapi/v1/account/status", "", 1, signed, accountState},
+		{get, "/sapi/v1/account/apiTradingStatus", "", 1, signed, tradingState},
+		{get, "/sapi/v1/account/info", "", 1, signed, accountInfo},
+		{get, "/sapi/v1/accountSnapshot", "", 1, signed, snapshots},
+		{get, "/sapi/v1/capital/deposit/hisrec", "", 1, signed, moves},
+		{get, "/sapi/v1/capital/withdraw/history", "", 1, signed, moves},
+		{get, "/sapi/v1/asset/assetDividend", "", 10, signed, dividends},
+		{get, "/sapi/v1/asset/dribblet", "", 1, signed, conversions},
+		{get, "/sapi/v1/asset/assetDetail", "", 1, signed, assetDetails},
+		{post, "/sapi/v3/asset/getUserAsset", "", 5, signed, userAssets},
 		{get, "/sapi/v1/margin/isolated/allPairs", "", 1, signed, nothing},
 		{get, "/sapi/v1/margin/allPairs", "", 1, open, nothing},
+		{get, "/sapi/v1/margin/allAssets", "", 1, open, nothing},
 	}
 }
 

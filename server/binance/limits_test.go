@@ -103,8 +103,8 @@ func TestTheLimitOfUnfilledOrders(t *testing.T) {
 	a.reply("POST", "/api/v3/order", limitOrder("BUY", 90, "")).counts(t, "a day later", 1, 1)
 }
 
-// The first fill of an order lowers the count, of a maker by more, and never below 0. A cancel, a second fill and the end
-// of an order change nothing.
+// The first fill of an order lowers the count, of a maker by more, and never below 0. A cancel, a second fill and the
+// end of an order change nothing.
 func TestFillsLowerTheCountOfUnfilledOrders(t *testing.T) {
 	_, a, b, _ := limited(t)
 	place := func(u *user, order string, count int) (o struct{ OrderID int64 }) {
@@ -215,6 +215,7 @@ func TestCancelReplaceBeyondTheLimitOfOrders(t *testing.T) {
 			exceeded+"&cancelOrderId="+strconv.FormatInt(id, 10)))
 	}
 	const tooMany = `{"code":-1015,"msg":"Too many new orders; current limit is 100 orders per 10 SECOND."}`
+	const refused = `"newOrderResponse":` + tooMany + `}}`
 	const only = "&orderRateLimitExceededMode=CANCEL_ONLY"
 	for _, mode := range []string{"STOP_ON_FAILURE", "ALLOW_FAILURE"} {
 		for _, exceeded := range []string{"", "&orderRateLimitExceededMode=DO_NOTHING"} {
@@ -240,10 +241,10 @@ func TestCancelReplaceBeyondTheLimitOfOrders(t *testing.T) {
 		status            int
 		begin, end, after string
 	}{
-		{"STOP_ON_FAILURE", orders[1].OrderID, 429, `{"code":-2021,`, `"newOrderResponse":` + tooMany + `}}`, "CANCELED"},
-		{"ALLOW_FAILURE", orders[2].OrderID, 409, `{"code":-2021,`, `"newOrderResponse":` + tooMany + `}}`, "CANCELED"},
+		{"STOP_ON_FAILURE", orders[1].OrderID, 429, `{"code":-2021,`, refused, "CANCELED"},
+		{"ALLOW_FAILURE", orders[2].OrderID, 409, `{"code":-2021,`, refused, "CANCELED"},
 		{"STOP_ON_FAILURE", 12345, 429, `{"code":-2022,`, `"newOrderResponse":null}}`, ""},
-		{"ALLOW_FAILURE", 12345, 400, `{"code":-2022,`, `"newOrderResponse":` + tooMany + `}}`, ""},
+		{"ALLOW_FAILURE", 12345, 400, `{"code":-2022,`, refused, ""},
 	} {
 		got := replace(c.id, c.mode, only)
 		if got.status != c.status || !strings.HasPrefix(got.body, c.begin) || !strings.HasSuffix(got.body, c.end) {
