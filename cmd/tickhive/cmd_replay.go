@@ -23,21 +23,23 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format       string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, bybit, tardis, databento or trades."`
-	Detect       bool     `help:"Say which format the files have, and why; start nothing."`
-	Pair         string   `placeholder:"CODE" help:"Pair code, or the symbol of the files; taken from the files when they name it."`
-	Digits       string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
-	Speed        string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
-	From         string   `placeholder:"TIME" help:"Start at this time of the recording."`
-	ExchangeTime bool     `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
-	Passive      bool     `help:"Fill the orders that the file names, also where the engine would choose others (lobster, databento)."`
-	Loop         bool     `help:"Start again at the end."`
-	Check        bool     `help:"Compare the results with the recording."`
-	CheckMin     string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
-	JSON         bool     `help:"Print the results of the comparisons as one JSON object."`
-	Hold         bool     `help:"Keep serving after the end."`
-	Sample       bool     `help:"Replay an hour of a simulated market that is part of the program, instead of files."`
-	Files        []string `arg:"" optional:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
+	Format       string        `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, bybit, tardis, databento or trades."`
+	Detect       bool          `help:"Say which format the files have, and why; start nothing."`
+	Pair         string        `placeholder:"CODE" help:"Pair code, or the symbol of the files; taken from the files when they name it."`
+	Digits       string        `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0). Of trades and bars, values with more are rounded and counted."`
+	Speed        string        `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
+	From         string        `placeholder:"TIME" help:"Start at this time of the recording."`
+	ExchangeTime bool          `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
+	Passive      bool          `help:"Fill the orders that the file names, also where the engine would choose others (lobster, databento)."`
+	Loop         bool          `help:"Start again at the end."`
+	Check        bool          `help:"Compare the results with the recording."`
+	CheckMin     string        `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
+	JSON         bool          `help:"Print the results of the comparisons as one JSON object."`
+	Hold         bool          `help:"Keep serving after the end."`
+	Sample       bool          `help:"Replay an hour of a simulated market that is part of the program, instead of files."`
+	LayoutFile   string        `name:"layout" placeholder:"FILE" type:"existingfile" help:"Layout of tables (trades), a TOML file with the keys columns to skip-bad; flags come before it."`
+	Table        format.Layout `embed:"" group:"Layout of tables (trades)"`
+	Files        []string      `arg:"" optional:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
 
 	least int64 // CheckMin in thousandths
 }
@@ -59,6 +61,9 @@ func (c *replayCmd) Run(p *program) error {
 	if len(c.Files) == 0 {
 		return usage("replay: name a file, or try --sample, an hour of a simulated market that is part of the program")
 	}
+	if err := c.readLayout(); err != nil {
+		return usageError{Err: err}
+	}
 	if c.Detect {
 		return c.detect(p.out)
 	}
@@ -75,6 +80,7 @@ func (c *replayCmd) Run(p *program) error {
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
 		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime, Passive: c.Passive,
+		Layout:   c.Table,
 		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
 	})
 	if errors.As(err, new(*replay.OptionError)) {
@@ -114,11 +120,23 @@ func (c *replayCmd) useSample() (drop func(), err error) {
 	return drop, nil
 }
 
+// readLayout puts the layout file under the flags.
+func (c *replayCmd) readLayout() error {
+	if c.LayoutFile != "" {
+		kept, err := format.ReadLayout(c.LayoutFile)
+		if err != nil {
+			return err
+		}
+		c.Table = c.Table.Over(kept)
+	}
+	return c.Table.Check()
+}
+
 // detect prints what the first rows of each file look like. The exit code is 4 when a file cannot be replayed.
 func (c *replayCmd) detect(w io.Writer) error {
 	all, bad := []*format.Detection(nil), false
 	for _, file := range c.Files {
-		d := format.Detect(file, c.Pair)
+		d := format.Detect(file, c.Pair, c.Table)
 		all = append(all, d)
 		fmt.Fprintf(w, "%s: %s\n", filepath.Base(file), cmp.Or(d.Format, "unknown"))
 		for _, f := range d.Facts {
@@ -230,13 +248,16 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 		}
 	}
 	r.UseAccounts(taker, hidden)
+	for _, taken := range r.Takings() {
+		o.Log.Info("replay", "taken", taken.String())
+	}
 	report, err := r.Run(ctx, x, id, &replay.HTTP{
 		Context: ctx, BaseURL: "http://" + x.PublicAddr(), Pair: spec.Code,
 		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,
 	})
 	g.Done()
 	if c.JSON {
-		err = errors.Join(err, c.writeJSON(p.out, &report, errors.Is(err, context.Canceled)))
+		err = errors.Join(err, c.writeJSON(p.out, &report, r.Takings(), errors.Is(err, context.Canceled)))
 	} else {
 		for _, line := range report.Lines() {
 			fmt.Fprintln(p.out, line)
@@ -261,7 +282,7 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 }
 
 // writeJSON writes the results of the comparisons as one line.
-func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report, interrupted bool) error {
+func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report, taken []format.Taken, interrupted bool) error {
 	type check struct {
 		Kind  string `json:"kind"`
 		Good  int    `json:"good"`
@@ -269,19 +290,22 @@ func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report, interrupted bool) e
 		Given bool   `json:"given"`
 	}
 	out := struct {
-		Records uint64        `json:"records"`
-		Orders  uint64        `json:"orders"`
-		Trades  uint64        `json:"trades"`
-		Refused uint64        `json:"refused"`
-		Stopped bool          `json:"interrupted"`
-		Agrees  bool          `json:"agrees"`
-		Checks  []check       `json:"checks"`
-		Misses  []replay.Miss `json:"misses"`
-		Notes   []string      `json:"notes"`
+		Records  uint64         `json:"records"`
+		Orders   uint64         `json:"orders"`
+		Trades   uint64         `json:"trades"`
+		Refused  uint64         `json:"refused"`
+		Stopped  bool           `json:"interrupted"`
+		Agrees   bool           `json:"agrees"`
+		Checks   []check        `json:"checks"`
+		Misses   []replay.Miss  `json:"misses"`
+		Notes    []string       `json:"notes"`
+		Compares string         `json:"compares"`
+		Taken    []format.Taken `json:"taken"`
 	}{
 		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused,
 		Stopped: interrupted, Agrees: !interrupted && r.Agrees(cmp.Or(c.least, replay.Whole)),
 		Checks: []check{}, Misses: append([]replay.Miss{}, r.Misses...), Notes: append([]string{}, r.Notes()...),
+		Compares: "as read", Taken: append([]format.Taken{}, taken...),
 	}
 	for i := range r.Checks {
 		k := &r.Checks[i]

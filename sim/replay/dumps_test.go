@@ -51,7 +51,7 @@ func TestDownloadsAreReadAsTheyAre(t *testing.T) {
 		{
 			"Tardis trades", "trades",
 			[]string{"a.csv\nexchange,symbol,timestamp,local_timestamp,id,side,price,amount\n" +
-				"deribit,BTC-PERPETUAL,1700000000000000,1700000000012345,1,buy,100.5,0.25\n"},
+				"binance-futures,BTCUSDT,1700000000000000,1700000000012345,1,buy,100.5,0.25\n"},
 			oneBuy,
 		},
 		{

@@ -45,7 +45,8 @@ func TestABrokenArrayIsRefused(t *testing.T) {
 		`[[1700000000000,"1",null,"buy",1,1,1]`:    "does not end",
 		`[[1700000000000,"1",null,"buy",1,1,1]] x`: "something follows",
 		`[]`: "no rows",
-		`[[1700000001000,"1",null,"buy",1,1,1],[1700000000000,"1",null,"buy",1,1,1]]`: "goes back",
+		`[[1700000001000,"1",null,"buy",1,1,1],[1700000002000,"1",null,"buy",1,1,1],` +
+			`[1700000000000,"1",null,"buy",1,1,1]]`: "goes back",
 	} {
 		_, err := New(Options{Format: "trades", Files: []string{file(t, "a.json", text)}})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -118,7 +119,7 @@ func TestThePairSelectsRowsByTheirSymbol(t *testing.T) {
 		!strings.Contains(err.Error(), "4 of other symbols; give one of its symbols as --pair") {
 		t.Errorf("another pair: %v", err)
 	}
-	one := file(t, "a.csv", "symbol,time,price,amount,side\nBTC-PERPETUAL,1700000000,10,1,buy\n")
+	one := file(t, "a.csv", "symbol,time,price,amount,side\nBTC.X,1700000000,10,1,buy\n")
 	if trades, _, _ := fed(t, Options{Format: "trades", Files: []string{one}, Pair: "BTC_USD"}); len(trades) != 1 {
 		t.Errorf("a renamed symbol: %d trades", len(trades))
 	}

@@ -35,6 +35,8 @@ type Options struct {
 	Loop  bool   // start again at the end, with times shifted, until the context ends
 	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
 	ExchangeTime bool
+	// Layout says how tables are read (trades), as far as their files leave it open.
+	Layout format.Layout
 	// Passive fills the orders that the file names, also where the engine would choose others (lobster, databento).
 	Passive bool
 	Check   bool // compare with the recording, in the first pass only
@@ -221,13 +223,16 @@ func New(o Options) (*Replay, error) {
 		return nil, &OptionError{err}
 	}
 	format.Select(r.reader, o.Pair)
+	if err := format.Use(r.reader, o.Layout); err != nil {
+		return nil, &OptionError{err}
+	}
 	if o.ExchangeTime {
 		if err := format.UseExchangeTime(r.reader); err != nil {
 			return nil, &OptionError{err}
 		}
 	}
 	if r.survey, err = format.Learn(r.reader); err != nil {
-		return nil, format.Problems(o.Format, o.Files, o.Pair, err) //nolint:wrapcheck // it names its places
+		return nil, format.Problems(o.Format, o.Files, o.Pair, o.Layout, err) //nolint:wrapcheck // it names its places
 	}
 	if r.survey.Records == 0 {
 		return nil, fmt.Errorf("replay: %s: no records", o.Files[0])
@@ -262,6 +267,9 @@ func (r *Replay) describe(price, amount int) error {
 	}
 	return nil
 }
+
+// Takings returns what the readers of tables take from where, for each file; nil for the other formats.
+func (r *Replay) Takings() []format.Taken { return format.Takings(r.reader) }
 
 // Unnamed reports whether neither the options nor the files name the pair.
 func (r *Replay) Unnamed() bool { return r.opts.Pair == "" && r.survey.Pair == "" }

@@ -57,14 +57,6 @@ func TestDatesWithoutDashesAreRefused(t *testing.T) {
 			"milliseconds",
 		},
 		{
-			"two units", "trades",
-			[]string{"a.csv\n1700000000,100.5,1,buy\n§1700000001000,100.5,1,buy\n"},
-			"ms",
-			"one unit",
-		},
-		{"two units of a member", "trades", []string{"a.jsonl\n" + `{"time":1700000000000,"price":1,"amount":1}` +
-			"\n" + `{"time":§1700000001,"price":1,"amount":1}` + "\n"}, "Unix s", "one unit"},
-		{
 			"a date among numbers", "trades",
 			[]string{"a.csv\n1700000000,100.5,1,buy\n§2024-01-02T00:00:00,100.5,1,buy\n"},
 			"a written date",
@@ -159,12 +151,6 @@ func TestBarsWithoutVolumeAreRefused(t *testing.T) {
 			"the same bar twice", "trades",
 			[]string{"a.csv\n1700000000,1,1,1,1,5\n§1700000000,1,1,1,1,5\n"},
 			"same time as the bar before", "remove",
-		},
-		{
-			"fewer lots than trades", "trades",
-			[]string{"a.csv\n1700000000,2,3,1,2,§2\n"},
-			"2 lots cannot be 4 trades",
-			"--digits",
 		},
 	})
 	mustAccept(t, []acceptance{

@@ -81,6 +81,56 @@ func parseFloat(s []byte) (Decimal, error) {
 	return d, nil
 }
 
+// decimalOf returns the number of v units of 10^-18.
+func decimalOf(v fixed.U128) Decimal {
+	d := Decimal{V: v.ToI128()}
+	for d.Digits = fixed.Scale; d.Digits > 0; d.Digits-- {
+		q, rest := v.DivMod64(10)
+		if rest != 0 {
+			break
+		}
+		v = q
+	}
+	return d
+}
+
+// rounds0 reports whether a number above zero rounds to 0.
+func (d Decimal) rounds0(digits int) bool {
+	n, err := d.Rounded(digits)
+	return d.V.Sign() > 0 && err == nil && n == 0
+}
+
+// scaled returns the number divided by 10^n.
+func (d Decimal) scaled(n int) (Decimal, error) {
+	q, rest := d.V.Abs().DivMod64(fixed.Pow10[n])
+	if rest != 0 {
+		return d, fmt.Errorf("divided by 10^%d it has more than %d fractional digits", n, fixed.Scale)
+	}
+	return decimalOf(q), nil
+}
+
+// quotientDigits is the number of decimals of a base amount that a quote amount gives, unless the price needs more.
+const quotientDigits = 8
+
+// over returns the number divided by a price, rounded half up to quotientDigits decimals.
+func (d Decimal) over(price Decimal) (Decimal, error) {
+	digits := max(fixed.Scale-quotientDigits, price.Digits) // of the divisor; the quotient has the others
+	divisor, err := price.Units(digits)
+	if err != nil {
+		return d, err
+	}
+	half := uint64(divisor) / 2
+	q, _ := d.V.Abs().Add(fixed.FromU64(half)).DivMod64(uint64(divisor))
+	v, ok := q.MulCheck(fixed.Pow10[digits])
+	switch {
+	case !ok:
+		return d, errLarge
+	case v.IsZero():
+		return d, fmt.Errorf("divided by the price it is below 10^-%d", fixed.Scale-digits)
+	}
+	return decimalOf(v), nil
+}
+
 // Units returns the number in units of 10^-digits. It returns an error when the number has more decimals.
 func (d Decimal) Units(digits int) (int64, error) {
 	if d.Digits > digits {
@@ -123,8 +173,14 @@ type Digits struct {
 	what string
 	use  int // learn, or the number of digits of the pair
 
+	rounds    bool // the given digits are fewer than a value's: it is rounded
+	roundings int  // number of rounded values, over all passes
+
 	most   int // most decimals of any value
 	mostAt Position
+
+	least   Decimal // smallest value above zero, to see whether it rounds to 0
+	leastAt Position
 
 	less   int // by how much the digits must be below fixed.Scale so that the largest value fits
 	lessAt Position
@@ -147,6 +203,10 @@ func (d *Digits) units(v Decimal, at Position) (int64, error) {
 		return int64(v.V.Sign()), nil
 	}
 	n, err := v.Units(d.use)
+	if err != nil && d.rounds && v.Digits > d.use {
+		d.roundings++
+		n, err = v.Rounded(d.use)
+	}
 	if err != nil {
 		return 0, at.Refuse(remedyValue, "%s: %v", d.what, err)
 	}
@@ -181,6 +241,9 @@ func (d *Digits) take(v Decimal, at Position) {
 	if v.Digits > d.most {
 		d.most, d.mostAt = v.Digits, at
 	}
+	if v.V.Sign() > 0 && (d.least.V.Sign() == 0 || v.V.Cmp(d.least.V) < 0) {
+		d.least, d.leastAt = v, at
+	}
 	d.takeSize(v, at)
 }
 
@@ -209,12 +272,14 @@ func (d *Digits) takeShared(v Decimal, trades int64, at Position) {
 // fits returns an error for the first value that needs more digits, with its place.
 func (d *Digits) fits(digits int) error {
 	switch {
-	case d.most > digits:
+	case d.most > digits && !d.rounds:
 		return d.mostAt.Refuse("give --digits P,A with that many, or leave it out",
-			"a %s with %d fractional digits, where the pair has %d", d.what, d.most, digits)
+			"%s with %d fractional digits, where the pair has %d", d.what, d.most, digits)
+	case d.most > digits && d.least.rounds0(digits):
+		return d.leastAt.Refuse("give --digits P,A with more", "%s that rounded to %d digits is 0", d.what, digits)
 	case fixed.Scale-d.less < digits:
 		return d.lessAt.Refuse("correct the value, or give --digits P,A with fewer",
-			"a %s that is too large for %d fractional digits", d.what, digits)
+			"%s that is too large for %d fractional digits", d.what, digits)
 	case d.need > digits:
 		lots, _ := d.needOf.Floor(digits) // cannot fail, because takeShared computed it with more digits
 		return d.needAt.Refuse(fmt.Sprintf("give --digits P,A with A of %d or more", d.need),
@@ -232,16 +297,24 @@ func (s *Survey) Choose(price, amount int, given bool) (p, a int, err error) {
 	}
 	if !given {
 		price, amount = s.Price.most, s.Amount.most
+		if need := max(amount, s.Amount.need); price+need <= fixed.Scale {
+			amount = need // tick volumes are whole, and a bar becomes up to four trades
+		}
 		if price+amount > fixed.Scale {
 			most := &s.Price
 			if amount > price {
 				most = &s.Amount
 			}
-			return 0, 0, most.mostAt.Refuse("round the values to their decimals",
+			remedy := "round the values to their decimals"
+			if s.Rounds {
+				remedy += ", or give --digits P,A: it rounds and counts"
+			}
+			return 0, 0, most.mostAt.Refuse(remedy,
 				"the files need %d digits of price and %d of amount, together at most %d; this %s has %d",
 				price, amount, fixed.Scale, most.what, most.most)
 		}
 	}
+	s.Price.rounds, s.Amount.rounds = given && s.Rounds, given && s.Rounds
 	if err := s.Price.fits(price); err != nil {
 		return 0, 0, err
 	}

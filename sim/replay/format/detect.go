@@ -37,10 +37,10 @@ func (d *Detection) add(name, format string, args ...any) {
 }
 
 // Detect looks at the first rows of a file, says which format they have, and why. pair selects the rows of one symbol;
-// "" takes the only one.
-func Detect(path, pair string) *Detection {
+// "" takes the only one. given is the layout of a table, as far as it is known.
+func Detect(path, pair string, given Layout) *Detection {
 	d := &Detection{File: path}
-	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
+	if d.Problem = d.look(path, pair, given); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
 		d.Format = "" // nothing could be read
 	}
 	return d
@@ -58,7 +58,7 @@ func Together(files []*Detection) bool {
 }
 
 // look finds the format by the first lines and reads rows in it.
-func (d *Detection) look(path, pair string) error {
+func (d *Detection) look(path, pair string, given Layout) error {
 	in, err := openLines(path)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (d *Detection) look(path, pair string) error {
 	}
 	switch d.Format {
 	case "trades":
-		err = d.tradeRows(path, pair)
+		err = d.tableRows(path, pair, given)
 	case "lobster":
 		err = d.lobsterRows(path, head)
 	case "kraken":
@@ -156,17 +156,17 @@ func formatOf(line []byte) (name, why string) {
 // firstCell returns the first cell of a row.
 func firstCell(line []byte) []byte {
 	var cells [1]cell
-	splitRow(line, separatorOf(line), cells[:])
+	splitTable(line, tableSeparator(line), cells[:])
 	return unquote(cells[0].Text)
 }
 
-// tradeRows reads rows of trades or bars and says what their columns are.
-func (d *Detection) tradeRows(path, pair string) error {
-	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: dayNs}}}
+// tableRows reads rows of trades or bars and says what their columns are.
+func (d *Detection) tableRows(path, pair string, given Layout) error {
+	t := &trades{pair: pair, layout: given, files: []tradeFile{{path: path, divisor: dayNs}}}
 	defer t.Close()
 	file := &t.files[0]
 	var rec Record
-	var rows *tradeRows
+	var rows *table
 	err := t.Open(NewSurvey())
 	for err == nil && file.rows < detectRows {
 		err = t.Next(&rec)
@@ -174,13 +174,13 @@ func (d *Detection) tradeRows(path, pair string) error {
 			rows = t.rows
 		}
 	}
-	if file.rows == 0 && err != nil && (rows == nil || len(rows.fields.used()) == 0) {
+	if file.rows == 0 && err != nil && (rows == nil || len(rows.fields.used()) == 0) && file.set != nil {
 		d.Format = ""
 		d.Facts[len(d.Facts)-1] = Fact{"looked at", "the first line: it names no column, and no value of it is a time"}
 		return notEOF(err)
 	}
 	if rows != nil {
-		d.layout(rows)
+		d.layout(rows, file)
 		d.pair(filepath.Base(path), rows)
 	}
 	if file.rows > 0 {
@@ -199,20 +199,18 @@ func (d *Detection) tradeRows(path, pair string) error {
 }
 
 // layout says how the rows are written and which value each column has.
-func (d *Detection) layout(r *tradeRows) {
+func (d *Detection) layout(r *table, f *tradeFile) {
 	named, parts := false, []string{}
 	for c := range r.fields.first {
 		for _, v := range []*field{&r.fields.first[c], &r.fields.second[c]} {
-			if !v.set {
-				continue
+			if v.set {
+				named = named || v.name != ""
+				parts = append(parts, columnNames[c][0]+" = "+v.where())
 			}
-			named = named || v.name != ""
-			label := fmt.Sprintf("column %d", v.index+1)
-			if v.name != "" {
-				label = fmt.Sprintf("column %q", v.name)
-			}
-			parts = append(parts, columnNames[c][0]+" = "+label)
 		}
+	}
+	if r.set.form != nil {
+		d.add("form", "%s, %s", r.set.form.name, r.set.form.source)
 	}
 	switch {
 	case r.json && r.in.Array:
@@ -228,13 +226,21 @@ func (d *Detection) layout(r *tradeRows) {
 			"their values", r.separator, r.width)
 	}
 	d.add("columns", "%s", strings.Join(parts, ", "))
-	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != timeNone {
-		d.add("time", "%s: %q", r.units[v.rank], clipTo(v.text, detectWide))
+	if v := &r.fields.first[colTime]; v.set && r.unit() != timeNone {
+		d.add("time", "%s: %q", r.unit(), clipTo(v.text, detectWide))
+	}
+	if f.rows > 0 {
+		taken := r.taken(f)
+		d.add("taken", "time: %s; amount: %s; side: %s", taken.Time, taken.Amount, taken.Side)
+		if len(taken.Unused) > 0 {
+			d.add("not used", "%s", strings.Join(taken.Unused, ", "))
+		}
+		d.add("flags", "%s", taken.Flags)
 	}
 }
 
 // pair says which pair the rows have.
-func (d *Detection) pair(name string, r *tradeRows) {
+func (d *Detection) pair(name string, r *table) {
 	switch code := pairInName(name); {
 	case code != "":
 		d.add("pair", "%s: the file's name", code)

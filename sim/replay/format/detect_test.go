@@ -18,7 +18,7 @@ func detected(t *testing.T, name, content, pair string) (*Detection, string) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := Detect(file, pair)
+	d := Detect(file, pair, Layout{})
 	out := ""
 	for _, f := range d.Facts {
 		out += f.Name + " " + f.Value + "\n"
@@ -168,7 +168,7 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 			}
 		})
 	}
-	d := Detect(filepath.Join(t.TempDir(), "none"), "")
+	d := Detect(filepath.Join(t.TempDir(), "none"), "", Layout{})
 	if d.Format != "" || d.Problem == nil {
 		t.Errorf("a missing file: %q, %v", d.Format, d.Problem)
 	}

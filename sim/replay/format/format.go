@@ -139,6 +139,7 @@ type Survey struct {
 	Shape           Shape
 	Price, Amount   Digits
 	FixedDigits     bool // the format determines the digits; the user cannot choose others
+	Rounds          bool // given digits that are fewer than the files' round the values
 	FirstNs, LastNs int64
 	StartNs         int64  // latest time at which a replay can start, Unix ns
 	Records         int    // number of records to feed
@@ -210,6 +211,19 @@ func Select(r Reader, pair string) {
 	}
 }
 
+// Use makes r read tables by a layout, whose empty fields the files fill. It must be called before Learn.
+func Use(r Reader, given Layout) error {
+	t, ok := r.(*trades)
+	if given == (Layout{}) {
+		return nil
+	}
+	if !ok {
+		return errors.New("replay: " + strings.Fields(given.Flags())[0] + " is an option of trades")
+	}
+	t.layout = given
+	return given.Check()
+}
+
 // UseExchangeTime makes r take the times of the exchange instead of the times of receipt. It must be called before
 // Learn.
 func UseExchangeTime(r Reader) error {
@@ -248,8 +262,8 @@ func Learn(r Reader) (*Survey, error) {
 // Problems returns what keeps files from being replayed: err, which Learn returned for all of them, the file that looks
 // like another format, and the problems of each file behind the one at which Learn ended. Only files of the trades
 // format can be read by themselves.
-func Problems(name string, files []string, pair string, err error) error {
-	err = foreignFile(name, files, pair, err)
+func Problems(name string, files []string, pair string, given Layout, err error) error {
+	err = foreignFile(name, files, pair, given, err)
 	if name != "trades" || len(files) < 2 {
 		return err
 	}
@@ -260,7 +274,10 @@ func Problems(name string, files []string, pair string, err error) error {
 			return err
 		}
 		Select(r, pair)
-		_, e = Learn(r)
+		e = Use(r, given)
+		if e == nil {
+			_, e = Learn(r)
+		}
 		if e == nil || errors.Is(e, os.ErrNotExist) {
 			continue
 		}

@@ -92,7 +92,7 @@ func FuzzTrades(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := newTradeRows(in, NewSurvey())
+		r := newTable(in, NewSurvey(), unsettled())
 		for {
 			var row Record
 			err := r.next(&row)

@@ -208,8 +208,8 @@ type backward struct {
 	begun  bool // the header was read
 }
 
-// Turn makes l read its first lines up to head forward and the rest backward. A packed file is unpacked in memory, up
-// to maxDocument.
+// Turn makes l read its first lines up to head forward and the rest backward, before l has read a line. A packed file
+// is unpacked in memory, and an array is kept there, up to maxDocument.
 func (l *lineReader) Turn(path string, head int) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -219,13 +219,9 @@ func (l *lineReader) Turn(path string, head int) error {
 	text := io.ReaderAt(f)
 	var first [4]byte
 	n, _ := f.ReadAt(first[:], 0) // a shorter file has less
-	if isPacked(first[:n]) {
-		t, err := openText(f)
-		if err != nil {
-			return refusePacked(l.File, err)
-		}
-		defer t.Close()
-		doc, err := io.ReadAll(io.LimitReader(t.Reader, maxDocument+1))
+	if isPacked(first[:n]) || l.Array {
+		// l has read nothing but the blanks in front of an array.
+		doc, err := io.ReadAll(io.LimitReader(l.R, maxDocument+1))
 		if err != nil {
 			return l.Fail(remedyOf(err, remedyRead), "%v", err)
 		}
@@ -234,6 +230,7 @@ func (l *lineReader) Turn(path string, head int) error {
 				"the newest row is first in a packed text of more than %d bytes", maxDocument)
 		}
 		text = bytes.NewReader(doc)
+		l.R = bufio.NewReader(bytes.NewReader(doc)) // for the lines up to head
 	}
 	if l.back.backLines, err = newBackLines(text, head, maxLine); err != nil {
 		return l.Fail(remedyRead, "%v", err)
@@ -400,6 +397,53 @@ func separatorOf(line []byte) byte {
 		}
 	}
 	return ','
+}
+
+// tableSeparator returns the character that separates the cells of a table's row. Blanks separate only values.
+func tableSeparator(line []byte) byte {
+	c := separatorOf(line)
+	if c != ',' || bytes.IndexByte(line, ',') >= 0 {
+		return c
+	}
+	if bytes.IndexByte(line, '|') >= 0 {
+		return '|'
+	}
+	first, rest, _ := bytes.Cut(line, []byte{' '})
+	if _, err := ParseDecimal(first); err == nil && bytes.IndexByte(rest, ' ') > 0 {
+		return ' '
+	}
+	return c
+}
+
+// splitTable splits a row of a table into at most len(dst) parts. A separator between quotes belongs to its cell, and
+// of several blanks one separates.
+func splitTable(line []byte, separator byte, dst []cell) (n int) {
+	if separator != ' ' && bytes.IndexByte(line, '"') < 0 {
+		return splitRow(line, separator, dst)
+	}
+	for at := 0; ; {
+		for separator == ' ' && at < len(line) && line[at] == ' ' {
+			at++
+		}
+		end, quoted := at, false
+		for ; end < len(line) && (quoted || line[end] != separator); end++ {
+			if line[end] == '"' {
+				quoted = !quoted
+			}
+		}
+		if quoted { // a quote that does not end
+			return n + splitRow(line[at:], separator, dst[min(n, len(dst)):])
+		}
+		if n < len(dst) {
+			text, skipped := trim(line[at:end])
+			dst[n] = cell{text, at + skipped}
+		}
+		n++
+		if end == len(line) {
+			return n
+		}
+		at = end + 1
+	}
 }
 
 // splitRow splits a row into at most len(dst) parts. n is the number of parts in the row.

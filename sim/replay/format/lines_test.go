@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Every file of a replay names its first problem, not only the first file.
@@ -26,13 +27,13 @@ func TestAllFilesNameTheirProblems(t *testing.T) {
 	if err == nil {
 		_, err = Learn(r)
 	}
-	got := strings.Split(Problems("trades", files, "", err).Error(), "\n")
+	got := strings.Split(Problems("trades", files, "", Layout{}, err).Error(), "\n")
 	if len(got) != 2 || !strings.HasPrefix(got[0], "b:1:14: ") || !strings.HasPrefix(got[1], "d:1:12: ") {
 		t.Errorf("%q", got)
 	}
 	want := err.Error() + "\na looks like trades, not lobster: run tickhive replay --detect " + files[0] +
 		" to see what it is"
-	if got := Problems("lobster", files[:2], "", err); !errors.Is(got, err) || got.Error() != want {
+	if got := Problems("lobster", files[:2], "", Layout{}, err); !errors.Is(got, err) || got.Error() != want {
 		t.Errorf("two files of one recording: %v", got)
 	}
 }
@@ -80,7 +81,7 @@ func TestARowOfTradesDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rec Record
-	rows := newTradeRows(in, NewSurvey())
+	rows := newTable(in, NewSurvey(), unsettled())
 	if n := testing.AllocsPerRun(1000, func() {
 		if err := rows.next(&rec); err != nil {
 			t.Fatal(err)
@@ -88,4 +89,9 @@ func TestARowOfTradesDoesNotAllocate(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations a row, want none", n)
 	}
+}
+
+// unsettled returns the layout of a file of which nothing is known.
+func unsettled() *settled {
+	return &settled{dates: dateLayouts, plan: plan{zone: time.UTC}}
 }

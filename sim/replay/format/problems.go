@@ -97,7 +97,7 @@ const (
 // ownLine lists the remedies of problems that concern their line alone: a survey goes on behind it.
 var ownLine = []string{
 	remedyValue, remedyRow, remedyShort, remedyLong, remedySide, remedyMaker, remedyTime, remedyJSON,
-	remedyBinance, remedyBitstamp, remedyPrice,
+	remedyBinance, remedyBitstamp, remedyPrice, remedyMoves, remedyTwice,
 }
 
 // maxProblems bounds the problems that are listed for a recording. maxForeign bounds them for a file that looks like
@@ -163,12 +163,12 @@ func (s *several) Error() string {
 // foreignFile returns err, the problems of a recording in the format of this name, with what its files look like when
 // that is another format or none that is known, and then with fewer of the problems. It returns err unchanged when
 // Detect knows no format and finds the same problem: err says already what the file is.
-func foreignFile(name string, files []string, pair string, err error) error {
+func foreignFile(name string, files []string, pair string, given Layout, err error) error {
 	if !errors.As(err, new(*LineError)) {
 		return err // no line was read
 	}
 	for _, file := range files {
-		d := Detect(file, pair)
+		d := Detect(file, pair, given)
 		if d.Format == name || d.Also == name {
 			continue
 		}

@@ -117,7 +117,7 @@ func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 			t.Errorf("%s: no error", name)
 			continue
 		}
-		text := Problems(c.format, []string{file}, "", err).Error()
+		text := Problems(c.format, []string{file}, "", Layout{}, err).Error()
 		got := strings.Split(text, "\n")
 		last := "f " + c.hint + ": run tickhive replay --detect " + file + " to see what it is"
 		if c.hint == "" {
@@ -166,7 +166,7 @@ func TestAFileThatIsNotReadSaysWhatItIsAndWhatToDo(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if d := Detect(file, ""); d.Format != "" || d.Problem == nil || d.Problem.Error() != c.want {
+		if d := Detect(file, "", Layout{}); d.Format != "" || d.Problem == nil || d.Problem.Error() != c.want {
 			t.Errorf("%s: detected %q, %v, want\n%s", name, d.Format, d.Problem, c.want)
 		}
 		for _, format := range []string{"trades", "binance", "databento"} {
@@ -179,7 +179,7 @@ func TestAFileThatIsNotReadSaysWhatItIsAndWhatToDo(t *testing.T) {
 			}
 			if err == nil {
 				t.Errorf("%s as %s: no error", name, format)
-			} else if got := Problems(format, []string{file}, "", err); got.Error() != c.want {
+			} else if got := Problems(format, []string{file}, "", Layout{}, err); got.Error() != c.want {
 				t.Errorf("%s as %s:\n%v, want\n%s", name, format, got, c.want)
 			}
 		}

@@ -48,12 +48,21 @@ var foreignMagics = []struct{ magic, name, remedy string }{
 	{"BZh", "bzip2", remedyUnpack},
 	{"\xfd7zXZ", "xz", remedyUnpack},
 	{"7z\xbc\xaf", "7z", remedyUnpack},
+	{"\x89HDF\r\n", "HDF5", "convert the file: pandas.read_hdf(a).to_csv(b)"},
+	{"SQLite", "an SQLite database", "write a table as CSV: sqlite3 -header -csv FILE 'SELECT * FROM TABLE' > b.csv"},
+	{"\x93NUMPY", "NumPy", remedyNumpy},
+	{"\x80\x03", "a pickle of Python", remedyPickle},
+	{"\x80\x04", "a pickle of Python", remedyPickle},
+	{"\x80\x05", "a pickle of Python", remedyPickle},
+	{"\x00\x0cS", "NASDAQ's ITCH", "take the order messages as LOBSTER or as Databento's mbo of XNAS.ITCH"},
 }
 
 // Remedies of files that are recognized and not read.
 const (
 	remedyFeather = "convert the file: pandas.read_feather(a).to_parquet(b)"
 	remedyUnpack  = "unpack the file"
+	remedyNumpy   = "convert the file: numpy.savetxt(b, numpy.load(a)['data'], fmt='%s', delimiter=',')"
+	remedyPickle  = "convert the file: pandas.read_pickle(a).to_csv(b)"
 )
 
 // refuseForeign returns an error for a text that begins as one of the foreign formats.
@@ -71,6 +80,7 @@ type plainText struct {
 	Reader   *bufio.Reader
 	Packing  string // gzip, zstd, zip or none, and by what it is known; of a binary format what its header says
 	Encoding string
+	Inner    string // name of the file in a zip
 
 	closer io.Closer // nil: nothing to end
 }
@@ -183,7 +193,7 @@ func (t *plainText) unpack(in io.Reader, r *bufio.Reader, head []byte) (inner io
 		t.closer = z.IOReadCloser()
 		return z, "zstd", nil
 	case bytes.HasPrefix(head, magicZip):
-		inner, err = unzip(in)
+		inner, t.Inner, err = unzip(in)
 		return inner, "zip", err
 	}
 	return nil, "", nil
@@ -217,19 +227,19 @@ func sizeOf(in io.Reader) int64 {
 	return 0
 }
 
-// unzip returns the content of the one file in a zip. The file must be a file of the disk.
-func unzip(in io.Reader) (io.Reader, error) {
+// unzip returns the content of the one file in a zip, and its name. The file must be a file of the disk.
+func unzip(in io.Reader) (inner io.Reader, name string, err error) {
 	f, ok := in.(*os.File)
 	if !ok {
-		return nil, errors.New("zip: it can be read from a file only")
+		return nil, "", errors.New("zip: it can be read from a file only")
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("zip: %w", err)
+		return nil, "", fmt.Errorf("zip: %w", err)
 	}
 	z, err := zip.NewReader(f, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("zip: %w", err)
+		return nil, "", fmt.Errorf("zip: %w", err)
 	}
 	var files []*zip.File
 	for _, e := range z.File {
@@ -237,12 +247,15 @@ func unzip(in io.Reader) (io.Reader, error) {
 			files = append(files, e)
 		}
 	}
+	if len(files) > 0 && strings.HasSuffix(files[0].Name, ".npy") {
+		return nil, "", flawAt(0, remedyNumpy, "zip: it holds arrays of NumPy (npz)")
+	}
 	if len(files) != 1 {
-		return nil, flawAt(0, "unpack it and give one of its files", "zip: it holds %d files, not one", len(files))
+		return nil, "", flawAt(0, "unpack it and give one of its files", "zip: it holds %d files, not one", len(files))
 	}
 	r, err := files[0].Open()
 	if err != nil {
-		return nil, fmt.Errorf("zip: %s: %w", files[0].Name, err)
+		return nil, "", fmt.Errorf("zip: %s: %w", files[0].Name, err)
 	}
-	return r, nil
+	return r, files[0].Name, nil
 }

@@ -24,7 +24,7 @@ type recording struct {
 func group(files []string) ([]recording, error) {
 	var out []recording
 	for _, file := range files {
-		name := format.Detect(file, "").Format
+		name := format.Detect(file, "", format.Layout{}).Format
 		if name == "" {
 			return nil, fmt.Errorf("realism: %s: the format is unknown; tickhive replay --detect says why", file)
 		}

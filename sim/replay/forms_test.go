@@ -1,0 +1,243 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/sim/replay/format"
+)
+
+// expectation is what independent readers found in a file of ../shared/data/forms.
+type expectation struct {
+	File, Expect string
+	Kind         string
+	Rows         int
+	First, Last  []string
+	SumAmount    string `json:"sum_amount"`
+	SumNotional  string `json:"sum_price_x_amount"`
+	BuyNotional  string `json:"buy_notional"`
+	SumVolume    string `json:"sum_volume"`
+	MaxHigh      string `json:"max_high"`
+	MinLow       string `json:"min_low"`
+	Buys, Sells  int
+}
+
+// answered lists what a user answers to the files of EXPECTED.json that leave something open, and a part of the
+// refusal without the answer.
+var answered = map[string]struct {
+	refusal string
+	layout  format.Layout
+	digits  string
+	rows    int // 0: as expected
+}{
+	"tardis/bitmex_trades_XBTUSD.csv": {"may count contracts", format.Layout{Amount: "base"}, "", 0},
+	"BTC-USD.csv":                     {"Yahoo counts the volume", format.Layout{Amount: "base"}, "", 0},
+	"layouts/dotnet_ticks.csv":        {"--time-format dotnet", format.Layout{TimeFormat: "dotnet"}, "", 0},
+	"btc-perp_1m.cut.csv":             {"may count contracts", format.Layout{Amount: "base"}, "1,4", 0},
+	"cdd/Binance_BTCUSDT_d.csv":       {"the same time as the bar before", format.Layout{SkipBad: "1"}, "", 1395},
+}
+
+// refusedForms lists parts of the refusals of files that are no tables of trades or bars, and layouts with which the
+// other files without expected values are read.
+var refusedForms = map[string]string{
+	"layouts/USDJPY-quotes-nohead.csv":            "a bid and an ask",
+	"layouts/01302019.NASDAQ_ITCH50":              "ITCH",
+	"layouts/Train_Dst_NoAuction_DecPre_CF_1.txt": "FI-2010",
+	"layouts/bitmex_quote_20181205.csv":           "quotes",
+	"bt-bidask.csv":                               "quotes",
+	"usdjpy-ticks.csv":                            "quotes",
+	"btcusdt-depth-snap.csv":                      "order book",
+	"cfd_oanda_tick_xauusd_20140504_quote.zip":    "Lean quotes",
+	"QUANDL_ARCHIVE.zip":                          `symbol "BRK_A"`,
+}
+
+// needs maps files without expected values to the flags that they ask for.
+var needs = map[string]struct {
+	flag   string
+	layout format.Layout
+}{
+	"cdd/coinbase_daily.csv":                 {"--bar-volume", format.Layout{BarVolume: "1"}},
+	"trades-mgtox-usd-2013-01-01.csv":        {"--side", format.Layout{Side: "buy=bid,sell=ask"}},
+	"yf/ASAI-L-1h.csv":                       {"--bar-volume", format.Layout{BarVolume: "1"}},
+	"EURUSDd1.csv":                           {"amount=tick_volume", format.Layout{Columns: "amount=tick_volume"}},
+	"layouts/DAT_ASCII_EURUSD_M1_201202.csv": {"--bar-volume", format.Layout{BarVolume: "1"}},
+	"layouts/DAT_MT_EURUSD_M1_201202.csv":    {"--bar-volume", format.Layout{BarVolume: "1"}},
+	"layouts/gate_candles.csv":               {"--amount", format.Layout{Amount: "base"}},
+	"layouts/gate_trades.csv":                {"--side", format.Layout{Side: "buy=2,sell=1"}},
+	"layouts/mt5_EURUSD.csv":                 {"amount=<TICKVOL>", format.Layout{Columns: "amount=<TICKVOL>"}},
+}
+
+// notTables lists the files of the other formats, which other tests read.
+var notTables = []string{
+	"dbn/", "btcusd_perp_20240808.cut.gz", "xrpusdt-ob500.data.zip", "cryptofeed/", "coinbase_market_trades.ndjson",
+	".feather",
+}
+
+// TestFilesThatPeopleHold reads the files of ../shared/data/forms that are tables. Each is right by the values of
+// independent readers, or refused with a remedy that works, or refused by its name.
+func TestFilesThatPeopleHold(t *testing.T) {
+	t.Parallel()
+	list := recorded(t, "forms/EXPECTED.json")
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []expectation
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if containsAny(e.File, notTables) {
+			continue
+		}
+		t.Run(strings.ReplaceAll(e.File, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			o := Options{Format: "trades"}
+			for name := range strings.SplitSeq(e.File, " + ") {
+				o.Files = append(o.Files, filepath.Join(filepath.Dir(list), name))
+			}
+			if want, ok := refusedForms[e.File]; ok {
+				refusedWith(t, o, want)
+				return
+			}
+			if n, ok := needs[e.File]; ok {
+				refusedWith(t, o, n.flag)
+				o.Layout = n.layout
+			}
+			if a, ok := answered[e.File]; ok {
+				refusedWith(t, o, a.refusal)
+				o.Layout, o.Digits = a.layout, a.digits
+				if a.rows > 0 {
+					e = expectation{Rows: a.rows}
+				}
+			}
+			records, price, amount := readTable(t, o)
+			e.compare(t, records, price, amount)
+		})
+	}
+}
+
+// readTable returns the records of a table and the digits of their prices and amounts.
+func readTable(t *testing.T, o Options) (records []format.Record, price, amount int) {
+	t.Helper()
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.reader.Open(r.survey); err != nil {
+		t.Fatal(err)
+	}
+	defer r.reader.Close()
+	for {
+		var rec format.Record
+		switch err := r.reader.Next(&rec); {
+		case errors.Is(err, io.EOF):
+			return records, r.instrument.DigitsPrice, r.instrument.DigitsAmount
+		case err != nil:
+			t.Fatal(err)
+		}
+		records = append(records, rec)
+	}
+}
+
+func containsAny(text string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedWith expects a refusal that says want.
+func refusedWith(t *testing.T, o Options, want string) {
+	t.Helper()
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("got %v, want a refusal with %q", err, want)
+	}
+}
+
+// compare compares records with the expected values, as exact numbers.
+func (e *expectation) compare(t *testing.T, records []format.Record, price, amount int) {
+	t.Helper()
+	if len(records) == 0 || e.Rows > 0 && len(records) != e.Rows {
+		t.Fatalf("%d rows, want %d", len(records), e.Rows)
+	}
+	if len(e.First) == 0 {
+		return
+	}
+	volume, notional, bought := new(big.Rat), new(big.Rat), new(big.Rat)
+	high, low, sided := int64(0), int64(math.MaxInt64), [2]int{}
+	for i := range records {
+		x := &records[i]
+		if x.Kind == format.Bar {
+			volume.Add(volume, rational(x.Bar.Volume, amount))
+			high, low = max(high, x.Bar.High), min(low, x.Bar.Low)
+			continue
+		}
+		a := rational(x.Amount, amount)
+		n := new(big.Rat).Mul(a, rational(x.Price, price))
+		volume.Add(volume, a)
+		notional.Add(notional, n)
+		if x.Sided {
+			sided[x.Side]++
+		}
+		if x.Sided && x.Side == engine.Buy {
+			bought.Add(bought, n)
+		}
+	}
+	same := func(what string, got *big.Rat, want string) {
+		t.Helper()
+		if w, ok := new(big.Rat).SetString(want); want != "" && (!ok || w.Cmp(got) != 0) {
+			t.Errorf("%s %s, want %s", what, got.FloatString(10), want)
+		}
+	}
+	for i, want := range [][]string{e.First, e.Last} {
+		x := &records[i*(len(records)-1)]
+		if at := time.Unix(0, x.NS).UTC().Format("2006-01-02T15:04:05.000000000Z"); at != want[0] {
+			t.Errorf("row %d at %s, want %s", i, at, want[0])
+		}
+		if x.Kind == format.Bar {
+			for k, v := range []int64{x.Bar.Open, x.Bar.High, x.Bar.Low, x.Bar.Close} {
+				same("price of a bar", rational(v, price), want[k+1])
+			}
+			same("volume of a bar", rational(x.Bar.Volume, amount), want[5])
+			continue
+		}
+		side := "None"
+		if x.Sided {
+			side = x.Side.String()
+		}
+		same("price", rational(x.Price, price), want[1])
+		same("amount", rational(x.Amount, amount), want[2])
+		if side != want[3] {
+			t.Errorf("side %s, want %s", side, want[3])
+		}
+	}
+	if e.Kind == "bars" {
+		same("volume", volume, e.SumVolume)
+		same("high", rational(high, price), e.MaxHigh)
+		same("low", rational(low, price), e.MinLow)
+		return
+	}
+	same("amount", volume, e.SumAmount)
+	same("price x amount", notional, e.SumNotional)
+	same("bought", bought, e.BuyNotional)
+	if sided[engine.Buy] != e.Buys || sided[engine.Sell] != e.Sells {
+		t.Errorf("%v bought and sold, want %d and %d", sided, e.Buys, e.Sells)
+	}
+}
+
+// rational returns v x 10^-digits.
+func rational(v int64, digits int) *big.Rat {
+	return new(big.Rat).SetFrac(big.NewInt(v), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil))
+}
