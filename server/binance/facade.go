@@ -87,6 +87,7 @@ func New(o Options) *Facade {
 		made: map[renderKey]*rendered{}, sockets: map[*socket]struct{}{},
 	}
 	f.opt.Sockets.AnyFrame, f.opt.Sockets.MaxPings = true, maxMessagesSec
+	f.opt.Sockets.Life, f.opt.Sockets.Notice = connectionLife, lifeNotice
 	f.sockets = sockets.NewSockets(&f.rendered, &f.opt.Sockets)
 	return f
 }

@@ -3,12 +3,14 @@ package binance
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
+	"tickhive/server/json"
 	sockets "tickhive/server/stream"
 )
 
@@ -16,6 +18,9 @@ import (
 const (
 	maxStreams     = 1024
 	maxMessagesSec = 5 // pings and requests of the client in a second
+
+	connectionLife = 24 * time.Hour
+	lifeNotice     = 10 * time.Minute // before its end
 )
 
 // renderer is the protocol of the interface's sockets: what it makes in a tick, every socket shares.
@@ -62,11 +67,6 @@ func (r *renderer) Render(o sockets.Occasion) {
 		}
 	case sockets.Operated: // the next tick looks at new streams
 	}
-}
-
-// Farewell implements stream.Protocol.
-func (r *renderer) Farewell() (text []byte, reason string) {
-	return nil, "The server is shutting down."
 }
 
 // due returns the messages of a stream in this tick, with times in a unit; nil if its time has not come.
@@ -272,6 +272,28 @@ func (s *socket) Spare() bool { return len(s.streams) == 0 && (s.api == nil || s
 func (s *socket) Leave() {
 	delete(s.f.rendered.sockets, s)
 	s.dropFrom(0)
+}
+
+// Farewell implements stream.Session.
+func (s *socket) Farewell() []byte {
+	event := s.unit.writer(nil)
+	event.Object()
+	event.Name("e").Word("serverShutdown")
+	event.Name("E").Time(s.f.opt.Clock.NowNs())
+	event.EndObject()
+	var w json.Writer
+	w.Object()
+	switch {
+	case s.api != nil:
+		w.Name("event").Raw(event.Bytes())
+	case s.combined:
+		w.Name("stream").Word("!serverShutdown")
+		w.Name("data").Raw(event.Bytes())
+	default:
+		return event.Bytes()
+	}
+	w.EndObject()
+	return w.Bytes()
 }
 
 // Render implements stream.Session: it queues what the streams are due in this tick, as far as there is room. A client

@@ -432,3 +432,38 @@ func TestTimesOfStreamsInMicroseconds(t *testing.T) {
 		fine.Close()
 	}
 }
+
+// A connection lives for 24 hours, and its end is announced 10 minutes before, once. A younger one goes on.
+func TestAConnectionLivesForADay(t *testing.T) {
+	x := newLooks(t)
+	old := x.connect("aabb@blockTrade")
+	x.tick()
+	born := x.nowNs
+	at := func(age time.Duration) string {
+		x.nowNs = born + int64(age)
+		before, _ := old.Take() // shows that the client lives
+		for range 10 {
+			x.tick()
+		}
+		after, closed := old.Take()
+		return fmt.Sprintf("%s%s %d", before, after, closed)
+	}
+	const none, announced = "[][] 0", `[][{"e":"serverShutdown","E":1767225600000}] 0`
+	if got := at(connectionLife - lifeNotice - 2*time.Second); got != none {
+		t.Errorf("before the notice: %s", got)
+	}
+	young := x.connect("aabb@blockTrade")
+	if got := at(connectionLife - lifeNotice); got != announced {
+		t.Errorf("at the notice: %s, want %s", got, announced)
+	}
+	if got := at(connectionLife - 2*time.Second); got != none {
+		t.Errorf("between: %s", got)
+	}
+	young.Take()
+	if got := at(connectionLife); got != "[][] 1001" {
+		t.Errorf("at the end: %s", got)
+	}
+	if texts, closed := young.Take(); len(texts) != 0 || closed != 0 {
+		t.Errorf("a younger one: %s, closed with %d", texts, closed)
+	}
+}

@@ -2,8 +2,10 @@ package binance_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -299,38 +301,91 @@ func TestStreamRequests(t *testing.T) {
 	r.is("/ws", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
 }
 
-// A shutdown ends every socket.
+// A shutdown announces itself in the form of each socket, and ends it with 1001 and a reason.
 func TestAStopEndsTheSockets(t *testing.T) {
 	r := traded(t)
-	s := r.socket("/stream?streams=btcusdt@bookTicker/btcusdt@depth5")
-	if text := s.next(); !strings.HasPrefix(text, `{"stream":"btcusdt@`) {
-		t.Error(text)
+	sockets := map[*socket]string{
+		r.socket("/ws/btcusdt@trade"):               `{"e":"serverShutdown","E":%d}`,
+		r.socket("/stream?streams=btcusdt@trade"):   `{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":%d}}`,
+		r.socket("/ws-api/v3?timeUnit=MICROSECOND"): `{"event":{"e":"serverShutdown","E":%d000}}`,
 	}
+	for s := range sockets { // it has joined when it answers
+		s.ask(`{"method":"LIST_SUBSCRIPTIONS","id":1}`)
+	}
+	now := r.now().UnixMilli()
 	r.Stop()
-	for {
-		if err := s.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
+	for s, want := range sockets {
+		if got := s.next(); got != fmt.Sprintf(want, now) {
+			t.Errorf("%s, want %s at %d", got, want, now)
 		}
-		if _, _, err := s.ReadMessage(); err != nil {
-			if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
-				t.Error(err)
-			}
-			return
+		_, text, err := s.ReadMessage()
+		if bad := (*websocket.CloseError)(nil); !errors.As(err, &bad) || bad.Code != websocket.CloseGoingAway ||
+			bad.Text != "shutting down" {
+			t.Errorf("%s, %v; want 1001", text, err)
 		}
 	}
+}
+
+// figure returns the value of a series of the metrics.
+func (r *rig) figure(series string) (value string) {
+	r.t.Helper()
+	text := r.Do("GET", strings.TrimSuffix(r.Internal, "/internal/v1")+"/metrics", "").Body
+	if _, value, _ = strings.Cut(text, "\n"+series+" "); value == "" {
+		r.t.Fatalf("no %s", series)
+	}
+	value, _, _ = strings.Cut(value, "\n")
+	return value
+}
+
+// A client that dies in the middle of a message, with streams of all kinds, leaves no socket and no subscription behind.
+// Its listen key lives on, and the next socket gets every event.
+func TestAKilledClientLeavesNothing(t *testing.T) {
+	const sockets = `tickhive_stream_sockets{kind="binance"}`
+	const subscriptions = `tickhive_stream_subscriptions{channel="all",kind="binance"}`
+	r := traded(t)
+	a := r.user("anna")
+	key, err := a.NewStartUserStreamService().Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		streams := r.socket("/stream?streams=btcusdt@depth@100ms/btcusdt@trade/btcusdt@nothing/" + key)
+		api := r.socket("/ws-api/v3")
+		if got := api.request("userDataStream.subscribe.signature", a.stamped(a.sign, nil)); got.Status != 200 {
+			t.Fatalf("%+v", got)
+		}
+		streams.ask(`{"method":"LIST_SUBSCRIPTIONS","id":1}`)
+		if open, subscribed := r.figure(sockets), r.figure(subscriptions); open != "2" || subscribed != "4" {
+			t.Fatalf("%s sockets with %s subscriptions, want 2 and 4", open, subscribed)
+		}
+		for _, s := range []*socket{streams, api} {
+			tcp := s.NetConn().(*net.TCPConn)
+			if err := errors.Join(tcp.SetLinger(0), write(tcp, 0x81, 0xfe), tcp.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for tries := 0; r.figure(sockets) != "0" || r.figure(subscriptions) != "0"; tries++ {
+			if tries == 10_000 {
+				t.Fatalf("%s sockets with %s subscriptions stay", r.figure(sockets), r.figure(subscriptions))
+			}
+		}
+	}
+	again := r.socket("/ws/" + key)
+	again.ask(`{"method":"LIST_SUBSCRIPTIONS","id":1}`)
+	r.Call("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"BTC","amount":"1"}`)
+	if got := again.next(); !strings.HasPrefix(got, `{"e":"balanceUpdate"`) {
+		t.Errorf("%s", got)
+	}
+}
+
+func write(to net.Conn, bytes ...byte) error {
+	_, err := to.Write(bytes)
+	return err
 }
 
 // The figures count sockets, their streams, messages, refused credentials and used-up weight.
 func TestFiguresOfTheListener(t *testing.T) {
 	r := traded(t)
-	figure := func(series string) (value string) {
-		text := r.Do("GET", strings.TrimSuffix(r.Internal, "/internal/v1")+"/metrics", "").Body
-		if _, value, _ = strings.Cut(text, "\n"+series+" "); value == "" {
-			t.Fatalf("no %s", series)
-		}
-		value, _, _ = strings.Cut(value, "\n")
-		return value
-	}
 	s := r.socket("/ws/btcusdt@trade")
 	s.ask(`{"method":"SUBSCRIBE","params":["btcusdt@depth","ethbtc@trade"],"id":1}`)
 	s.ask(`{"method":"UNSUBSCRIBE","params":["ethbtc@trade"],"id":2}`)
@@ -344,14 +399,14 @@ func TestFiguresOfTheListener(t *testing.T) {
 		`tickhive_rate_limited_total{reason="weight"}`:                "0",
 		`tickhive_stream_slow_closes_total{kind="binance"}`:           "0",
 	} {
-		if got := figure(series); got != want {
+		if got := r.figure(series); got != want {
 			t.Errorf("%s: %s, want %s", series, got, want)
 		}
 	}
 	for range 6000 / 20 {
 		r.get("/api/v3/exchangeInfo")
 	}
-	if got := figure(`tickhive_rate_limited_total{reason="weight"}`); got == "0" {
+	if got := r.figure(`tickhive_rate_limited_total{reason="weight"}`); got == "0" {
 		t.Error("no refusal for the used-up weight")
 	}
 }

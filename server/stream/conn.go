@@ -38,7 +38,11 @@ type Conn struct {
 	backlog *backlog
 	pongNs  atomic.Int64
 	remote  netip.Addr // the client's address; compared with the allow-list of a key
-	pingNs  int64      // machine time of the next ping; the goroutine of the Sockets
+
+	// Owner: the goroutine of the Sockets.
+	pingNs    int64 // machine time of the next ping
+	endNs     int64 // machine time of the end that SocketOptions.Life sets
+	announced bool  // the end has been announced
 }
 
 func newConn(s *Sockets, socket net.Conn, remote netip.Addr) *Conn {
@@ -58,8 +62,7 @@ func (c *Conn) serve(joined func()) {
 	defer c.backlog.writer.removeConn()
 	s.join(c, joined)
 	if s.Stopping() { // perhaps the Sockets no longer knows of c
-		_, reason := s.protocol.Farewell()
-		c.Close(closeGoingAway, reason)
+		c.Close(closeGoingAway, shutdownReason)
 	}
 	c.read()
 	s.leave(c)

@@ -336,16 +336,6 @@ func (h *Hub) endStale() {
 	}
 }
 
-// Farewell implements Protocol.
-func (h *Hub) Farewell() (text []byte, reason string) {
-	var w json.Writer
-	writeHead(&w, "shutdown", "", "", "")
-	w.Name("time").Int(h.opts.nowMs())
-	w.Name("message").Word("The server is shutting down; reconnect in a few seconds.")
-	w.EndObject()
-	return w.Bytes(), "shutting down"
-}
-
 // channelNames names the channels in Stats; all intervals of candles are one.
 var channelNames = [...]string{
 	chTicker: "ticker", chTrades: "trades", chBook: "book", chCandles: "candles", chStatus: "status",

@@ -1,6 +1,9 @@
 package stream
 
-import "tickhive/internal/refuse"
+import (
+	"tickhive/internal/refuse"
+	"tickhive/server/json"
+)
 
 // Limits of the messages of a client (docs/contract/limits.md#streams).
 const (
@@ -110,4 +113,14 @@ func (s *session) Spare() bool { return len(s.hub.subs) == 0 && !s.hub.guarded }
 func (s *session) Leave() {
 	s.hub.detached = true
 	s.of.unsubscribeAll(s)
+}
+
+// Farewell implements Session.
+func (s *session) Farewell() []byte {
+	var w json.Writer
+	writeHead(&w, "shutdown", "", "", "")
+	w.Name("time").Int(s.of.opts.nowMs())
+	w.Name("message").Word("The server is shutting down; reconnect in a few seconds.")
+	w.EndObject()
+	return w.Bytes()
 }

@@ -17,8 +17,6 @@ import (
 type Protocol interface {
 	// Render queues what an occasion brings for the sockets.
 	Render(o Occasion)
-	// Farewell returns the last message of a shutdown, nil for none, and the reason in the close frame.
-	Farewell() (text []byte, reason string)
 }
 
 // Occasion is the reason why a protocol renders.
@@ -44,6 +42,8 @@ type Session interface {
 	Spare() bool
 	// Leave ends the session's subscriptions, because the socket is gone.
 	Leave()
+	// Farewell returns the message that announces the end of the connection: by a shutdown, or by its age.
+	Farewell() []byte
 }
 
 // SocketOptions configures a Sockets. Every member has a default.
@@ -52,6 +52,9 @@ type SocketOptions struct {
 	// long a client may stay silent before its connection is closed (default 60 s). Both
 	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
+	// Life is how long a connection lives, machine time; 0: it has no end. Notice is the time before its end at which
+	// it is announced.
+	Life, Notice time.Duration
 	// AnyFrame says that every message and ping of a client shows that it lives, and not a pong alone.
 	AnyFrame bool
 	// MaxPings limits the pings of a client in a second (default: the limit of all control frames). The messages that
@@ -169,7 +172,8 @@ func (s *Sockets) join(c *Conn, joined func()) {
 
 // admit adds a connection to those that are pinged and closed.
 func (s *Sockets) admit(c *Conn) {
-	c.pingNs = s.opts.MachineNs() + int64(s.opts.PingEvery)
+	now := s.opts.MachineNs()
+	c.pingNs, c.endNs = now+int64(s.opts.PingEvery), now+int64(s.opts.Life)
 	s.conns[c] = struct{}{}
 	s.open.Store(int64(len(s.conns)))
 }
@@ -190,11 +194,14 @@ func (s *Sockets) forget(c *Conn) {
 // drained makes the session of c render, because the backlog fell below lowMarkBytes.
 func (s *Sockets) drained(c *Conn) { s.Do(c.session.Render) }
 
-// keepAlive pings clients and closes silent connections.
+// keepAlive pings clients and closes silent and old connections.
 func (s *Sockets) keepAlive() {
 	now := s.opts.MachineNs()
 	for c := range s.conns {
 		c.SetSpare()
+		if s.opts.Life > 0 && now >= c.endNs-int64(s.opts.Notice) {
+			s.endOld(c, now)
+		}
 		switch {
 		case now-c.pongNs.Load() > int64(s.opts.PongWithin):
 			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
@@ -205,18 +212,29 @@ func (s *Sockets) keepAlive() {
 	}
 }
 
+// endOld announces the end of a connection once, and ends it when its time is over.
+func (s *Sockets) endOld(c *Conn, now int64) {
+	if !c.announced {
+		c.announced = true
+		c.backlog.push(newFrame(opText, c.session.Farewell()), kindAnswer)
+	}
+	if now >= c.endNs {
+		c.backlog.closeWith(closeFrame(closeGoingAway, "a connection lives for "+s.opts.Life.String()), false)
+	}
+}
+
+// shutdownReason is the reason in the close frames of a shutdown.
+const shutdownReason = "shutting down"
+
 // announceShutdown queues every client's last message and the close frame. Operations that were queued before are
 // carried out first: a socket that has just joined must learn of the end too.
 func (s *Sockets) announceShutdown() {
 	for range len(s.ops) {
 		(<-s.ops)()
 	}
-	text, reason := s.protocol.Farewell()
 	for c := range s.conns {
-		if text != nil {
-			c.backlog.push(newFrame(opText, text), kindAnswer)
-		}
-		c.backlog.closeWith(closeFrame(closeGoingAway, reason), false)
+		c.backlog.push(newFrame(opText, c.session.Farewell()), kindAnswer)
+		c.backlog.closeWith(closeFrame(closeGoingAway, shutdownReason), false)
 	}
 }
 
