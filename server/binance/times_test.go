@@ -99,6 +99,9 @@ func TestEveryAnswerInMicroseconds(t *testing.T) {
 			continue
 		}
 		name := route.Method + " " + route.Path
+		if !strings.HasPrefix(route.Path, "/api/") {
+			continue // TestTheWalletHasMilliseconds
+		}
 		ask := func(unit string) string {
 			a := u.finish(u.attempt(u.soundParams(name, ""), false))
 			return u.inUnit(unit, route.Method, route.Path+"?"+a.query())
@@ -222,5 +225,25 @@ func TestTimesOfRequestsInMicroseconds(t *testing.T) {
 		if status, body := u.send("GET", "/api/v3/account?"+params+"&signature="+u.sign(params)); status != 200 {
 			t.Errorf("%s: %s", params, body)
 		}
+	}
+}
+
+// The unit is one of the spot interface: the wallet's times are milliseconds whatever the header says.
+func TestTheWalletHasMilliseconds(t *testing.T) {
+	_, signers := matrix(t)
+	u, found := signers["HMAC"], 0
+	for _, route := range binance.SignedRoutes() {
+		if !strings.HasPrefix(route.Path, "/sapi/") {
+			continue
+		}
+		a := u.finish(u.attempt(u.soundParams(route.Method+" "+route.Path, ""), false))
+		answer := u.inUnit("MICROSECOND", route.Method, route.Path+"?"+a.query())
+		found += len(times(t, answer, time.Millisecond))
+		if n := len(times(t, answer, time.Microsecond)); n > 0 {
+			t.Errorf("%s: %d times are microseconds: %s", route.Path, n, answer)
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d times in all answers", found)
 	}
 }
