@@ -46,12 +46,19 @@ func (w clients) placeList() {
 		aim, stop = below, above
 	}
 	pending := kind != "oco"
-	add(order(side, amount, aim, pending), "limit", `"postOnly":true`)
-	if kind == "oco" || strings.HasSuffix(kind, "oco") {
+	switch w.rnd.IntN(4) {
+	case 0:
+		add(order(side, amount, "", true), "take_profit_market", w.reachedAt(aim))
+	case 1:
+		add(order(side, amount, aim, true), "take_profit_limit", w.reachedAt(aim))
+	default:
+		add(order(side, amount, aim, pending), "limit", `"postOnly":true`)
+	}
+	if strings.HasSuffix(kind, "oco") {
 		if w.rnd.IntN(2) == 0 {
-			add(order(side, amount, "", true), "stop_market", `"stopPrice":`+stop)
+			add(order(side, amount, "", true), "stop_market", w.reachedAt(stop))
 		} else {
-			add(order(side, amount, stop, true), "stop_limit", `"stopPrice":`+stop)
+			add(order(side, amount, stop, true), "stop_limit", w.reachedAt(stop))
 		}
 	}
 	body := fmt.Sprintf(`{"kind":%q,"currencyPairCode":%q,"orders":[%s]`, kind, pair, strings.Join(parts, ","))
@@ -60,6 +67,14 @@ func (w clients) placeList() {
 	}
 	w.mix.Market++
 	w.ask("", nil, "POST", internal+"/orders/lists", body+"}", func(a answer) { w.listed(orders, a) })
+}
+
+// reachedAt returns the members that say what a waiting order waits for: a price, or a trail behind the best price.
+func (w clients) reachedAt(price string) string {
+	if w.rnd.IntN(3) == 0 {
+		return fmt.Sprintf(`"trailingDelta":%d`, 10+w.rnd.IntN(300))
+	}
+	return `"stopPrice":` + price
 }
 
 // listed notes the answer to a list: all its orders are there, or none is.

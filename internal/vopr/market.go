@@ -276,16 +276,24 @@ func (w clients) changeDigits() {
 	})
 }
 
-// replace changes price or amount of an order, or both.
+// replace changes price or amount of an order or both, or what it waits for.
 func (w clients) replace(o *order, target string) {
 	if w.busy["replace"] {
 		return
 	}
 	w.mix.Market++
 	var members []string
-	n := w.rnd.IntN(3)
-	was := o.price
-	if n > 0 {
+	n := w.rnd.IntN(5)
+	price, kind := o.price, o.kind
+	switch n {
+	case 3:
+		o.kind = ""
+		members = append(members, fmt.Sprintf(`"stopPrice":%d.%02d`, 95+w.rnd.IntN(10), w.rnd.IntN(100)))
+	case 4:
+		o.kind = ""
+		members = append(members, fmt.Sprintf(`"trailingDelta":%d`, 10+w.rnd.IntN(300)))
+	}
+	if n == 1 || n == 2 {
 		o.price = ""
 		members = append(members, fmt.Sprintf(`"price":%d.%02d`, 95+w.rnd.IntN(10), w.rnd.IntN(100)))
 	}
@@ -293,8 +301,11 @@ func (w clients) replace(o *order, target string) {
 		members = append(members, fmt.Sprintf(`"amount":%d.%04d`, w.rnd.IntN(3), 1+w.rnd.IntN(9999)))
 	}
 	w.ask("replace", nil, "PATCH", target, "{"+strings.Join(members, ",")+"}", func(a answer) {
-		if a.refused() {
-			o.price = was
+		switch {
+		case a.refused():
+			o.price, o.kind = price, kind
+		case a.ok() && n >= 3:
+			w.mix.Moved++
 		}
 	})
 }

@@ -84,6 +84,7 @@ type Mix struct {
 	Lists    int // order lists that were placed
 
 	Trailing, TakeProfits, QuoteSells int // orders that were placed; take profits that do not trail
+	Moved                             int // replaces of what an order waits for
 	Reached                           int // orders with fills that waited, and whose pair had trades that reached them
 
 	Quotes  int // orders and cancels under client order ids that are used again
@@ -117,6 +118,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Quotes += o.Quotes
 	m.Lists += o.Lists
 	m.Trailing += o.Trailing
+	m.Moved += o.Moved
 	m.TakeProfits += o.TakeProfits
 	m.QuoteSells += o.QuoteSells
 	m.Reached += o.Reached
