@@ -197,6 +197,7 @@ func (w checker) readStatus() {
 // checkMarket verifies books and orders.
 func (w checker) checkMarket() {
 	w.model.reached = nil
+	seen := true
 	for _, pair := range slices.Clone(w.model.pairs) {
 		a := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "")
 		if !a.ok() {
@@ -205,10 +206,11 @@ func (w checker) checkMarket() {
 			continue
 		}
 		clients(w).seen(pair, a)
-		w.resting(pair)
+		seen = w.resting(pair) && seen
 	}
-	// Of the orders of unknown outcome only a stop that waits may still come into a book.
-	w.model.maybe = slices.DeleteFunc(w.model.maybe, func(o *order) bool { return !o.stop })
+	if seen { // of the orders of unknown outcome only a stop that waits may still come into a book
+		w.model.maybe = slices.DeleteFunc(w.model.maybe, func(o *order) bool { return !o.stop })
+	}
 	if w.gone() { // its ids may be given out again
 		all := w.model.ids
 		w.model.ids = nil
@@ -246,8 +248,9 @@ func (w checker) checkOrder(o *order) bool {
 	return true
 }
 
-// resting verifies that each order of a book was acknowledged or has an unknown outcome.
-func (w checker) resting(pair string) {
+// resting verifies that each order of a book was acknowledged or has an unknown outcome. It returns false when the book
+// cannot be read.
+func (w checker) resting(pair string) bool {
 	type level struct {
 		Price  jsonText
 		Orders []struct {
@@ -261,11 +264,11 @@ func (w checker) resting(pair string) {
 	}
 	a := w.call(nil, "GET", internal+"/book/"+pair+"?depth=0", "")
 	if a.status == 503 && w.x.Loop().Shown() < w.x.Loop().Position() {
-		return // it has what a failed sync keeps from readers
+		return false // it has what a failed sync keeps from readers
 	}
 	if err := a.into(&book); err != nil {
 		w.fail("the book of %s: %v", pair, err)
-		return
+		return false
 	}
 	if shown := max(w.model.shown[pair], w.model.bookSeq[pair]); book.Seq < shown {
 		w.fail("%s is at seq %d, and seq %d was shown in this epoch", pair, book.Seq, shown)
@@ -288,7 +291,7 @@ func (w checker) resting(pair string) {
 					w.fail("order %d rests at %s in %s, and no request of account %q was acknowledged for it",
 						o.id, l.Price,
 						pair, account)
-					return
+					return true
 				}
 				o.price = "" // a change of unknown outcome may follow
 				w.model.orders[o.id] = o
@@ -296,6 +299,7 @@ func (w checker) resting(pair string) {
 			}
 		}
 	}
+	return true
 }
 
 // checkMoney verifies the totals.
