@@ -37,6 +37,8 @@ const day = 864e5;
 Object.assign(binances, {
   async fetchDepositWithdrawFee() { assert.deepEqual((await theirs.fetchDepositWithdrawFee('BTC')).networks, {}); },
   async fetchDepositWithdrawFees() { assert.ok((await theirs.fetchDepositWithdrawFees(['BTC'])).BTC); },
+  async fetchDeposits() { assert.deepEqual(await theirs.fetchDeposits('BTC'), []); },
+  async fetchWithdrawals() { assert.deepEqual(await theirs.fetchWithdrawals('BTC'), []); },
   async fetchTransactionFee() { assert.ok('BTC' in (await theirs.fetchTransactionFee('BTC')).withdraw); },
   async fetchTransactionFees() { assert.ok('BTC' in (await theirs.fetchTransactionFees()).withdraw); },
   async fetchCurrenciesWs() { assert.ok('BTC' in await theirs.fetchCurrenciesWs()); },
@@ -64,11 +66,11 @@ const elsewhere = {
   addMargin: [symbol, 1], borrowCrossMargin: ['BTC', 1], borrowIsolatedMargin: [symbol, 'BTC', 1], createConvertTrade: ['1', 'BTC', 'USDT', 1],
   createReduceOnlyOrder: [symbol, 'limit', 'buy', 0.01, 30000], fetchAllGreeks: [[symbol]], fetchBorrowInterest: ['BTC'], fetchBorrowRateHistory: ['BTC'],
   fetchConvertCurrencies: [], fetchConvertQuote: ['BTC', 'USDT', 1], fetchConvertTrade: ['1', 'BTC'], fetchConvertTradeHistory: ['BTC', Date.now() - day],
-  fetchCrossBorrowRate: ['BTC'], fetchDepositAddress: ['BTC'], fetchDeposits: ['BTC'], fetchFundingIntervals: [], fetchFundingRateHistory: [symbol], fetchFundingRates: [],
+  fetchCrossBorrowRate: ['BTC'], fetchDepositAddress: ['BTC'], fetchFundingIntervals: [], fetchFundingRateHistory: [symbol], fetchFundingRates: [],
   fetchGreeks: [symbol], fetchIndexOHLCV: [symbol], fetchIsolatedBorrowRate: [symbol], fetchIsolatedBorrowRates: [], fetchLeverage: [symbol], fetchLeverages: [[symbol]],
   fetchLeverageTiers: [[symbol]], fetchMarkOHLCV: [symbol], fetchMarkPrice: [symbol], fetchMarkPrices: [[symbol]], fetchMyLiquidations: [symbol],
   fetchOpenInterest: [symbol], fetchOpenInterestHistory: [symbol], fetchOption: [symbol], fetchPositionMode: [symbol], fetchPositions: [[symbol]],
-  fetchPositionsRisk: [[symbol]], fetchPremiumIndexOHLCV: [symbol], fetchTransfers: ['BTC'], fetchWithdrawals: ['BTC'], reduceMargin: [symbol, 1], repayCrossMargin: ['BTC', 1],
+  fetchPositionsRisk: [[symbol]], fetchPremiumIndexOHLCV: [symbol], fetchTransfers: ['BTC'], reduceMargin: [symbol, 1], repayCrossMargin: ['BTC', 1],
   repayIsolatedMargin: [symbol, 'BTC', 1], transfer: ['BTC', 1, 'spot', 'funding'], watchMyLiquidations: [symbol], watchMyLiquidationsForSymbols: [[symbol]], watchPositions: [[symbol]],
   withdraw: ['BTC', 1, 'address'],
 };

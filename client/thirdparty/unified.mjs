@@ -84,10 +84,10 @@ export function unified(x, { timed = true, orderOf = (o) => o, currencyOf = (c) 
     await seen('a canceled order', call(), call, (row) => row.id === o.id && row.status === 'canceled');
   }
 
-  // The line answers in order: once it has shown an order that came later, everything that was asked for before is there.
+  // A line answers in order: once it has answered to the end of a subscription, everything asked for before is there.
   async function asked() {
-    const call = () => x.watchOrders(symbol), { next } = await pending(x, /^orders/, call);
-    await open((o) => seen('an order', next, call, (row) => row.id === o.id));
+    await within('a ticker', x.watchTicker(other));
+    await within('its end', x.unWatchTicker(other));
   }
 
   async function watchesTrades(call) {
