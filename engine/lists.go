@@ -576,6 +576,7 @@ func (b *book) begin(s int32) (done bool) {
 		o := b.orders.at(x)
 		if st := b.stops.parked.At(b.orders.cold.At(x).stop); !st.paysAhead(o) {
 			b.emitReleased(x, o, st, o.shown, b.holdOfStop(o, st))
+			st.state = waits // from now on it holds, also if the other one ends it before its turn
 		}
 	}
 	for i := range l.orders { // an order that triggers or ends takes the other one off the list
