@@ -46,6 +46,12 @@ test('requests', async (t) => {
     await failed(x.fetchOrderBook(symbol), ccxt.DDoSProtection);
     assert.equal(x.last_response_headers['Retry-After'], '7');
   });
+  await faulty('418', 'status route=/api/v3/depth status=418 retry-after=60', async () => {
+    const start = Date.now(), { message } = await failed(x.fetchOrderBook(symbol), ccxt.DDoSProtection);
+    const until = Number(message.match(/"code":-1003,"msg":"[^"]* banned until (\d+)\./)[1]);
+    assert.ok(until >= start + 60_000 && until <= Date.now() + 60_000, message);
+    assert.equal(x.last_response_headers['Retry-After'], '60');
+  });
   await faulty('closed', 'close route=/api/v3/depth', () => failed(x.fetchOrderBook(symbol), ccxt.NetworkError));
   await faulty('half-open', 'half-open route=/api/v3/depth delay=10s', async () => {
     const { timeout } = x;

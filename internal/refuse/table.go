@@ -321,7 +321,7 @@ var BinanceTable = []BinanceRow{
 	{-1000, "4xx", "a request that is no well-formed HTTP, is too large or too slow; an order of a halted account"},
 	{-1001, "503, 500", "the exchange recovers, stops or fails"},
 	{-1002, "401, 403", "the listener refuses credentials or a client's address before it knows the route"},
-	{-1003, "429", "too much weight, too many connections"},
+	{-1003, "429, 418", "too much weight, too many connections; 418: the ban of a [fault rule](faults.md#rules)"},
 	{-1007, "504", "the outcome of a change is unknown ([OUTCOME_UNKNOWN](errors.md#codes)): look at the order " +
 		"before repeating it"},
 	{-1013, "400", "an order against a filter, which the message names"},

@@ -174,6 +174,7 @@ var faultCodes = map[int]refuse.Code{
 	fasthttp.StatusUnauthorized: refuse.Unauthorized, fasthttp.StatusForbidden: refuse.Forbidden,
 	fasthttp.StatusNotFound: refuse.NotFound, fasthttp.StatusRequestTimeout: refuse.RequestTimeout,
 	fasthttp.StatusConflict: refuse.Conflict, fasthttp.StatusTooManyRequests: refuse.RateLimit,
+	fasthttp.StatusTeapot:              refuse.RateLimit,
 	fasthttp.StatusInternalServerError: refuse.Internal, fasthttp.StatusGatewayTimeout: refuse.OutcomeUnknown,
 }
 
@@ -191,7 +192,14 @@ func (c faultyRequest) faultyAnswer(a *fault.Active) *refuse.Refusal {
 		}
 	}
 	c.faultStatus = status
-	return refuse.New(code, "", "A fault rule answers this request; X-Fault names it.").After(int64(a.RetryAfter))
+	r := refuse.New(code, "", "A fault rule answers this request; X-Fault names it.")
+	if status == fasthttp.StatusTeapot {
+		// programs for Binance read from this text when they may ask again
+		r = refuse.New(code, "", "Way too much request weight used; IP banned until %d. "+
+			"Please use WebSocket Streams for live updates to avoid bans.",
+			c.edge.Clock.NowNs()/int64(time.Millisecond)+int64(a.RetryAfter)*1000)
+	}
+	return r.After(int64(a.RetryAfter))
 }
 
 // holdBack waits. It returns early when the rule is removed or the listener shuts down, and reports false when too

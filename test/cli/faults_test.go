@@ -84,6 +84,10 @@ func TestFaultsOfRequests(t *testing.T) {
 		{"status status=504 pair=AA_BB", faultyBook, func(a harness.Answer, err error) bool {
 			return err == nil && a.Status == 504 && strings.HasPrefix(a.Body, `{"code":"OUTCOME_UNKNOWN"`)
 		}},
+		{"status status=418 retry-after=60", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 418 && a.Header.Get("Retry-After") == "60" &&
+				strings.HasPrefix(a.Body, `{"code":"RATE_LIMIT"`) && strings.Contains(a.Body, " banned until ")
+		}},
 		{"rate-limit route=/api/order* retry-after=3", faultyBook, func(a harness.Answer, err error) bool {
 			return err == nil && a.Status == 429 && a.Header.Get("Retry-After") == "3" &&
 				strings.HasPrefix(a.Body, `{"code":"RATE_LIMIT"`)

@@ -3,14 +3,18 @@ package recipes
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fasthttp/websocket"
 
 	"tickhive/test/harness"
 )
@@ -80,16 +84,30 @@ func (p *program) faults(words []string) {
 	}
 }
 
-// An acknowledgement is lost once, and the order is there; the book is slow, and current.
+// reports connects to the user stream of the account.
+func (p *program) reports() *websocket.Conn {
+	p.T.Helper()
+	var key struct{ ListenKey string }
+	a := p.Do("POST", p.base+"/api/v3/userDataStream", "", "X-MBX-APIKEY", p.public)
+	if err := json.Unmarshal([]byte(a.Body), &key); err != nil || key.ListenKey == "" {
+		p.T.Fatalf("%d %s", a.Status, a.Body)
+	}
+	return p.DialSocket(p.base, "/ws/"+key.ListenKey)
+}
+
+// An acknowledgement is lost once, and the order and its report are there; the book is slow, and current; a ban says
+// when it ends.
 func TestTheRehearsalsOfFaults(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "serve", "--data-dir", t.TempDir(), "--binance-listen", "127.0.0.1:0")
 	p.account()
+	reports := p.reports()
 	p.faults(rehearsal(t, "a lost acknowledgement"))
 	const order = "symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=0.001&price=30000&newClientOrderId="
 	if a := p.signed("POST", "order", order+"lost"); a.Status != 504 || !strings.HasPrefix(a.Body, `{"code":-1007,`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
+	harness.Hears(t, reports, `"s":"BTCUSDT","c":"lost",`)
 	if a := p.signed("POST", "order", order+"kept"); a.Status != 200 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -103,6 +121,21 @@ func TestTheRehearsalsOfFaults(t *testing.T) {
 	a := p.Do("GET", p.base+"/api/v3/depth?symbol=BTCUSDT&limit=5", "")
 	if a.Status != 200 || !strings.HasPrefix(a.Header.Get("X-Fault"), "latency;") {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	p.faults([]string{"faults", "clear"})
+	p.faults(rehearsal(t, "a ban"))
+	for _, path := range []string{"time", "depth?symbol=BTCUSDT"} {
+		from := time.Now()
+		a := p.Do("GET", p.base+"/api/v3/"+path, "")
+		to := time.Now()
+		m := regexp.MustCompile(`^{"code":-1003,"msg":"[^"]* IP banned until (\d+)\.`).FindStringSubmatch(a.Body)
+		if a.Status != 418 || a.Header.Get("Retry-After") != "120" || m == nil {
+			t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
+		}
+		until, err := strconv.ParseInt(m[1], 10, 64)
+		if ms := until - 120_000; err != nil || ms < from.UnixMilli() || ms > to.UnixMilli() {
+			t.Errorf("%s: banned until %d, which is not two minutes from now", path, until)
+		}
 	}
 	p.faults([]string{"faults", "clear"})
 	if a := p.Do("GET", p.base+"/api/v3/depth?symbol=BTCUSDT", ""); a.Header.Get("X-Fault") != "" {
