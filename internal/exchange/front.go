@@ -95,7 +95,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	f.phase.Store(&phaseView{})
 	f.replica = f.newReplica(b)
 	f.progress.Store(-1)
-	page, err := pages(&b.o)
+	page, err := pages(b)
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +146,11 @@ func newFront(b *base, room connLimits) (*front, error) {
 
 // pages returns the routes of the page and of the descriptions. With a driver there are none: they depend on
 // nothing, and take longer to make than the rest of a start.
-func pages(o *Options) (edge.Resource, error) {
-	if o.Machine.Driver != nil {
+func pages(b *base) (edge.Resource, error) {
+	if b.o.Machine.Driver != nil {
 		return func(*edge.Server) []*edge.Route { return nil }, nil
 	}
-	return web.Page()
+	return web.Page(web.Options{Binance: b.BinanceAddrs, Secure: b.o.Certificates.Public != nil})
 }
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {

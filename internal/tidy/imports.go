@@ -78,10 +78,11 @@ var mayImport = map[string][]string{
 		"server/edge", "server/json", "server/objects", "server/private", "server/stream",
 		"engine", "marketdata", "accounts", "internal/entry",
 	},
-	"server/web": {"server/edge", "server/json"},
+	"server/web": {"docs", "server/edge", "server/json"},
 	"server/servertest": {
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange", "test/nets",
 	},
+	"docs":      {},
 	"client":    {"client"},
 	"test":      {"client", "internal/datadir", "internal/stream"},
 	"test/nets": {"client"},

@@ -1,5 +1,5 @@
-// Package web holds the files that the server sends to browsers: the market page, Swagger UI and the OpenAPI and
-// AsyncAPI descriptions. The binary embeds them, so nothing is fetched from another host at run time.
+// Package web holds the files that the server sends to browsers: the market page, the documentation, Swagger UI and the
+// OpenAPI and AsyncAPI descriptions. The binary embeds them, so nothing is fetched from another host at run time.
 //
 // Owner: none; every file is a constant of the build.
 //
@@ -18,5 +18,5 @@
 //  7. Tests and scripts may rely on data-panel, data-pair, data-interval, data-tab and data-list of the market page,
 //     and on the console: tickhive.candles(), tickhive.lines() and tickhive.now() return what is drawn.
 //
-// It renders nothing: the page reads the public routes.
+// It renders docs/programs.md alone. The market page reads the public routes.
 package web

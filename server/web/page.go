@@ -43,7 +43,7 @@ var mediaTypes = map[string]string{
 
 // Page returns the resource with everything for a browser: the market page, the documentation, Swagger UI, the OpenAPI
 // document of the server's routes and the AsyncAPI document of /ws.
-func Page() (edge.Resource, error) {
+func Page(o Options) (edge.Resource, error) {
 	at, err := hashedFolders("app", "swagger")
 	if err != nil {
 		return nil, err
@@ -52,6 +52,11 @@ func Page() (edge.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
+	programs, err := programsRoute(o, at)
+	if err != nil {
+		return nil, err
+	}
+	routes = append(routes, programs)
 	missing, err := missingPage(at)
 	if err != nil {
 		return nil, err

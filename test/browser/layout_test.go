@@ -182,7 +182,7 @@ func TestSmokeBrowserOnAPhone(t *testing.T) {
 	in := harness.TheDemo(t)
 	b := newBrowser(t, in, 400, 800)
 	b.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
-	for _, page := range []string{"/", "/status", "/launchpad", "/hive", "/docs"} {
+	for _, page := range []string{"/", "/status", "/launchpad", "/hive", "/docs", "/docs/programs"} {
 		b.open(page)
 		if page == "/" {
 			b.on("BTC_USDT")
