@@ -74,7 +74,7 @@ func (r *Replay) parse() (price, amount int, err error) {
 	if len(o.Files) == 0 || slices.Contains(o.Files, "") {
 		return 0, 0, errors.New("replay: no file given")
 	}
-	if o.Pair != "" && !engine.ValidPairCode(o.Pair) { // a symbol names the pair too
+	if !engine.ValidPairCode(o.Pair) && o.Pair == strings.ToUpper(o.Pair) { // a symbol names the pair too
 		o.Pair = cmp.Or(format.PairOfSymbol(o.Format, o.Pair), o.Pair)
 	}
 	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {

@@ -2,6 +2,7 @@ package nets_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fasthttp/websocket"
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange/exchangetest"
@@ -81,7 +84,10 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 	refused("no symbol", open("/api/v3/depth"), -1102)
 	refused("a parameter of no route", open("/api/v3/depth?symbol=BTCUSDT&color=red"), -1104)
 	refused("an interval", open("/api/v3/klines?symbol=BTCUSDT&interval=9m"), -1120)
-	refused("a time zone", open("/api/v3/klines?symbol=BTCUSDT&interval=1m&timeZone=1"), -1130)
+	refused("a time zone", open("/api/v3/klines?symbol=BTCUSDT&interval=1m&timeZone=15"), -1130)
+	refused("a status of symbols", open("/api/v3/ticker/price?symbol=BTCUSDT&symbolStatus=HALT"), -1220)
+	refused("a time unit", open("/ws/btcusdt@trade?timeUnit=second"), -1194)
+	refused("no request", socketAnswer(t, p.n, "{"), -1135)
 	refused("fromId and startTime", open("/api/v3/aggTrades?symbol=BTCUSDT&fromId=1&startTime=1"), -1128)
 	refused("no key", open("/api/v3/account"), -2014)
 
@@ -96,6 +102,7 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 	refused("a side", order("side=HOLD&type=LIMIT&timeInForce=GTC&price=1&quantity=1"), -1117)
 	refused("no liquidity", order("side=SELL&type=MARKET&quoteOrderQty=100"), -2010)
 	refused("a reference price", open("/api/v3/referencePrice?symbol=BTCUSDT"), -2043)
+	refused("two days of orders", signed("GET", "allOrders?symbol=BTCUSDT&startTime=0&endTime=172800000"), -1127)
 	refused("a strategy type", order(limit+"price=1&quantity=1&strategyType=999999"), -1134)
 	refused("a cancel", signed("DELETE", "order?symbol=BTCUSDT&orderId=99"), -2011)
 	refused("an order", signed("GET", "order?symbol=BTCUSDT&orderId=99"), -2013)
@@ -157,8 +164,18 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 	limits := exchangetest.Options("")
 	limits.Binance.Listen = []string{"127.0.0.1:0"}
 	n := nodeOf(t, exchangetest.Start(t, limits))
-	n.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
+	for _, code := range []string{"BTC_USDT", "ETH_USDT"} {
+		n.Call("POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code))
+	}
 	var a nets.Answer
+	carol := nets.Trader(n, "carol")
+	for range 250 { // 100 in ten seconds of the machine's clock; the next ten may begin meanwhile
+		a = n.Binanced(carol, "POST", "/api/v3/order?symbol=BTCUSDT&"+limit+"price=60&quantity=0.1")
+		if a.Status != http.StatusOK {
+			break
+		}
+	}
+	refused("too many orders", a, -1015)
 	for range 60 { // 25 in one minute of the machine's clock; a new one may begin meanwhile
 		if a = n.Binanced(nil, "GET", "/api/v3/depth?symbol=BTCUSDT&limit=5000"); a.Status != http.StatusOK {
 			break
@@ -170,4 +187,22 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 			t.Errorf("nothing provokes %d: add a case", code)
 		}
 	}
+}
+
+// socketAnswer sends a text to the WebSocket API and returns the answer with its status.
+func socketAnswer(t *testing.T, n *nets.Node, text string) nets.Answer {
+	t.Helper()
+	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(n.Binance, "http")+"/ws-api/v3", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var answer struct {
+		Status int
+		Error  json.RawMessage
+	}
+	if err := errors.Join(conn.WriteMessage(websocket.TextMessage, []byte(text)), conn.ReadJSON(&answer)); err != nil {
+		t.Fatal(err)
+	}
+	return nets.Answer{Status: answer.Status, Body: string(answer.Error)}
 }

@@ -150,7 +150,8 @@ var orders = []order{
 var noRows = []string{
 	".bids[]", ".asks[]", "/api/v3/klines []", "/udf/history .o", "/udf/history .h", "/udf/history .l",
 	"/udf/history .c", "/udf/history .v", "/udf/quotes .d", "_multipliers", "supported_resolutions",
-	"/api/v3/exchangeInfo .symbols[].", "/api/v3/myFilters .", "/internal/v1/openapi.json",
+	"/api/v3/exchangeInfo .symbols[].", "/api/v3/exchangeInfo .rateLimits", "/api/v3/myFilters .",
+	"/internal/v1/openapi.json",
 }
 
 // Every list of every answer has the order that the contract states. A list that the table does not name fails, and so
