@@ -80,7 +80,8 @@ func TestThePageOfProgramsIsTheDocument(t *testing.T) {
 	for markup, want := range map[string]int{
 		"<pre tabindex=\"0\">": strings.Count(text, "\n```") / 2, "<h1": 1, "<h2": strings.Count(text, "\n## "),
 		"<h3": strings.Count(text, "\n### "), `<div class="wide"><table>`: strings.Count(text, "\n|---"),
-		`aria-current="page"`: 0, "</main>": 1, "docs/contract/binance.md": strings.Count(text, "](contract/binance.md"),
+		`aria-current="page"`: 0, "</main>": 1,
+		"docs/contract/binance.md": strings.Count(text, "](contract/binance.md"),
 	} {
 		if got := strings.Count(body, markup); got != want {
 			t.Errorf("%s: %d instead of %d", markup, got, want)
