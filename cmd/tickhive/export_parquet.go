@@ -37,7 +37,7 @@ var (
 // parquetFile writes rows as Parquet: decimals exactly, times in nanoseconds.
 type parquetFile struct {
 	table *serverjson.Table
-	to    *parquet.Writer
+	to    *parquet.GenericWriter[any]
 	at    []int // index of each column in the file, which has them in alphabetical order
 }
 
@@ -51,7 +51,7 @@ func newParquetFile(to io.Writer, t *serverjson.Table) *parquetFile {
 	for _, name := range t.Columns {
 		f.at = append(f.at, slices.Index(names, name))
 	}
-	f.to = parquet.NewWriter(to, parquet.NewSchema("rows", group), parquet.Compression(&parquet.Zstd))
+	f.to = parquet.NewGenericWriter[any](to, parquet.NewSchema("rows", group), parquet.Compression(&parquet.Zstd))
 	return f
 }
 

@@ -130,13 +130,13 @@ func (f *Facade) Routes() *edge.Facade {
 	return out
 }
 
-// endpoints lists the REST routes. Two paths serve recent trades: some libraries still use the path of an earlier
-// version of the Binance API.
-func endpoints() []endpoint {
-	const (
-		get, post = fasthttp.MethodGet, fasthttp.MethodPost
-		put, del  = fasthttp.MethodPut, fasthttp.MethodDelete
-	)
+// endpoints lists the REST routes.
+func endpoints() []endpoint { return slices.Concat(marketEndpoints(), userEndpoints()) }
+
+// marketEndpoints lists the routes of market data, which are open. Two paths serve recent trades: some libraries still
+// use the path of an earlier version of the Binance API.
+func marketEndpoints() []endpoint {
+	const get = fasthttp.MethodGet
 	return []endpoint{
 		{get, "/api/v3/ping", "ping", 1, open, ping},
 		{get, "/api/v3/time", "time", 1, open, serverTime},
@@ -163,6 +163,17 @@ func endpoints() []endpoint {
 		{get, "/dapi/v1/time", "", 1, open, serverTime},
 		{get, "/fapi/v1/exchangeInfo", "", 1, open, noContracts},
 		{get, "/dapi/v1/exchangeInfo", "", 1, open, noContracts},
+	}
+}
+
+// userEndpoints lists the routes of a user's orders, account and wallet. They ask for a key, but for two empty lists of
+// margin trading, which stand beside the one that asks.
+func userEndpoints() []endpoint {
+	const (
+		get, post = fasthttp.MethodGet, fasthttp.MethodPost
+		put, del  = fasthttp.MethodPut, fasthttp.MethodDelete
+	)
+	return []endpoint{
 		{post, "/api/v3/order", "order.place", 1, signed, place},
 		{post, "/api/v3/order/test", "order.test", 0, signed, test},
 		{get, "/api/v3/order", "order.status", 4, signed, order},
