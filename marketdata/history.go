@@ -67,7 +67,8 @@ const (
 )
 
 // FillCredit returns by how much the fills of an account lower a count of its unfilled orders: an order counts once, at
-// its first fill, and more as a maker. Two readings of one process differ by the fills between them. No snapshot has it.
+// its first fill, and more as a maker. Two readings of one process differ by the fills between them.
+// No snapshot has it.
 func (h *History) FillCredit(id engine.AccountID) uint32 {
 	if int(id) >= len(h.accounts) {
 		return 0

@@ -41,8 +41,9 @@ const (
 	cancelsInBatch = 100
 )
 
-// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; one order in
-// ten is a market order, and one in ten waits or is an order list. So a connection has at most one order or list open.
+// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; one order
+// in ten is a market order, and one in ten waits or is an order list. So a connection
+// has at most one order or list open.
 type orderMix struct {
 	client client.Client
 	public client.Client // signs nothing

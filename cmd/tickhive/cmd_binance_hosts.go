@@ -172,8 +172,8 @@ dir = %q
 // shellQuoted returns text as one word of a shell, also inside of ${NAME:-word}.
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// binanceCertificate returns the certificate of a new CA, and a certificate of it for Binance's host names with its key.
-// The key of the CA is forgotten here, so no other certificate can be made of it.
+// binanceCertificate returns the certificate of a new CA, and a certificate of it for Binance's host names with its
+// key. The key of the CA is forgotten here, so no other certificate can be made of it.
 func binanceCertificate(now time.Time) (ca, cert, key []byte, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -188,7 +188,8 @@ func binanceCertificate(now time.Time) (ca, cert, key []byte, err error) {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "TickHive, an exchange for tests"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(binanceHostsTime),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
-		PermittedDNSDomainsCritical: true, PermittedDNSDomains: binanceDomains, PermittedIPRanges: []*net.IPNet{loopback},
+		PermittedDNSDomainsCritical: true, PermittedDNSDomains: binanceDomains,
+		PermittedIPRanges: []*net.IPNet{loopback},
 	}
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "api.binance.com"},

@@ -14,8 +14,8 @@ const (
 )
 
 // addPairs adds the pairs of market.pairs, and their currencies, that the configuration does not have. The digits
-// are those of Binance where price x amount then fits the digits of the quote currency, else a digit of the amount less.
-// The prices of all pairs agree: BTC_USDT x LTC_BTC is LTC_USDT.
+// are those of Binance where price x amount then fits the digits of the quote currency, else a digit of the amount
+// less. The prices of all pairs agree: BTC_USDT x LTC_BTC is LTC_USDT.
 func (c *Config) addPairs() {
 	var assets []AssetConfig
 	var pairs []PairConfig

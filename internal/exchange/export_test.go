@@ -68,8 +68,8 @@ func (b *base) Filling() bool { return b.data.Filling() }
 
 // Abandon closes what a start that has panicked leaves open.
 func (o *Opened) Abandon() error {
-	return errors.Join(o.front.sockets.public.Close(), o.front.sockets.internal.Close(), o.front.phase.Load().journal.close(nil),
-		o.data.Unlock())
+	return errors.Join(o.front.sockets.public.Close(), o.front.sockets.internal.Close(),
+		o.front.phase.Load().journal.close(nil), o.data.Unlock())
 }
 
 // DemoUsers is the number of users of the demo market.

@@ -443,8 +443,9 @@ func (y *Following) publish(sentNs int64, executed bool) {
 // Admit makes the replica serve clients.
 func (y *Following) Admit() {
 	y.front.admit()
-	y.log.Info("ready", "public", listen.Address(y.front.sockets.public), "internal", listen.Address(y.front.sockets.internal),
-		"pairs", y.feed.Board().Load().Len(), "position", y.position.Load())
+	y.log.Info("ready", "public", listen.Address(y.front.sockets.public),
+		"internal", listen.Address(y.front.sockets.internal), "pairs", y.feed.Board().Load().Len(),
+		"position", y.position.Load())
 }
 
 // Query calls fn between two messages, for the snapshots of the copy.

@@ -86,8 +86,8 @@ func (x *Running) populate() error {
 // Admit makes the exchange serve clients.
 func (x *Running) Admit() {
 	x.front.admit()
-	x.log.Info("ready", "public", listen.Address(x.front.sockets.public), "internal", listen.Address(x.front.sockets.internal),
-		"pairs", x.feed.Board().Load().Len())
+	x.log.Info("ready", "public", listen.Address(x.front.sockets.public),
+		"internal", listen.Address(x.front.sockets.internal), "pairs", x.feed.Board().Load().Len())
 }
 
 // Submit submits a batch to the loop.

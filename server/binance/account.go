@@ -36,8 +36,8 @@ var badKeyFormat = fail(codeBadKeyFormat, "API-key format invalid.").with(fastht
 //
 // A signature counts as often as it arrives within its window: on the other exchange two equal orders of one
 // millisecond are two orders, so its hash cannot serve as a nonce. A start refuses what an earlier process may have
-// accepted, by a floor 1 s later than the native API's. A payload with a control character verifies nothing: a signature of one scheme is never one
-// of the other, although both use the same key.
+// accepted, by a floor 1 s later than the native API's. A payload with a control character verifies nothing: a
+// signature of one scheme is never one of the other, although both use the same key.
 func (q *call) authenticate(p *auth.Payload) (err *failure) {
 	if len(p.PublicKey) == 0 {
 		return badKeyFormat

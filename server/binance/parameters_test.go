@@ -95,8 +95,10 @@ var parameters = map[string][]parameter{
 		{name: "endTime", good: "90000000", bad: "x", with: "startTime=1", code: -1127},
 	},
 	"GET /api/v3/myPreventedMatches": {
-		symbolOf, {name: "preventedMatchId", good: "1", bad: "x", with: "orderId="},
-		{name: "orderId", good: "#order", bad: "x"}, fromOf("fromPreventedMatchId"), limitOf,
+		symbolOf,
+		{name: "preventedMatchId", good: "1", bad: "x", with: "orderId="},
+		{name: "orderId", good: "#order", bad: "x"},
+		fromOf("fromPreventedMatchId"), limitOf,
 	},
 	"GET /api/v3/myAllocations": {
 		symbolOf, fromOf("startTime"), fromOf("endTime"), fromOf("fromAllocationId"), fromOf("orderId"), limitOf,
@@ -109,7 +111,8 @@ var parameters = map[string][]parameter{
 		{name: "origClientOrderId", good: "#listClient", bad: "%", with: "orderListId="},
 	},
 	"DELETE /api/v3/orderList": {
-		symbolOf, cancelID, {name: "orderListId", good: "#list", bad: "x"},
+		symbolOf, cancelID,
+		{name: "orderListId", good: "#list", bad: "x"},
 		{name: "listClientOrderId", good: "#listClient", bad: "%", with: "orderListId="},
 	},
 	"GET /api/v3/allOrderList": {
@@ -117,12 +120,18 @@ var parameters = map[string][]parameter{
 		{name: "endTime", good: "90000000", bad: "x", with: "startTime=1", code: -1127},
 	},
 	"POST /api/v3/order/oco": append(slices.Clone(listParameters), []parameter{
-		{name: "side", good: "SELL", bad: "sell"}, {name: "quantity", good: "1", bad: "x"},
-		{name: "limitClientOrderId", good: "l-1", bad: "%"}, {name: "price", good: "120", bad: "x"},
-		{name: "limitStrategyId", good: "1", bad: "x"}, {name: "limitStrategyType", good: "1000000", bad: "1"},
-		{name: "limitIcebergQty", good: "0.5", bad: "x"}, {name: "trailingDelta", good: "100", bad: "x"},
-		{name: "stopClientOrderId", good: "s-1", bad: "%"}, {name: "stopPrice", good: "80", bad: "x"},
-		{name: "stopStrategyId", good: "1", bad: "x"}, {name: "stopStrategyType", good: "1000000", bad: "1"},
+		{name: "side", good: "SELL", bad: "sell"},
+		{name: "quantity", good: "1", bad: "x"},
+		{name: "limitClientOrderId", good: "l-1", bad: "%"},
+		{name: "price", good: "120", bad: "x"},
+		{name: "limitStrategyId", good: "1", bad: "x"},
+		{name: "limitStrategyType", good: "1000000", bad: "1"},
+		{name: "limitIcebergQty", good: "0.5", bad: "x"},
+		{name: "trailingDelta", good: "100", bad: "x"},
+		{name: "stopClientOrderId", good: "s-1", bad: "%"},
+		{name: "stopPrice", good: "80", bad: "x"},
+		{name: "stopStrategyId", good: "1", bad: "x"},
+		{name: "stopStrategyType", good: "1000000", bad: "1"},
 		{name: "stopLimitPrice", good: "79", bad: "x", with: "stopLimitTimeInForce=GTC"},
 		{name: "stopIcebergQty", good: "0.5", bad: "x", with: "stopLimitTimeInForce=GTC&stopLimitPrice=79"},
 		{name: "stopLimitTimeInForce", good: "FOK", bad: "x", with: "stopLimitPrice=79"},
@@ -147,15 +156,18 @@ var (
 	cancelID = parameter{name: "newClientOrderId", good: "new-1", bad: "%"}
 
 	namedOrder = []parameter{
-		symbolOf, {name: "orderId", good: "#order", bad: "x"},
+		symbolOf,
+		{name: "orderId", good: "#order", bad: "x"},
 		{name: "origClientOrderId", good: "#client", bad: "%", with: "orderId="},
 	}
 	klineParameters = []parameter{
-		symbolOf, limitOf, fromOf("startTime"), fromOf("endTime"), {name: "timeZone", good: "+08:00", bad: "Tokyo"},
+		symbolOf, limitOf, fromOf("startTime"), fromOf("endTime"),
+		{name: "timeZone", good: "+08:00", bad: "Tokyo"},
 		{name: "interval", good: "3d", bad: "1y"},
 	}
 	listParameters = []parameter{
-		symbolOf, {name: "listClientOrderId", good: "list-1", bad: "%"},
+		symbolOf,
+		{name: "listClientOrderId", good: "list-1", bad: "%"},
 		{name: "newOrderRespType", good: "FULL", bad: "ALL"},
 		{name: "selfTradePreventionMode", good: "NONE", bad: "ALL"},
 	}

@@ -274,8 +274,10 @@ func TestWrongStreamRequests(t *testing.T) {
 		{`{"id":1,"method":"GET_PROPERTY","params":["combined",true]}`, 2, request + "too many parameters", "1"},
 		{`{"id":1,"method":"SET_PROPERTY","params":["foo",true]}`, 0, "Unknown property", "1"},
 		{`{"id":1,"method":"SET_PROPERTY","params":[null,true]}`, 2, request + "property name must be a string", "1"},
-		{`{"id":1,"method":"SET_PROPERTY","params":["combined","true"]}`, 1,
-			"Invalid value type: expected Boolean", "1"},
+		{
+			`{"id":1,"method":"SET_PROPERTY","params":["combined","true"]}`, 1,
+			"Invalid value type: expected Boolean", "1",
+		},
 		{`{"id":1,"method":"SET_PROPERTY","params":["combined"]}`, 1, "Invalid value type: expected Boolean", "1"},
 		{`{"id":1,"method":"SET_PROPERTY","params":["combined",true,1]}`, 2, request + "too many parameters", "1"},
 	} {

@@ -229,8 +229,10 @@ func TestFiguresOfStreamsAreRESTs(t *testing.T) {
 			"w=weightedAvgPrice,x=prevClosePrice,c=lastPrice,Q=lastQty,b=bidPrice,B=bidQty,a=askPrice,A=askQty," +
 			"o=openPrice,h=highPrice,l=lowPrice,v=volume,q=quoteVolume,O=openTime,C=closeTime,F=firstId,L=lastId," +
 			"n=count"},
-		{"!miniTicker@arr", "24hrMiniTicker", "ticker/24hr?symbols=[%22BTCUSDT%22]&type=MINI",
-			"e,E,s,c=lastPrice,o=openPrice,h=highPrice,l=lowPrice,v=volume,q=quoteVolume"},
+		{
+			"!miniTicker@arr", "24hrMiniTicker", "ticker/24hr?symbols=[%22BTCUSDT%22]&type=MINI",
+			"e,E,s,c=lastPrice,o=openPrice,h=highPrice,l=lowPrice,v=volume,q=quoteVolume",
+		},
 	} {
 		text := strings.TrimPrefix(r.socket("/ws/"+c.stream).next(), "[")
 		if whole, _, more := strings.Cut(text, "},"); more {
@@ -305,8 +307,9 @@ func TestStreamRequests(t *testing.T) {
 func TestAStopEndsTheSockets(t *testing.T) {
 	r := traded(t)
 	sockets := map[*socket]string{
-		r.socket("/ws/btcusdt@trade"):               `{"e":"serverShutdown","E":%d}`,
-		r.socket("/stream?streams=btcusdt@trade"):   `{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":%d}}`,
+		r.socket("/ws/btcusdt@trade"): `{"e":"serverShutdown","E":%d}`,
+		r.socket("/stream?streams=btcusdt@trade"): `{"stream":"!serverShutdown",` +
+			`"data":{"e":"serverShutdown","E":%d}}`,
 		r.socket("/ws-api/v3?timeUnit=MICROSECOND"): `{"event":{"e":"serverShutdown","E":%d000}}`,
 	}
 	for s := range sockets { // it has joined when it answers
@@ -337,8 +340,8 @@ func (r *rig) figure(series string) (value string) {
 	return value
 }
 
-// A client that dies in the middle of a message, with streams of all kinds, leaves no socket and no subscription behind.
-// Its listen key lives on, and the next socket gets every event.
+// A client that dies in the middle of a message, with streams of all kinds, leaves no socket and no subscription
+// behind. Its listen key lives on, and the next socket gets every event.
 func TestAKilledClientLeavesNothing(t *testing.T) {
 	const sockets = `tickhive_stream_sockets{kind="binance"}`
 	const subscriptions = `tickhive_stream_subscriptions{channel="all",kind="binance"}`

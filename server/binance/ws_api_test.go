@@ -151,18 +151,21 @@ func TestErrorsOfTheWebSocketAPI(t *testing.T) {
 	s := r.socket("/ws-api/v3?returnRateLimits=false")
 	const bad = `,"status":400,"error":{"code":`
 	for request, want := range map[string]string{
-		`[]`:                             `{"id":null` + bad + `-1135,"msg":"Invalid JSON Request: a request is one object."}}`,
-		`{"id`:                           `{"id":null` + bad + `-1135,"msg":"Invalid JSON Request"}}`,
-		`{"id":1,"method":"nope"}`:       `{"id":1` + bad + `-1020,`,
-		`{"id":{},"method":"ping"}`:      `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
-		`{"id":"a\"b","method":"ping"}`:  `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
-		`{"id":1.5,"method":"ping"}`:     `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
-		`{"id":2,"method":"ping","x":1}`: `{"id":2` + bad + `-1135,"msg":"Invalid JSON Request: too many parameters."}}`,
+		`[]`: `{"id":null` + bad + `-1135,"msg":"Invalid JSON Request: ` +
+			`a request is one object."}}`,
+		`{"id`:                          `{"id":null` + bad + `-1135,"msg":"Invalid JSON Request"}}`,
+		`{"id":1,"method":"nope"}`:      `{"id":1` + bad + `-1020,`,
+		`{"id":{},"method":"ping"}`:     `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
+		`{"id":"a\"b","method":"ping"}`: `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
+		`{"id":1.5,"method":"ping"}`:    `{"id":null` + bad + `-1135,"msg":"Invalid 'id' in JSON request; `,
+		`{"id":2,"method":"ping","x":1}`: `{"id":2` + bad + `-1135,"msg":"Invalid JSON Request: ` +
+			`too many parameters."}}`,
 		`{"id":2,"method":"ping","id":2}`: `{"id":2` + bad + `-1135,"msg":"Invalid JSON Request: duplicate field ` +
 			"`id`" + `."}}`,
-		`{"id":2}`:                                             `{"id":2` + bad + `-1135,"msg":"Invalid 'method' in JSON request; `,
-		`{"id":2,"method":5}`:                                  `{"id":2` + bad + `-1135,"msg":"Invalid 'method' in JSON request; `,
-		`{"id":2,"method":"ping","params":[]}`:                 `{"id":2` + bad + `-1135,"msg":"Invalid 'params' in JSON request; `,
+		`{"id":2}`:                             `{"id":2` + bad + `-1135,"msg":"Invalid 'method' in JSON request; `,
+		`{"id":2,"method":5}`:                  `{"id":2` + bad + `-1135,"msg":"Invalid 'method' in JSON request; `,
+		`{"id":2,"method":"ping","params":[]}`: `{"id":2` + bad + `-1135,"msg":"Invalid 'params' in JSON request; `,
+
 		`{"id":2,"method":"v3/ping"}`:                          `{"id":2,"status":200,"result":{}}`,
 		`{"id":2,"method":"v4/ping"}`:                          `{"id":2` + bad + `-1020,`,
 		`{"id":2,"method":"v3/session.status"}`:                `{"id":2,"status":200,"result":{"apiKey":null,`,
@@ -177,7 +180,8 @@ func TestErrorsOfTheWebSocketAPI(t *testing.T) {
 		`{"id":8,"method":"userDataStream.subscribe"}`:   `{"id":8,"status":401,"error":{"code":-2015,`,
 		`{"id":9,"method":"userDataStream.unsubscribe"}`: `{"id":9,"status":200,"result":{}}`,
 
-		`{"id":10,"method":"ping","params":{"returnRateLimits":true}}`:                  `{"id":10,"status":200,"result":{},"rateLimits":`,
+		`{"id":10,"method":"ping","params":{"returnRateLimits":true}}`: `{"id":10,"status":200,"result":{},` +
+			`"rateLimits":`,
 		`{"id":11,"method":"userDataStream.unsubscribe","params":{"subscriptionId":5}}`: `{"id":11` + bad + `-1130,`,
 	} {
 		if got := s.ask(request); !strings.HasPrefix(got, want) {

@@ -62,7 +62,8 @@ func newOrderFeed(f *feeder, passive bool) *orderFeed {
 func (o *orderFeed) notes() []string {
 	notes := noted(nil, o.hidden, "%d trades without a fill of a displayed order: their makers are not in the book")
 	notes = noted(notes, o.beyond, "%d fills of more than was displayed: the rest has a maker that is not in the book")
-	notes = noted(notes, o.auction, "%d fills of auctions, whose trades have no side: left out, the trades are on the tape")
+	notes = noted(notes, o.auction,
+		"%d fills of auctions, whose trades have no side: left out, the trades are on the tape")
 	notes = noted(notes, o.takers, "%d fills that name the taker's own order: left out")
 	notes = noted(notes, o.unknown, "%d messages name an order that is not open in the file: left out")
 	return noted(notes, o.twice, "%d orders added while they are open: taken as changes")

@@ -17,7 +17,8 @@ import (
 func binanceHosts(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "bots")
-	if code, out, errs := harness.Run(t, "binance-hosts", dir); code != 0 || !strings.Contains(out, dir+"/run PROGRAM") {
+	code, out, errs := harness.Run(t, "binance-hosts", dir)
+	if code != 0 || !strings.Contains(out, dir+"/run PROGRAM") {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	return dir

@@ -104,7 +104,8 @@ func TestExportOfAUser(t *testing.T) {
 	in := standing(t)
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key.json")
-	if code := harness.Launch(t, nil, "demo-key", "--internal", strings.TrimSuffix(in.Internal, "/internal/v1"), key).Wait(); code != 0 {
+	internal := strings.TrimSuffix(in.Internal, "/internal/v1")
+	if code := harness.Launch(t, nil, "demo-key", "--internal", internal, key).Wait(); code != 0 {
 		t.Fatal(code)
 	}
 	file := exported(t, in, "b.csv", "balances", "--key", key)

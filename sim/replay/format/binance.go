@@ -123,8 +123,8 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 	switch {
 	case symbol == "" || symbol == b.symbol:
 	case b.symbol == "" && strings.Contains(symbol, "_"):
-		return flawAt(memberAt(data, "s"), remedyContracts, "%s is a COIN-M future: its amounts count contracts, not %s",
-			symbol, strings.SplitN(symbol, "USD", 2)[0])
+		return flawAt(memberAt(data, "s"), remedyContracts,
+			"%s is a COIN-M future: its amounts count contracts, not %s", symbol, strings.SplitN(symbol, "USD", 2)[0])
 	case b.symbol == "":
 		b.symbol = symbol
 	default:
@@ -135,8 +135,9 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 }
 
 // remedyContracts is the remedy for a stream whose amounts are no base amounts.
-const remedyContracts = "record the USDT future or the spot pair; or write the trades as rows of time,price,amount,side " +
-	"and replay these with --format trades --amount contracts --contract-value 100, the dollars of one contract"
+const remedyContracts = "record the USDT future or the spot pair; or write the trades as rows of " +
+	"time,price,amount,side and replay these with --format trades --amount contracts --contract-value 100, the " +
+	"dollars of one contract"
 
 // Notes implements Reader.Notes.
 func (b *binance) Notes() []string {

@@ -9,8 +9,8 @@ import (
 	"tickhive/engine"
 )
 
-// bybit reads the books (ob500 and the like) and the trades that Bybit offers for download, merged by time: one complete
-// book and its changes, a JSON message on each line, and trades as CSV.
+// bybit reads the books (ob500 and the like) and the trades that Bybit offers for download, merged by time: one
+// complete book and its changes, a JSON message on each line, and trades as CSV.
 type bybit struct {
 	stream
 	symbol string
@@ -33,8 +33,8 @@ func isBybit(line []byte) bool {
 }
 
 // remedyBybit is the remedy for a line that belongs to no file of Bybit.
-const remedyBybit = `want lines {"topic":"orderbook.500.SYMBOL","type":"snapshot" or "delta",...}, or trades with the ` +
-	"header " + bybitTrades + "..."
+const remedyBybit = `want lines {"topic":"orderbook.500.SYMBOL","type":"snapshot" or "delta",...}, or trades with ` +
+	"the header " + bybitTrades + "..."
 
 // bybitLine is a message of the book.
 type bybitLine struct {

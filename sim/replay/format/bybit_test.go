@@ -10,7 +10,9 @@ func TestBybitRefusesWhatItWouldMisread(t *testing.T) {
 	const whole = `{"topic":"orderbook.500.XRPUSDT","type":"snapshot","ts":1733011200691,` +
 		`"data":{"s":"XRPUSDT","b":[["1.9531","6203"]],"a":[],"u":20,"seq":1}}` + "\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"a change first": {strings.Replace(whole, "snapshot", "delta", 1), "a change of the book before a complete one"},
+		"a change first": {
+			strings.Replace(whole, "snapshot", "delta", 1), "a change of the book before a complete one",
+		},
 		"another symbol": {whole + strings.ReplaceAll(whole, "XRPUSDT", "BTCUSDT"), `symbol "BTCUSDT"`},
 		"an inverse contract": {
 			strings.ReplaceAll(whole, "XRPUSDT", "BTCUSD"),
@@ -33,7 +35,8 @@ func TestBinanceRefusesContracts(t *testing.T) {
 	t.Parallel()
 	_, _, err := learnText(t, "binance", "", `1723161254000000002 {"stream":"btcusd_perp@trade","data":{"e":"trade",`+
 		`"s":"BTCUSD_PERP","p":"1","q":"1","m":true}}`+"\n")
-	if err == nil || !strings.Contains(err.Error(), "BTCUSD_PERP is a COIN-M future: its amounts count contracts, not BTC; ") {
+	const want = "BTCUSD_PERP is a COIN-M future: its amounts count contracts, not BTC; "
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }

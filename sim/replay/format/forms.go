@@ -283,7 +283,8 @@ var forms = []form{
 	},
 	{
 		name: "Hyperliquid", source: "https://hyperliquid.gitbook.io/hyperliquid-docs", header: "coin,side,px,sz,time",
-		sample: `{"coin":"BTC","side":"A","px":"105056.0","sz":"0.00219","time":1737918794828,"hash":"0x","tid":1}` + "\n",
+		sample: `{"coin":"BTC","side":"A","px":"105056.0","sz":"0.00219","time":1737918794828,"hash":"0x","tid":1}` +
+			"\n",
 	},
 	{
 		name: "Coinbase answers", exact: true, header: "time,trade_id,price,size,side",

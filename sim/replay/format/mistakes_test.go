@@ -176,7 +176,8 @@ func TestSuspiciousTablesAreRefused(t *testing.T) {
 		},
 		"Tardis trades of BitMEX": {
 			"a.csv", tardisHead + "id,side,price,amount\nbitmex,XBTUSD,1700000000000000,1700000000000000,1,buy,1,1\n",
-			"contracts", Layout{Amount: "quote"},
+			"contracts",
+			Layout{Amount: "quote"},
 		},
 		"amounts that do not fit": {
 			"a.csv", "time,price,qty,quote_qty\n1700000000,100,5,7\n", "--amount", Layout{Amount: "base"},
@@ -209,10 +210,12 @@ func TestUnitsOfAmounts(t *testing.T) {
 		text, want string
 		given      Layout
 	}{
-		"quote":             {"1700000000,2000,500,buy\n", "0.25", Layout{Amount: "quote"}},
-		"contracts":         {"1700000000,2000,5,buy\n", "0.25", Layout{Amount: "contracts", ContractValue: "100"}},
-		"contracts of base": {"1700000000,2000,25,buy\n", "0.25", Layout{Amount: "contracts", ContractValue: "0.01base"}},
-		"a sign":            {"1700000000,2000,-0.25\n", "0.25", Layout{Side: "sign"}},
+		"quote":     {"1700000000,2000,500,buy\n", "0.25", Layout{Amount: "quote"}},
+		"contracts": {"1700000000,2000,5,buy\n", "0.25", Layout{Amount: "contracts", ContractValue: "100"}},
+		"contracts of base": {
+			"1700000000,2000,25,buy\n", "0.25", Layout{Amount: "contracts", ContractValue: "0.01base"},
+		},
+		"a sign": {"1700000000,2000,-0.25\n", "0.25", Layout{Side: "sign"}},
 		"weighed": {
 			"time,price,qty,base_qty,side\n1700000000,2000,5,0.25,buy\n", "0.25", Layout{},
 		},
@@ -272,9 +275,20 @@ func TestALayoutKeepsItsFlags(t *testing.T) {
 		t.Errorf("an unknown key: %v", err)
 	}
 	for _, bad := range []Layout{
-		{Columns: "time"}, {Columns: "when=3"}, {Columns: "time=1,time=2"}, {TimeFormat: "hours"}, {Timezone: "Moon"},
-		{Decimal: ";"}, {PriceScale: "300"}, {Amount: "lots"}, {Amount: "contracts"}, {ContractValue: "5"},
-		{Side: "both"}, {Side: "buy=1"}, {BarVolume: "0"}, {SkipBad: "101"},
+		{Columns: "time"},
+		{Columns: "when=3"},
+		{Columns: "time=1,time=2"},
+		{TimeFormat: "hours"},
+		{Timezone: "Moon"},
+		{Decimal: ";"},
+		{PriceScale: "300"},
+		{Amount: "lots"},
+		{Amount: "contracts"},
+		{ContractValue: "5"},
+		{Side: "both"},
+		{Side: "buy=1"},
+		{BarVolume: "0"},
+		{SkipBad: "101"},
 	} {
 		if bad.Check() == nil {
 			t.Errorf("%+v is taken", bad)

@@ -55,7 +55,8 @@ func (r *table) taken(f *tradeFile) Taken {
 	p, first := r.plan, &r.fields.first
 	t := Taken{
 		File: r.in.File, Form: "an unknown form", Rows: f.rows, Order: "oldest first",
-		Unused: []string{}, Left: []string{}, Side: "none: the tick rule decides", Price: first[colPrice].where(), Flags: r.flags().Flags(),
+		Unused: []string{}, Left: []string{}, Side: "none: the tick rule decides",
+		Price: first[colPrice].where(), Flags: r.flags().Flags(),
 	}
 	if r.set.form != nil {
 		t.Form = "the form " + r.set.form.name
@@ -96,9 +97,12 @@ func (r *table) taken(f *tradeFile) Taken {
 		n    int
 		text string
 	}{
-		{f.others, "%d rows of other symbols left out"}, {f.events, "%d messages that are no trades left out"},
-		{f.bad, "%d rows that are wrong by themselves left out"}, {f.blank, "%d bars without prices left out"},
-		{f.filled, "%d bars without a volume filled in"}, {f.changes, "%d times in another unit than the row before"},
+		{f.others, "%d rows of other symbols left out"},
+		{f.events, "%d messages that are no trades left out"},
+		{f.bad, "%d rows that are wrong by themselves left out"},
+		{f.blank, "%d bars without prices left out"},
+		{f.filled, "%d bars without a volume filled in"},
+		{f.changes, "%d times in another unit than the row before"},
 		{f.sideless, "%d trades without a side: the tick rule decides"},
 		{f.empty, "%d bars in which nothing was traded"},
 	} {
