@@ -80,8 +80,9 @@ export function unified(x, { timed = true, orderOf = (o) => o, currencyOf = (c) 
     const { next } = await pending(x, /^orders/, call);
     const o = await x.createOrder(symbol, 'limit', 'buy', 0.01, await away(0.5));
     ordered(await seen('a new order', next, call, (row) => row.id === o.id && row.status === 'open'));
+    const { next: later } = await pending(x, /^orders/, call); // a message that nothing waits for is not shown
     await x.cancelOrder(o.id, symbol);
-    await seen('a canceled order', call(), call, (row) => row.id === o.id && row.status === 'canceled');
+    await seen('a canceled order', later, call, (row) => row.id === o.id && row.status === 'canceled');
   }
 
   // A line answers in order: once it has answered to the end of a subscription, everything asked for before is there.
