@@ -178,7 +178,9 @@ func (c *contract) Check(method, target string, status int, header http.Header, 
 // requests, and the socket, which the AsyncAPI document describes.
 func undescribed(path string) bool {
 	return path == "/" || path == "/ws" ||
-		slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/docs/programs", "/swagger", "/favicon.ico"}, path) ||
+		slices.Contains([]string{
+			"/launchpad", "/hive", "/status", "/docs", "/docs/programs", "/swagger", "/favicon.ico",
+		}, path) ||
 		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
 }
 
