@@ -50,9 +50,9 @@ var exports = map[string]struct {
 	"balances": {"/api/wallets/balances", &objects.Balances, true, "", ""},
 }
 
-// rowFile takes the pages of a list.
+// rowFile takes the rows of a list.
 type rowFile interface {
-	page(document []byte) error
+	row(cells []serverjson.Cell) error
 	close() error
 }
 
@@ -147,11 +147,16 @@ func (c *exportCmd) pages(ctx context.Context, api *client.Client, q url.Values,
 		if err != nil {
 			return rows, fmt.Errorf("export: %s: %w; --target names another address", c.What, remedied(err))
 		}
-		if !kind.table.Rows(document, func([]serverjson.Cell) { rows++ }) {
+		isList := kind.table.Rows(document, func(cells []serverjson.Cell) {
+			if rows++; err == nil {
+				err = out.row(cells)
+			}
+		})
+		switch {
+		case !isList:
 			return rows, fmt.Errorf("export: %s: the answer of %s is no list of rows; --target must name a TickHive",
 				c.What, kind.path)
-		}
-		if err := out.page(document); err != nil {
+		case err != nil:
 			return rows, err
 		}
 		next := head.Get(kind.pages)
@@ -178,7 +183,7 @@ func (c *exportCmd) create(std io.Writer) (f rowFile, done func(error) error, er
 	if strings.HasSuffix(c.Out, ".parquet") {
 		f = newParquetFile(to, table)
 	} else {
-		f = &csvFile{table: table, to: bufio.NewWriter(to)}
+		f = newCSVFile(to, table)
 	}
 	return f, func(err error) error {
 		if err == nil {
@@ -193,19 +198,19 @@ func (c *exportCmd) create(std io.Writer) (f rowFile, done func(error) error, er
 
 // csvFile writes rows as comma-separated values.
 type csvFile struct {
-	table *serverjson.Table
-	to    *bufio.Writer
-	begun bool
-	text  []byte
+	to   *bufio.Writer
+	line []byte
 }
 
-func (f *csvFile) page(document []byte) error {
-	append := f.table.AppendRows
-	if !f.begun {
-		f.begun, append = true, f.table.AppendCSV
-	}
-	f.text, _ = append(f.text[:0], document) // the caller has read the rows
-	_, err := f.to.Write(f.text)
+func newCSVFile(to io.Writer, t *serverjson.Table) *csvFile {
+	f := &csvFile{to: bufio.NewWriter(to)}
+	_, _ = f.to.Write(t.AppendNames(nil)) // the writer keeps an error until close
+	return f
+}
+
+func (f *csvFile) row(cells []serverjson.Cell) error {
+	f.line = serverjson.AppendRow(f.line[:0], cells)
+	_, err := f.to.Write(f.line)
 	return err
 }
 

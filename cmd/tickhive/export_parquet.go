@@ -69,26 +69,20 @@ func parquetNode(name string) parquet.Node {
 	return parquet.Decimal(decimalScale, 38, parquet.FixedLenByteArrayType(decimalBytes))
 }
 
-func (f *parquetFile) page(document []byte) (err error) {
-	var rows []parquet.Row
-	f.table.Rows(document, func(cells []serverjson.Cell) {
-		row := make(parquet.Row, len(cells))
-		for i, c := range cells {
-			v, e := parquetValue(f.table.Columns[i], string(c.Text), c.Text == nil)
-			if e != nil && err == nil {
-				err = fmt.Errorf("export: %s %q: %w", f.table.Columns[i], c.Text, e)
-			}
-			defined := 1
-			if v.IsNull() {
-				defined = 0
-			}
-			row[f.at[i]] = v.Level(0, defined, f.at[i])
+func (f *parquetFile) row(cells []serverjson.Cell) error {
+	row := make(parquet.Row, len(cells))
+	for i, c := range cells {
+		v, err := parquetValue(f.table.Columns[i], string(c.Text), c.Text == nil)
+		if err != nil {
+			return fmt.Errorf("export: %s %q: %w", f.table.Columns[i], c.Text, err)
 		}
-		rows = append(rows, row)
-	})
-	if err == nil {
-		_, err = f.to.WriteRows(rows)
+		defined := 1
+		if v.IsNull() {
+			defined = 0
+		}
+		row[f.at[i]] = v.Level(0, defined, f.at[i])
 	}
+	_, err := f.to.WriteRows([]parquet.Row{row})
 	return err
 }
 

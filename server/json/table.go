@@ -17,26 +17,30 @@ type Table struct {
 // AppendCSV appends the line of names and the rows of a document that this program wrote. It returns false for any
 // other text.
 func (t *Table) AppendCSV(dst, document []byte) ([]byte, bool) {
+	dst = t.AppendNames(dst)
+	ok := t.Rows(document, func(cells []Cell) { dst = AppendRow(dst, cells) })
+	return dst, ok
+}
+
+// AppendNames appends the line of names.
+func (t *Table) AppendNames(dst []byte) []byte {
 	for i, name := range t.Columns {
 		dst = append(appendComma(dst, i), name...)
 	}
-	return t.AppendRows(append(dst, '\n'), document)
+	return append(dst, '\n')
 }
 
-// AppendRows appends the rows without the line of names.
-func (t *Table) AppendRows(dst, document []byte) ([]byte, bool) {
-	ok := t.Rows(document, func(cells []Cell) {
-		for i, c := range cells {
-			dst = appendComma(dst, i)
-			if c.Quoted {
-				dst = append(dst, safeCell(c.Text)...)
-			} else {
-				dst = append(dst, c.Text...)
-			}
+// AppendRow appends the line of a row.
+func AppendRow(dst []byte, cells []Cell) []byte {
+	for i, c := range cells {
+		dst = appendComma(dst, i)
+		if c.Quoted {
+			dst = append(dst, safeCell(c.Text)...)
+		} else {
+			dst = append(dst, c.Text...)
 		}
-		dst = append(dst, '\n')
-	})
-	return dst, ok
+	}
+	return append(dst, '\n')
 }
 
 // Cell is the value of a column in a row. The text of an absent value is nil.
