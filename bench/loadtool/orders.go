@@ -230,23 +230,23 @@ func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	}
 	var request any = &o
 	route, round := orderRoute, n/marketEvery
+	takes, waits := n%marketEvery == marketEvery-1, n%marketEvery == marketEvery/2
 	buys := n%2 == 0
-	switch n % marketEvery {
-	case marketEvery - 1:
-		buys = round%2 == 0
-		o.IsMarket, o.Price = true, ""
-	case marketEvery / 2:
+	if takes || waits {
 		buys = round%2 == 0
 	}
 	if !buys {
-		o.Side, o.Price = "sell", p.other(o.Price)
+		o.Side, o.Price = "sell", p.ask
 	}
-	if n%marketEvery == marketEvery/2 {
+	switch {
+	case takes:
+		o.IsMarket, o.Price = true, ""
+	case waits:
 		if list := p.wait(&o, round); list != nil {
 			route, request = listRoute, list
 		}
 	}
-	if !o.IsMarket {
+	if !takes {
 		l.placing = route
 	}
 	body, err := json.Marshal(request)
@@ -256,15 +256,12 @@ func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	return m.append(dst, http.MethodPost, route, body)
 }
 
-// other returns the price on the other side of the market; "" of "".
+// other returns the price on the other side of the market.
 func (p *orderPair) other(price client.Decimal) client.Decimal {
-	switch price {
-	case p.bid:
+	if price == p.bid {
 		return p.ask
-	case p.ask:
-		return p.bid
 	}
-	return ""
+	return p.bid
 }
 
 // wait makes a limit order one that waits, of another kind in each round, or returns the order list that it begins.

@@ -285,17 +285,17 @@ func (w clients) replace(o *order, target string) {
 	var members []string
 	n := w.rnd.IntN(5)
 	price, kind := o.price, o.kind
+	some := func() string { return fmt.Sprintf("%d.%02d", 95+w.rnd.IntN(10), w.rnd.IntN(100)) }
 	switch n {
+	case 1, 2:
+		o.price = ""
+		members = append(members, `"price":`+some())
 	case 3:
 		o.kind = ""
-		members = append(members, fmt.Sprintf(`"stopPrice":%d.%02d`, 95+w.rnd.IntN(10), w.rnd.IntN(100)))
+		members = append(members, `"stopPrice":`+some())
 	case 4:
 		o.kind = ""
 		members = append(members, fmt.Sprintf(`"trailingDelta":%d`, 10+w.rnd.IntN(300)))
-	}
-	if n == 1 || n == 2 {
-		o.price = ""
-		members = append(members, fmt.Sprintf(`"price":%d.%02d`, 95+w.rnd.IntN(10), w.rnd.IntN(100)))
 	}
 	if n < 2 {
 		members = append(members, fmt.Sprintf(`"amount":%d.%04d`, w.rnd.IntN(3), 1+w.rnd.IntN(9999)))

@@ -83,7 +83,7 @@ func (r *table) taken(f *tradeFile) Taken {
 	}
 	t.Amount = r.amountTaken()
 	for _, name := range r.unused[:min(len(r.unused), maxUnused)] {
-		if name != "" && len(t.Unused) < maxUnused {
+		if name != "" {
 			t.Unused = append(t.Unused, clipTo([]byte(name), detectWide))
 		}
 	}
