@@ -57,7 +57,7 @@ cover: ## statement coverage by package and in all; fails when engine has less t
 	@$(GO) test -pgo=off -timeout 560s -coverprofile=bin/cover.out ./... > bin/cover.txt || { cat bin/cover.txt; exit 1; }
 	@cat bin/cover.txt
 	@$(GO) tool cover -func=bin/cover.out | awk '/^total:/ { print "total        " $$3 }'
-	@awk -v least=$(COVER_ENGINE) '$$2 == "tickhive/engine" { sub(/.*coverage: /, ""); sub(/%.*/, ""); seen = 1; \
+	@awk -v least=$(COVER_ENGINE) '$$2 == "github.com/tickhive/tickhive/engine" { sub(/.*coverage: /, ""); sub(/%.*/, ""); seen = 1; \
 		print "engine       " $$0 "%, at least " least "%"; if ($$0 + 0 < least) exit 1 } \
 		END { if (!seen) exit 1 }' bin/cover.txt
 

@@ -1,4 +1,4 @@
-module tickhive
+module github.com/tickhive/tickhive
 
 go 1.26.0
 

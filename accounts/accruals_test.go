@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // history runs random trades, withdrawals and profits of users 1 to 12 in two trees over

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // balances moves money between the balances of users and keeps the sums of each currency. Amounts are whole units of

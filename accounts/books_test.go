@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // holdsDiffer compares what accounts hold, and how many orders they have, with the open orders in the books of the

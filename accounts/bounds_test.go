@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // No command may take longer because the state is large. These tests build a state at its bounds and count the steps

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Every other test relies on Check, so Check must find each of these changes.

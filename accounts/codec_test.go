@@ -12,12 +12,12 @@ import (
 	"time"
 	"unsafe"
 
-	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // sampleCommands returns commands that together set every member.

@@ -6,13 +6,13 @@ import (
 	"iter"
 	"time"
 
-	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Kind is the kind of a Command.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/setting"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Config holds the referral rates (docs/contract/accounts.md#accruals), in 10^-8.

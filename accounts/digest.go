@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/mix"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/mix"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // digest is the running sum of the accounts: what each thing in it adds is taken off when the thing changes and added

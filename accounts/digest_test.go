@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Each thing that a state holds is in its digest: a change of one unit, name or number changes it.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // found returns the nicknames that a search finds.

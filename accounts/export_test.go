@@ -1,6 +1,6 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // View shows what was applied and returns it, as the loop does behind each command.
 func (s *State) View() *Shown {

@@ -3,9 +3,9 @@ package accounts
 import (
 	"fmt"
 
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Fold implements engine.Funds. The accounts of an event must exist: a user's number is the user's engine account.

@@ -1,8 +1,8 @@
 package accounts
 
 import (
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // The methods of engine.Funds that the engine asks before it accepts an order; Fold is in fold.go.

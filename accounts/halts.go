@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // A user's orders are canceled without their request when an operator halts the account, or when the user's

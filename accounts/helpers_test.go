@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 const (

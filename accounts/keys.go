@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // Index returns the keys that verify requests, for an auth.Verifier.

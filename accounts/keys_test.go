@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 var keyText = regexp.MustCompile("^[A-Za-z0-9]+$")

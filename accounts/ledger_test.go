@@ -5,9 +5,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // ledgerRig returns a rig with BTC_USDT, 2 and 4 digits, of assets with 8, and user 1 with 1,000 USDT and 10 BTC.

@@ -4,9 +4,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/mix"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/mix"
 )
 
 // heldList is what the ledger remembers of an open order list of a user: two orders of which one cancels the other hold

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // ledger is a naive model of money: what each account owns of a currency, free and held together, in units of any size.

@@ -1,6 +1,6 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // MaxMoney is 10^20 in 10^-18: the largest amount of a request (docs/contract/market-data.md#decimals).
 var MaxMoney = fixed.Mul64(fixed.Pow10[19], fixed.Pow10[19]).ToI128()

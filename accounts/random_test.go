@@ -11,9 +11,9 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // world is an engine with the accounts as its money, and a naive model beside it. Its currencies and pairs have random

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // link is an ambassador's referral link. Its code and id are functions of its number.

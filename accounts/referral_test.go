@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 func TestSetInviterChecksInOrder(t *testing.T) {

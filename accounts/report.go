@@ -1,10 +1,10 @@
 package accounts
 
 import (
-	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Report lists what commands and events have changed, in their order. A change carries the value after it, so that who

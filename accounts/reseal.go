@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // SealedField names a field that may be sealed.

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // sealedRig is a rig whose commands are sealed by a key, as the writer seals them.

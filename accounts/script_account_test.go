@@ -4,10 +4,10 @@ import (
 	"errors"
 	"strings"
 
-	"tickhive/accounts"
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // account carries out a command of the accounts or of the exchange's settings; false: none of them.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // place parses an order.

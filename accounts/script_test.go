@@ -10,9 +10,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // A script in testdata/*.txt says what users do, one line per command in an `exchange` block. The

@@ -3,8 +3,8 @@ package accounts
 import (
 	"fmt"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // The secrets, names and white lists of accounts are sealed field by field, before a command becomes a record. State

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // What is sealed is sealed in the record and in the snapshot, and a state that has no key is the same one as a state

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/accounts/accrual"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // chain returns a rig with users 1 <- 2 <- 3: each is invited by the one before.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // Shown is what readers see of users, keys and money. State decides, and Shown follows: Fold notes a report of State,

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // readAll calls every reader about an account.

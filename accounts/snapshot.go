@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 
-	"tickhive/accounts/accrual"
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // SnapshotVersion is the version of a snapshot's body; a snapshot of another version is refused.

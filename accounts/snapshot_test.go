@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // refusedState requires that a snapshot is refused with a message, or accepted for "".

@@ -3,10 +3,10 @@ package accounts
 import (
 	"fmt"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // State holds all accounts, in parts that are not usable alone: directory (users and who invited them), balances

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // huge returns a rig with a pair of assets with few digits, and with users who may go below zero.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func TestUserDefaultsAndIdentity(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Rates are decimals of 8 digits from 0 to their limit; percents have 6.

@@ -3,8 +3,8 @@ package accounts
 import (
 	"github.com/google/uuid"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // UserCount returns the number of users; their numbers are 1 to UserCount.

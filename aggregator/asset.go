@@ -1,9 +1,9 @@
 package aggregator
 
 import (
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // AppendAssets appends the asset object, keys in byte order.

@@ -1,8 +1,8 @@
 package aggregator
 
 import (
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // AppendTickerPairs appends the list of pairs in CoinGecko's form: every configured pair, by code.

@@ -1,11 +1,11 @@
 package aggregator
 
 import (
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // AppendPairTickers appends CoinMarketCap's ticker object: every configured pair by code, with the

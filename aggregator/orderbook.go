@@ -3,10 +3,10 @@ package aggregator
 import (
 	"math"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Book returns the order book with up to levels levels a side; a negative levels means all. The text consists

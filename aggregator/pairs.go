@@ -1,9 +1,9 @@
 package aggregator
 
 import (
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // AppendPairs appends the pair directory: every configured pair, by code.

@@ -1,9 +1,9 @@
 package aggregator
 
 import (
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // AppendSummary appends the row of one pair of /api/summary; figures without a value are 0

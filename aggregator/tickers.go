@@ -1,8 +1,8 @@
 package aggregator
 
 import (
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // AppendTicker appends the row of one pair, or nothing when the pair is not listed. A pair is

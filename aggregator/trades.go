@@ -3,10 +3,10 @@ package aggregator
 import (
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Selection holds the trades of a view that a request selects: the ids from Low to High, restricted to takers

@@ -3,9 +3,9 @@ package aggregator
 import (
 	"io"
 
-	"tickhive/engine"
-	"tickhive/internal/gzjoin"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/gzjoin"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Form says how a TradesReader writes the rows of trades.

@@ -10,10 +10,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tickhive/aggregator"
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/aggregator"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // traded returns a view of a pair with n trades, half of them at the same time, sides mixed.

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/bench/limits/floor"
-	"tickhive/bench/limits/floor/wl"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/bench/limits/floor"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // checked accepts the core's run, which did the floor's work, and rejects any other.

@@ -17,13 +17,13 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"tickhive/bench/load"
-	"tickhive/internal/clock"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/stream/jet"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/public"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/public"
 )
 
 // Child carries out `tickhive-bench child NAME ARGS...`: the other end of a measurement, such as the server. The other

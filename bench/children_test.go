@@ -15,9 +15,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // frame parses frames of every length and returns as much text as the reader's buffer holds.

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tickhive/bench/proc"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/listen"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // servers holds the NATS servers of a stream, each in a separate process. They are the product's embedded server, which

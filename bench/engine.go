@@ -5,11 +5,11 @@ import (
 	"runtime"
 	"time"
 
-	"tickhive/bench/limits/floor"
-	"tickhive/bench/limits/floor/wl"
-	"tickhive/bench/proc"
-	"tickhive/engine"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/bench/limits/floor"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Rules of the measurements E1 to E5 (docs/internals/performance.md#measurement): one account, self-trade mode

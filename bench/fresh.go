@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
 )
 
 // changing is the real server in a child process, over a market that changes (marketChild).

@@ -3,7 +3,7 @@ package bench
 import (
 	"fmt"
 
-	"tickhive/bench/report"
+	"github.com/tickhive/tickhive/bench/report"
 )
 
 // scenario is a named measurement: a function that measures, and the rows that it fills.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/bench/report"
+	"github.com/tickhive/tickhive/bench/report"
 )
 
 var update = flag.Bool("update", false, "write the table of goals into the page")

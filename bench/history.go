@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // The full load of docs/internals/performance.md#r2.

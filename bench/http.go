@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // hotDocument is a document of H1 at one size of the market (docs/internals/performance.md#h1).

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/bench/proc"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // engineLoop measures E6 (docs/internals/performance.md#e6).

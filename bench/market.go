@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/bench/proc"
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // market is a market in this process that changes at a constant rate: it applies, folds and publishes each change at

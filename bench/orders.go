@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"tickhive/bench/load"
-	"tickhive/client"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/client"
 )
 
 // Parameters of H10 and O1 (docs/internals/performance.md#h10).

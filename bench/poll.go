@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/report"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/report"
 )
 
 // The profile of H9 (docs/internals/performance.md#h9): each of 100 pollers requests, once a minute, the

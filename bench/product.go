@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/bench/report"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/bench/report"
 )
 
 // Paths of the contract.

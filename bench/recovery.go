@@ -11,16 +11,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/bench/limits/floor"
-	"tickhive/bench/limits/floor/wl"
-	"tickhive/bench/proc"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/bench/limits/floor"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // runRecovery measures E7 and E8 (docs/internals/performance.md#e7).

@@ -11,15 +11,15 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/engine"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Parameters of D1 and D2 (docs/internals/performance.md#d1).

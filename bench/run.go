@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/bench/report"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/bench/report"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // Numbers of rounds; each runs the product and the reference.

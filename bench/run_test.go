@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/report"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/report"
 )
 
 func quietRun(o Options) *Run {

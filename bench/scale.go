@@ -7,12 +7,12 @@ import (
 	"runtime"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/bench/report"
-	"tickhive/engine"
-	"tickhive/internal/cmdline"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/bench/report"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // runScale measures how costs grow with sizes. A quick run omits the largest size of each curve.

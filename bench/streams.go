@@ -12,9 +12,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"tickhive/bench/load"
-	"tickhive/bench/proc"
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // Parameters of the streams scenario.

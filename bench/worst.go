@@ -17,19 +17,19 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
-	"tickhive/bench/proc"
-	"tickhive/client"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/exchange"
-	"tickhive/internal/step"
-	"tickhive/launchpad"
-	"tickhive/server/account"
-	"tickhive/server/admin"
-	"tickhive/server/edge"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // maxWorst limits the rounds of O2: each fills a market with a million orders.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // serve starts an exchange that sends a recorded response to every request.

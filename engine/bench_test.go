@@ -7,10 +7,10 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/bench/limits/floor"
-	"tickhive/bench/limits/floor/wl"
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/bench/limits/floor"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // The measurement of docs/internals/performance.md#measurement: one account, self-trade mode none,

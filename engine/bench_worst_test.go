@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // BenchmarkE4 is the largest single commands against the same work done one by one: a

@@ -3,8 +3,8 @@ package engine
 import (
 	"math"
 
-	"tickhive/engine/owners"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // book is one pair: its ladders, open orders, client ids and waiting stops, and the events that

@@ -3,8 +3,8 @@ package engine_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // The view of an open order has the members of its kind and no others.

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"tickhive/engine/owners"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // lookup returns the open order with a number that a Cancel or Replace names, or the reason why it cannot.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tickhive/engine/owners"
+	"github.com/tickhive/tickhive/engine/owners"
 )
 
 // Check walks over everything a pair holds and reports the first broken invariant of doc.go. Tests and restores

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine/slots"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine/slots"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Every other test relies on Check, so Check must find each of these changes: each breaks one

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // The rule for codes, read as the contract states it.

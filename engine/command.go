@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // CommandKind selects the action of a Command.
 type CommandKind uint8

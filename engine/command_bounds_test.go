@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // bounded is a member of a record at its greatest value, and beyond it.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in

@@ -3,10 +3,10 @@ package engine_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Every kind of command comes back from its journal record member for member.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // sliced is a core with small parts beside one without parts. Both get the same commands; between

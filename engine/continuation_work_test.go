@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // workCore has one pair.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 func pairSpec(code string) *engine.Instrument {

@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/engine/slots"
+import "github.com/tickhive/tickhive/engine/slots"
 
 // Core holds every pair of one loop, and in control the assets, which belong to no pair. It is a pure state machine:
 // equal commands with equal stamped times produce equal events. One goroutine owns it.

@@ -3,8 +3,8 @@ package engine
 import (
 	"math/bits"
 
-	"tickhive/internal/mix"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/mix"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Digest returns a value over every event since the market began, in their order, but for the changes of levels, which

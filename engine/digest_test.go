@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // A change of any member of an event changes its digest.

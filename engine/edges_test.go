@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // kindsOf returns the kinds of the events that a command makes.

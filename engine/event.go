@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // EventKind names the fact that an Event reports.
 type EventKind uint8

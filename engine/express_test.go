@@ -3,8 +3,8 @@ package engine_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // An ordinary order with a client id is refused when no more ids can be remembered; one without an id is not.

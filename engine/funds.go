@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"tickhive/internal/fixed"
-	"tickhive/internal/mix"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/mix"
 )
 
 // Funds is the money of the accounts where a command is applied. The core asks it when it accepts an order, so the

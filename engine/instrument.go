@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // RateScale is the unit of fee rates and discounts: 10^-8 (docs/contract/market-data.md#decimals).

@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/engine/slots"
+import "github.com/tickhive/tickhive/engine/slots"
 
 // The price cache maps price modulo the cache's size to the level last found at that price. The cache grows
 // with the side, so that a thousand quiet pairs take little memory.

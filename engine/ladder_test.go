@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // ladderModel is a ladder beside a sorted list of its prices, best first.

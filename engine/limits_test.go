@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // The limits refuse with too_many_orders, never grow.

@@ -3,9 +3,9 @@ package engine
 import (
 	"math"
 
-	"tickhive/engine/owners"
-	"tickhive/engine/slots"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/engine/slots"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // PairLists limits the open order lists of all accounts of a pair together, the built-in one included.

@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // otherOf returns the slot of the order that an order cancels when it works, 0: none.

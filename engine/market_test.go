@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // market is a core with one pair, whose every command is read back and checked.

@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // match takes from the other side, best price first, then by arrival, until the taker is

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // A quiet pair is cheap: a thousand of them with ten orders each stay below 80 KiB apiece.

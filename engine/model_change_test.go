@@ -4,8 +4,8 @@ import (
 	"math/big"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 func (m *model) find(c engine.Command) (*modelOrder, engine.Reason) {

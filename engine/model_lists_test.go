@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // modelList is an order list as its rules read. The model looks at every list after each event that may matter.

@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // side returns the resting orders of a side in the order in which a taker meets them.

@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // model implements the rules of one pair as plainly as they read: a slice of open

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // A replace needs what its new open part holds beyond the old one, at the time when it is applied, and the account's

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"tickhive/engine/owners"
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // openOrders holds the open orders of a pair, waiting stops included, and the levels in which

@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // order is the part of an open order that matching touches: one cache line. A waiting
 // stop is an order too, in a stop level instead of a book level.

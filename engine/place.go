@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // place carries out a Place. It first answers a repeat of a remembered client id, or refuses a repeat of an open
 // order's if the id is reusable. Then it checks the order's members, then the money of its account, then the pair's

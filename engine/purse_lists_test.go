@@ -3,8 +3,8 @@ package engine_test
 import (
 	"math/big"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // purseList is an order list as a purse reads it: what each order would need alone, and what all of them hold.

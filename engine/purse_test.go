@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // purse is the money of the accounts of one pair, without fees. It keeps no table of orders: what is held follows from

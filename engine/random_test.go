@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // mix counts what a random run was made of.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // The methods of this file read parts of a Core that events do not carry: configuration, assets, books and

@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // replace changes an open order (docs/contract/matching.md#replace). Of a resting one, a lower
 // total at the same price, or no change, keeps the place; anything else is a new arrival under the

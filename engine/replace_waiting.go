@@ -1,6 +1,6 @@
 package engine
 
-import "tickhive/internal/fixed"
+import "github.com/tickhive/tickhive/internal/fixed"
 
 // replaceWaiting changes a waiting order (docs/contract/matching.md#replace). It keeps its id and its age: among the
 // orders that one trade reaches, the oldest still enters first.

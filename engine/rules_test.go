@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 func place(side engine.Side, price, amount int64) engine.Command {

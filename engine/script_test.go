@@ -11,9 +11,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // A script holds commands in the words of a trader, one a line, in a `market` block. The expected

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/engine/owners"
-	"tickhive/engine/slots"
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/engine/slots"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // StateFormat is the version of the encoding that EncodePair and EncodeControl write. A snapshot of another format is

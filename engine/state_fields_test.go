@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"tickhive/engine/owners"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // fieldsCore holds one of everything: two bids at one price, an iceberg, stops of both

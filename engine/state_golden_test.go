@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // The bytes of a state belong to StateFormat: snapshots hold them, and state hashes are made of

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // A stateField is one member of an encoded pair, under a name like "bid 1 order 2 shown".

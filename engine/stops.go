@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"tickhive/engine/slots"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine/slots"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // stops holds the waiting orders of a pair. They queue in levels of openOrders by direction and stop price.

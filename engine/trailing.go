@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // The limits of Command.Trail.

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // trailFlow makes commands around orders that trail: the price goes up and down for a while, so that many extremes wait

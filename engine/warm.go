@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"tickhive/engine/owners"
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/owners"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // LookAhead is the number of commands between two calls of Warm.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"tickhive/engine/owners"
-	slot "tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/owners"
+	slot "github.com/tickhive/tickhive/engine/slots"
 )
 
 // Warm fetches, of a large book, the index entry of each order that a command names, then the order, then its level,

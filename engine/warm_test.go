@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
 )
 
 // Warm changes nothing: commands that are read ahead make the same events and the same state, in a book that is large

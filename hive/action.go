@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Tier is the rank of an agent. A tier commands the tiers of higher numbers.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func TestTierRules(t *testing.T) {

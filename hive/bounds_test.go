@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // What a command does must not depend on whether ticks came before it.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // busy returns a hive that has at least one of everything.

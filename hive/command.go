@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"strconv"
 
-	"tickhive/internal/rawjson"
-	"tickhive/internal/refuse"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/rawjson"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Command is a request to the hive: one of the structs below.

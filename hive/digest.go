@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"tickhive/internal/mix"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/mix"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Kinds of what is mixed.

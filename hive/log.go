@@ -8,8 +8,8 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Hash is a transaction hash or the hash of a log entry.

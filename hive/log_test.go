@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 var sources = []string{"queen-1", "queen-3", "scout-1", "scout-2", "worker-1", "worker-2", "worker-3"}

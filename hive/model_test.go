@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // modelProposal holds the votes of one proposal in plain maps.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Topic is the setting that a proposal wants to change.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func propose(token uint64, urgent bool) Propose {

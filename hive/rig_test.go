@@ -7,8 +7,8 @@ import (
 	"math/big"
 	"testing"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // AppendSnapshot appends the encoding of the whole state. Equal states give equal bytes. It does not contain

@@ -7,9 +7,9 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // State is the state of the hive, a function of the commands carried out, their times, the settings in force and the

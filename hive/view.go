@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // View is the complete state of the hive at one instant; immutable. Queries take the time of the process clock.

@@ -3,7 +3,7 @@ package hive
 import (
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Status is a worker's state (docs/contract/api.md).

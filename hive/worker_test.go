@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func TestAWorkerIsCreatedActiveWithDefaults(t *testing.T) {

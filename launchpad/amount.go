@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"strings"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Amount is a non-negative number of units of 10^-18 of a currency, in 256 bits. 128 bits would be too few: a

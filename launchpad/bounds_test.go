@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // TestRandomLedgerNearTheBounds: balances of 10^20, supplies of 10^30 and of one token, amounts from one

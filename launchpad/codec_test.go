@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/differ"
 )
 
 func samples() []Command {

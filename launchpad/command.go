@@ -10,9 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"tickhive/internal/rawjson"
-	"tickhive/internal/refuse"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/rawjson"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Command is a request to the ledger: one of the structs below, with amounts as integers. A command identifies

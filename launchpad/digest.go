@@ -3,8 +3,8 @@ package launchpad
 import (
 	"fmt"
 
-	"tickhive/internal/mix"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/mix"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Kinds of what is mixed.

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
-	"tickhive/internal/fifo"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // BlockNs is the length of a block, 2 s (docs/contract/launchpad.md#ledger).

@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"testing"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 const start = 1_767_225_600 * secondNs // 2026-01-01T00:00:00Z

@@ -3,9 +3,9 @@ package launchpad
 import (
 	"math/big"
 
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // swapOut returns the amount that a pool pays for in (docs/contract/launchpad.md#pools), in units of 10^-18:

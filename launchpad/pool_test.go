@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func TestSwapsFollowTheFormulaExactly(t *testing.T) {

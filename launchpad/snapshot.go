@@ -3,7 +3,7 @@ package launchpad
 import (
 	"fmt"
 
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // AppendSnapshot appends the encoding of the whole state. Equal states give equal bytes. Indexes, counts of

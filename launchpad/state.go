@@ -7,10 +7,10 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/fifo"
-	"tickhive/internal/refuse"
-	"tickhive/internal/setting"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // State is the ledger: every token, pool and balance as a function of the commands carried out, their times and the

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sort"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // FirstAgentNFT is the agentNftId of workerId 1.

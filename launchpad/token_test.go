@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func form(t *testing.T, body string) (Spawn, *refuse.Refusal) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // View is the complete state of the ledger at one instant; immutable. Queries take the time of the process

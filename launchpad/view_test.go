@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // naiveList sorts and filters what the detail routes print; it knows no index.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 func TestCandlesOfAllIntervalsEqualANaiveFold(t *testing.T) {

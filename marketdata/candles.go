@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // seconds returns the length of an interval; 0 for Month and Year.

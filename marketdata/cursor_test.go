@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // A page after a cursor continues after the row that the cursor names, however many rows became newer since.

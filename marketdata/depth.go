@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // pageLevels is the largest number of levels in a page. A book of 40 levels a side then has only a few cached

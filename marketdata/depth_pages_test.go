@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // sizes returns the number of levels of each page, by directory, and checks keys and lists.

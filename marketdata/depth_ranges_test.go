@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // checkIndex checks what a search in a side relies on: the first keys of pages and directories, and that no page of

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // checkSide compares a published side with a map of the expected levels, and checks its

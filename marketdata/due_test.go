@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // The next change by time alone is the first second at which a trade of any pair leaves its window, and a publication

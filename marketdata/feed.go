@@ -7,7 +7,7 @@ import (
 	"math"
 	"unsafe"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Default and largest limits of the retained data.

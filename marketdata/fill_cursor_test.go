@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // sweeps makes trades of accounts 1 to 4 in two pairs: many at one time, several of one order, with equal numbers in

@@ -3,8 +3,8 @@ package marketdata
 import (
 	"sort"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Fill is one side of a trade, as one of its two orders sees it.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // spoil encodes a pair after a change and returns the error with which it is decoded.

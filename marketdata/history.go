@@ -5,9 +5,9 @@ import (
 	"slices"
 	"unsafe"
 
-	"tickhive/engine"
-	"tickhive/engine/slots"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/slots"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // History holds the order history, a fold over the events: all open orders, the newest closed orders, and their

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // script folds commands of pair 0 and 2, whose events are made by hand; a second passes before each.

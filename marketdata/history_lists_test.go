@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // The list of an account's open orders holds, whichever of them ends; the built-in account's orders are found without

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 func everything(account engine.AccountID, limit int) Query {

@@ -3,8 +3,8 @@ package marketdata
 import (
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // OrderRecord is a copy of an order in the history. The caller may retain it.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // A history is restored into the limits of the options: the newest are kept.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // The history is encoded as: format, number of accounts, pairs with 1 + the number of their first page, open

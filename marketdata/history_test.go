@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // bigFee computes a side's fee with arbitrary precision, rounded half even.

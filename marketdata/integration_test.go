@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // TestBooksAndOrdersEqualTheEnginesOwn drives the engine and compares, after each batch, the

@@ -1,6 +1,6 @@
 package marketdata
 
-import "tickhive/engine"
+import "github.com/tickhive/tickhive/engine"
 
 // Limits of the retained level changes of a pair. docs/contract/streams.md#resume promises the changes of
 // 10,000 updates or of 60 s, whichever is more; maxChanges bounds the memory, at 24 bytes a change.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // bookOf returns both sides of a view, best first.

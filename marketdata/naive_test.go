@@ -3,8 +3,8 @@ package marketdata
 import (
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // naiveTrade is a trade as in its event; the models below fold over all of them.

@@ -3,8 +3,8 @@ package marketdata
 import (
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // ListRecord is a copy of an order list in the history. The caller may retain it.

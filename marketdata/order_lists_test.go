@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // naiveLists keeps order lists as a slice.

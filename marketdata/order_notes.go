@@ -3,7 +3,7 @@ package marketdata
 import (
 	"slices"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Amendment is a change of an order that lowered its amount and kept its place.

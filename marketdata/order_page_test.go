@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // A page holds the newest orders of all that were added, in a heap whose root is the oldest.

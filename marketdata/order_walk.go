@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // orderKey holds the members by which a list sorts an order. It is a copy, so the caller's goroutine can sort

@@ -3,7 +3,7 @@ package marketdata
 import (
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // open returns the record of an open order, and its slot.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // groupViews is the number of views in a group. A publish copies the changed groups and the list

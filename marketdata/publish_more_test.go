@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // checkRoot compares a root's sums with its views, and checks that nothing of the publication stays behind.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // checkView checks everything that a reader can verify from the view alone.

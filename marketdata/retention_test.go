@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // naiveMarket models the retained trades and candles of one pair by the recorded trades.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/differ"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests, 0: by the clock")

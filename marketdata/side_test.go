@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // A reader of a side stops at any level and at any page.

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // stateFormat is the version of the encoding below. The decoder refuses any other one.

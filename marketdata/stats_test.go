@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 func TestStatsCountWhatIsKept(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync/atomic"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // dirText caches the joined text of the pages of one directory, with the levelsSum and the number of their

@@ -3,9 +3,9 @@ package marketdata_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // A touch that changes and comes back between two publications leaves the figures of the ticker, and

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // instant is one event of a virtual run: a trade happens, or a reader looks.

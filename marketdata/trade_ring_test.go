@@ -3,7 +3,7 @@ package marketdata
 import (
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // naiveKept returns what docs/contract/listing.md#historical-trades retains after each trade,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // manyTrades returns a rig with trades of pair 0, published.

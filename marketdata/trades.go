@@ -3,8 +3,8 @@ package marketdata
 import (
 	"sync/atomic"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Trade is a public execution. It never changes. Its id is its position in the pair's ring.

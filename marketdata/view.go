@@ -3,7 +3,7 @@ package marketdata
 import (
 	"sync/atomic"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Level is one price of a book side, with the sum of the amounts shown by its orders.

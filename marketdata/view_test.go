@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // viewOf returns a view with something in each member that its checksum covers.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // turns runs the turns of a list, with changes after each, and fails the test when a turn reads

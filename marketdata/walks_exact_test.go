@@ -3,7 +3,7 @@ package marketdata
 import (
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // A ring of trades keeps a day of them, at least some and at most some, and drops whole chunks with their texts.

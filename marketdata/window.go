@@ -3,8 +3,8 @@ package marketdata
 import (
 	"math/bits"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // bucket holds the sums of the trades of one second.

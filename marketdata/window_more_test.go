@@ -3,8 +3,8 @@ package marketdata
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // modelWindow is a window that computes everything from all trades at each look.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // windowRun trades in one pair and compares each published ticker with a fold over all trades so

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // tape collects every trade event.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // hash returns the hash of the state of engine, market data and agents.

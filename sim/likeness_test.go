@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/marketdata"
-	"tickhive/sim/stats"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/stats"
 )
 
 // figures runs a market of that seed for 24 hours and computes its figures. The first hour is a

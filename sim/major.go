@@ -1,6 +1,6 @@
 package sim
 
-import "tickhive/engine"
+import "github.com/tickhive/tickhive/engine"
 
 // Parameters of the major pairs, which quote one tick and a book of a thousand levels.
 const (

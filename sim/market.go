@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // The time between two steps of a pair is stepBusy on average for the busiest pairs and stepQuiet for the

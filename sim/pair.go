@@ -3,8 +3,8 @@ package sim
 import (
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Pair is a pair that the simulated market trades.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // nightFigures holds the mean spreads of a pair over time, in ticks, and the number of its trades at night.

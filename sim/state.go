@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/engine"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // stateVersion is the first byte of an encoded state. A state of another version is refused.

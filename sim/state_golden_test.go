@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Snapshots hold the bytes of AppendState: other bytes need another stateVersion.

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // worldStep is the time between two changes of the world's values, in ns.

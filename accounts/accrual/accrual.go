@@ -4,8 +4,8 @@ import (
 	"sort"
 	"strconv"
 
-	"tickhive/internal/fifo"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 const (

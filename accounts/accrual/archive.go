@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // ArchiveKey names a sum of accruals that are no longer retained one by one.

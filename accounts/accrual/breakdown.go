@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // BreakdownItem holds the bonus from one referral at one staking level of the receiver.

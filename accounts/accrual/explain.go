@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // ReasonType says why a staking bonus changed (docs/contract/accounts.md#accruals); the values are

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // The limits of the figures.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // The first key pair of RFC 8032, 7.1.

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // KeyRequest is ApiKeyPairCreationRequestViewModel (docs/contract/accounts.md#api-keys).

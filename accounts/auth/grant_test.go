@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 func TestAKeyMakesNoStrongerKey(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // t0 is 2026-01-01T00:00:00Z.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // The lengths of a key pair, in alphanumerics (docs/contract/accounts.md#api-keys).

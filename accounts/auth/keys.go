@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // Roster holds the keys of all users: it decides about new keys and about the end of keys. It verifies nothing.

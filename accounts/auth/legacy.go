@@ -1,7 +1,7 @@
 package auth
 
 import (
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // verifyLegacy verifies a signature of the scheme without timestamp and nonce

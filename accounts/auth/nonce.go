@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Limits of the nonce table (docs/contract/signing.md#nonces).

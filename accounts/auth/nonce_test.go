@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // table holds a nonce table and keys with consecutive numbers.

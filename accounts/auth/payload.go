@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Payload is a request that signs its parameters as one text, as programs for other exchanges do

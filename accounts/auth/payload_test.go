@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func payload(timestampMs int64) *Payload {

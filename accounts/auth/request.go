@@ -3,7 +3,7 @@ package auth
 import (
 	"net/netip"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // The limits of the default scheme (docs/contract/signing.md#signature).

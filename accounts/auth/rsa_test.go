@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // A key of openssl and its signature of rsaText ("openssl dgst -sha256 -sign").

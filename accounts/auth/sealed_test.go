@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // A record shows nothing of what is sealed. An index whose ring has the key verifies and shows it, also when another

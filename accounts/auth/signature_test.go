@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 func rows(t *testing.T, file string, columns int) [][]string {

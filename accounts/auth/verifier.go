@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 const msNs = 1_000_000

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // signedBy returns a GET that a key of newSigner's private key signed.

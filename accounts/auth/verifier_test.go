@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // The window looks back, its bound included. Ahead of the clock a timestamp may be less than a second, whatever the

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // stillClock is an exchange whose clock stands still. It refuses timestamps that are a second ahead.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/load"
 )
 
 // options returns a short run of a target.

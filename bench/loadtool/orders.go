@@ -21,8 +21,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/bench/load"
-	"tickhive/client"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/client"
 )
 
 const (

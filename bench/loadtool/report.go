@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/load"
 )
 
 // Report holds what a run measured.

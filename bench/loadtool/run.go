@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/bench/load"
+	"github.com/tickhive/tickhive/bench/load"
 )
 
 // Limits of a run. A connection needs 0.2 MB.

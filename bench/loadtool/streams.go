@@ -13,8 +13,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/bench/load"
-	"tickhive/client"
+	"github.com/tickhive/tickhive/bench/load"
+	"github.com/tickhive/tickhive/client"
 )
 
 // Limits of a socket of MixStreams.

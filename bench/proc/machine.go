@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/bench/report"
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/bench/report"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // ThisMachine describes the machine on which this process runs.

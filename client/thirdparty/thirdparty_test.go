@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // runTime limits one file of tests; with TICKHIVE_SOAK=1 the bots trade for botTime.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/bench/report"
+	"github.com/tickhive/tickhive/bench/report"
 )
 
 // saved writes a report of one measure and returns its file.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"runtime"
 
-	"tickhive/bench"
-	"tickhive/bench/report"
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/bench"
+	"github.com/tickhive/tickhive/bench/report"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // cli is the command line. The scenarios start the hidden command as child processes.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tickhive/bench/proc"
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // asProgram makes the test binary run main.

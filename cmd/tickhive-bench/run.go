@@ -10,10 +10,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"tickhive/bench"
-	"tickhive/bench/proc"
-	"tickhive/bench/report"
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/bench"
+	"github.com/tickhive/tickhive/bench/proc"
+	"github.com/tickhive/tickhive/bench/report"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // runCmd runs one scenario or all of them.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/listen"
 )
 
 // announcement says on standard output where a start is: "listening" and "ready" with the addresses, or with

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/datadir"
-	"tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/listen"
 )
 
 // clusterKeyFile is the file with the cluster's keys in the directory of a writer, unless cluster.key_file names

@@ -13,13 +13,13 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // backupCmd writes a backup of a running exchange (docs/contract/storage.md#backups).

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"tickhive/internal/conformance"
+	"github.com/tickhive/tickhive/internal/conformance"
 )
 
 // conformanceCmd checks the listing API of any exchange.

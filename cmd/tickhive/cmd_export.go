@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/client"
-	serverjson "tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/client"
+	serverjson "github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // exportCmd writes what an exchange has recorded of its market, or of one user, as rows. The rows are those of the

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"tickhive/internal/fault"
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // faultsCmd sets the fault rules of a running exchange (docs/contract/faults.md).

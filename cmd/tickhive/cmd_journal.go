@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // journalCmd reads a journal offline. Verify and Dump take no lock and change nothing. Skip holds the lock of the

@@ -7,11 +7,11 @@ import (
 	"io"
 	"path/filepath"
 
-	"tickhive/engine"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/exchange"
-	"tickhive/internal/machine"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // journalDumpCmd prints the records of a journal.

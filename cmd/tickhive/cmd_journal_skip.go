@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/engine"
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // journalSkipCmd appends a Skip record to a journal, so that no start applies the skipped record again. It is

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/bench/loadtool"
+	"github.com/tickhive/tickhive/bench/loadtool"
 )
 
 // loadCmd loads any HTTP server at a rate (docs/operating.md#load-tests).

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // readyCmd reports by its exit code whether an exchange serves clients. Health checks of containers run it,

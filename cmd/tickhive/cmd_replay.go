@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange"
-	"tickhive/sim/replay"
-	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/sample"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/sim/replay"
+	"github.com/tickhive/tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/sim/replay/sample"
 )
 
 // replayCmd runs an exchange whose market is driven by recorded files.

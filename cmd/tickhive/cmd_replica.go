@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/listen"
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // replicaCmd serves the public reads of an exchange whose records it follows in a stream.

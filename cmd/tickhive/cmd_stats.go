@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/sim"
-	"tickhive/sim/stats"
-	"tickhive/sim/stats/realism"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim"
+	"github.com/tickhive/tickhive/sim/stats"
+	"github.com/tickhive/tickhive/sim/stats/realism"
 )
 
 // statsCmd prints statistics of a running exchange: TickHive, or another exchange with the same API. With Realism it

@@ -10,13 +10,13 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/internal/clusterdemo"
-	"tickhive/internal/exchange"
-	"tickhive/internal/machine"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/clusterdemo"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // streamCmd reads the stream of a writer. It changes nothing in it.

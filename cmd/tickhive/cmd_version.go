@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 type versionCmd struct{}

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/exchange"
-	"tickhive/internal/fault"
-	"tickhive/internal/setting"
-	"tickhive/launchpad"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // Config holds every configurable value, one member per key. A key is named section.key in files, environment and

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // envPrefix is the prefix of the program's environment variables.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // loadConfig reads the built-in configuration, the file, the environment and settings

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // AssetConfig is one configured currency. Amounts are in units of the currency, rates are fractions. A missing

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 // The values of market.pairs beside none, each with the pairs of the one before it.

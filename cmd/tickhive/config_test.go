@@ -13,15 +13,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/wal"
-	"tickhive/launchpad"
-	"tickhive/marketdata"
-	"tickhive/sim"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {

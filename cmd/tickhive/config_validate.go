@@ -9,11 +9,11 @@ import (
 	"reflect"
 	"strings"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/listen"
-	"tickhive/internal/setting"
-	"tickhive/server/admin"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/sim"
 )
 
 // checker is a section with rules that no tag states. Its errors name the key.

@@ -6,10 +6,10 @@ import (
 	"reflect"
 	"unicode/utf8"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/setting"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/setting"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // demoKeyKind marks the files that the program may replace.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/deploy/examples"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/deploy/examples"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // clusterNode checks the command line of a node and returns its role and the address that it advertises. Its data

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/deploy/examples"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/deploy/examples"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // checkCompose checks deploy/compose.yaml against the program and the files that it names.

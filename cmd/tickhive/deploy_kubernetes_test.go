@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/deploy/examples"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/deploy/examples"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // probeSpec is a probe of Kubernetes.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"tickhive/test/deploy/examples"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/deploy/examples"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // parsed returns the command line as the program reads it, and the name of its command.

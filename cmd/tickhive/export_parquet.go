@@ -11,7 +11,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	serverjson "tickhive/server/json"
+	serverjson "github.com/tickhive/tickhive/server/json"
 )
 
 // decimalScale is the number of fractional digits of a decimal in a Parquet file: no value of the exchange has more.

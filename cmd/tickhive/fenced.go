@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/listen"
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // fencedTime is the time that requests under way have when another node has become the writer. Those that wait for the

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // legacySignature signs a request without a body by the legacy scheme.

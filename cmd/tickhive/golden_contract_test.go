@@ -9,10 +9,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"tickhive/engine"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/edge"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // contract returns the text of the pages of docs/contract, by file name.

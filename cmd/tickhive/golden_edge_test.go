@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/server/web"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // system requests the exchange's information about itself.

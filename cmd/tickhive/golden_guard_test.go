@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // guard halts a user and sets the dead man's switch of another.

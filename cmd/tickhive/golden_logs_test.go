@@ -19,16 +19,16 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/exchange"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/seal"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // logs writes every record of the log and fails when a kind of record is missing.

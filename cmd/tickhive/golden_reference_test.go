@@ -13,8 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tickhive/internal/setting"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // referencePage lists every command, flag and key. The program's own descriptions are its only source.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // people holds the users of a golden run.

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // streamKinds lists the kinds of messages that a server sends over /ws.

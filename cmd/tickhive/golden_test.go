@@ -19,12 +19,12 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
-	"tickhive/client"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // update makes the golden tests write their files instead of comparing with them:

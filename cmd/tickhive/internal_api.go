@@ -12,7 +12,7 @@ import (
 	"os"
 	"strings"
 
-	"tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/listen"
 )
 
 // internalFlags names the internal listener of a running exchange.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/seal"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // A verification reads every byte of every segment and snapshot: a flipped bit anywhere is reported with its file and

@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine"
-	"tickhive/internal/seal"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // dumpOther returns the command of another part: its kind, and the members that help a reader. Private keys, real names

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/bench/loadtool"
+	"github.com/tickhive/tickhive/bench/loadtool"
 )
 
 // Each threshold is met at its bound and on the good side, and missed (exit code 4) right behind the bound. The figures

@@ -8,7 +8,7 @@ import (
 
 	kongcompletion "github.com/jotaen/kong-completion"
 
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // cli is the command line: one member per subcommand, each in its own file.

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/exchange"
-	"tickhive/internal/fixed"
-	"tickhive/internal/setting"
-	"tickhive/marketdata"
-	"tickhive/server/conn"
-	"tickhive/server/forward"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/conn"
+	"github.com/tickhive/tickhive/server/forward"
+	"github.com/tickhive/tickhive/sim"
 )
 
 // exchangeOptions returns the options of an exchange. c is valid, so each section means something.

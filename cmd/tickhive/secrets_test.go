@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/accounts/auth"
 )
 
 // The terminal shows the demo's private key once, and no address that would carry it into the

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/accounts/auth"
-	"tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // serveCmd runs the exchange until a signal stops it.

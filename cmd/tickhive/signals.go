@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // processSignals holds the signals of a serving process. Of the signals that a process can catch, only repeated

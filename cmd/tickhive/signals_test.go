@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // At SIGHUP each reloadable part is reloaded. A part that fails logs the reason and stays

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // lineWriter passes on the lines that a program in this process prints.

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // streamEmbedded is the value of journal.stream for a server in this process.

@@ -16,9 +16,9 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/goccy/go-json"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // Scripts in testdata/streams run against the assembled program on a virtual clock, one line per

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"tickhive/server/forward"
+	"github.com/tickhive/tickhive/server/forward"
 )
 
 // trustFlags names certificates that a command trusts beside the machine's.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // DayNs is the length of a day in nanoseconds, and the time at which tests begin.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"maps"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Reader rebuilds a pair from its events alone, as any consumer of the stream can: the levels from level

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // Client order ids of one pair (docs/contract/matching.md#client-order-ids). A pair remembers

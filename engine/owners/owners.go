@@ -3,7 +3,7 @@ package owners
 import (
 	"fmt"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // Builtin is the slot of the built-in account, account 0, in every set.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // Bounds of what is applied and not shown. When they are reached, the loop takes no further commands.

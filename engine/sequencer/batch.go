@@ -3,7 +3,7 @@ package sequencer
 import (
 	"errors"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // The refusals of the loop itself; the edge answers 503 UNAVAILABLE for the first three, and

@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // BenchmarkLoop measures one command through loop, journal on a file and core, with waiting

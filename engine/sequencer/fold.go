@@ -3,9 +3,9 @@ package sequencer
 import (
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // folds passes the events to the sinks and makes them publish. Owner: the loop's goroutine.

@@ -3,7 +3,7 @@ package sequencer
 import (
 	"sync/atomic"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Gate is a reference to the running loop. Handlers have it before a loop exists and after the loop has ended.

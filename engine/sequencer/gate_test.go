@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 func TestAGateLeadsToTheLoopThatRuns(t *testing.T) {

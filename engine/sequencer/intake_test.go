@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // Each putter's batches come out in its order, each exactly once; a closed intake refuses.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Mark says how safe a record is. A record that has reached Synced is written. One that has reached Acked survives what

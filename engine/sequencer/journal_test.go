@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/differ"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // stuckJournal is durable up to a position that the test sets.

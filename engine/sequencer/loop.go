@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // The cycle. Run repeats it; a scheduler calls the two steps in any order.

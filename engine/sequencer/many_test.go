@@ -6,10 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
 )
 
 // busy is a market with several pairs, with sinks before and behind the market data.

@@ -1,6 +1,6 @@
 package sequencer
 
-import "tickhive/engine"
+import "github.com/tickhive/tickhive/engine"
 
 // Parts are the parts of the exchange beside the order books: accounts, launchpad, hive. Their state follows every
 // record as soon as it is written; what readers see of them follows when the record has reached the mark that the

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // sums is another part: it adds numbers up.

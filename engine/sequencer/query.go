@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // query is a read of the loop's state: fn at once, or read in parts.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // What happens to one slice: stamp, append, apply. What it has done is a group of the Backlog, which shows it and

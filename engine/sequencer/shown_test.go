@@ -3,8 +3,8 @@ package sequencer_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // An order whose pair is busy behind it is answered when readers see it: when the pair is shown again.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // sourceLate is the delay of a source beyond which the loop makes it skip.

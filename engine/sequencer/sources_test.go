@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/enginetest"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/enginetest"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // burst is a source that places many orders at once.

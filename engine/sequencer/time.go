@@ -3,7 +3,7 @@ package sequencer
 import (
 	"errors"
 
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // How the loop moves with time: sources that fall due, windows that slide, a virtual

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // SyncPolicy selects when the journal becomes durable

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // What the loop has begun and not ended: commands that go on in further parts (engine.Continue),

@@ -3,7 +3,7 @@ package slots_test
 import (
 	"testing"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // A line that is no address of the program is not read.

@@ -3,7 +3,7 @@ package slots_test
 import (
 	"testing"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // The index finds what is open and nothing else, however sparse the open numbers are, and

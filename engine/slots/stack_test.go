@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"tickhive/engine/slots"
+	"github.com/tickhive/tickhive/engine/slots"
 )
 
 // A stack gives back what was pushed, the newest first, also over borders of its chunks.

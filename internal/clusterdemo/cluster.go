@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/listen"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // cluster holds the servers and the nodes.

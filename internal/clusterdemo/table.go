@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // view holds the figures of one table.

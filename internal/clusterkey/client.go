@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // Scheme is the first word of the header Authorization of a request that a node has signed:

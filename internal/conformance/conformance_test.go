@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/conformance"
-	"tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/conformance"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
 )
 
 // target returns the address of an exchange with two traded pairs and one without trades.

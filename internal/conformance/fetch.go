@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // maxBody limits the bytes of an answer, before and after decompression.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // The standards.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // clockFile stores the time to which POST /clock last set a virtual clock. The journal does not have it unless

@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Options holds the settings of a start that a directory stores, or with which they must agree.

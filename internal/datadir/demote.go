@@ -3,7 +3,7 @@ package datadir
 import (
 	"fmt"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // IdleLog adds to the options of the log of a directory that no process serves what the directory knows about it, and

@@ -3,8 +3,8 @@ package datadir
 import (
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // A power cut begins a new epoch: a disk may have lied about a sync. A kill and a clean stop do not.

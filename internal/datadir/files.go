@@ -10,8 +10,8 @@ import (
 	"io/fs"
 	"syscall"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // DamagedError reports a file of the directory whose content is not what the program wrote.

@@ -5,7 +5,7 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // fuzzed returns a file system whose directory has one file with this content.

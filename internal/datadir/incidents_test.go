@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // Equal incidents are one with a count, in memory and in meta.json, which does not grow by them. Others stay apart, in

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strconv"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // LogName is the name of the log and of its folder.

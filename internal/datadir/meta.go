@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // format is the version of the directory's layout (doc.go).

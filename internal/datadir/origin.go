@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"time"
 
-	"tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/cmdline"
 )
 
 // Words of meta.json.

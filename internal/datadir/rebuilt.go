@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Rebuilt describes a directory whose log was written from another copy of its records.

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tickhive/internal/seal"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // SecretKey returns the keys in a file, of which the first one seals the secrets from now on. It makes the file, 0600,

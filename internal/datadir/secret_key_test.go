@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 func keyText(digit string) string { return strings.Repeat(digit, 2*seal.SecretBytes) }

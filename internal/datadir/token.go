@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // A token file that is missing is made, once, for its owner alone; a used one is read.

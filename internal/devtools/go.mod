@@ -1,4 +1,4 @@
-module tickhive/internal/devtools
+module github.com/tickhive/tickhive/internal/devtools
 
 go 1.26.0
 

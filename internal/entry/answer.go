@@ -1,8 +1,8 @@
 package entry
 
 import (
-	"tickhive/engine"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Answer is the outcome of one command. The history's goroutine fills it immediately after it has folded the

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/entry"
-	"tickhive/internal/refuse"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // The commands of a batch are judged one by one where they are applied: each sees what the earlier ones have brought,

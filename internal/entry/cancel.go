@@ -1,9 +1,9 @@
 package entry
 
 import (
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // MassCancel selects the orders that CancelAll cancels.

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // A mass cancel reaches the selected orders that were open when it was sequenced.

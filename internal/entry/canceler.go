@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // Cause is the reason why a Canceler cancels all orders of an account.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/markettest"
 )
 
 // guarded is a rig with a canceler and two pairs.

@@ -3,8 +3,8 @@ package entry_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // An order is found by its client order id: by its own account, in its own pair, open and ended.

@@ -1,8 +1,8 @@
 package entry
 
 import (
-	"tickhive/engine"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Test checks the request's only command, a new order, as far as that is possible without its money and the book:

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Exchange is the way to the engine: a *sequencer.Loop, or the *sequencer.Gate that leads to it.

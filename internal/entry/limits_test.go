@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // An order that is one too many says how many are allowed. As many as that are accepted.

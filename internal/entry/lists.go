@@ -3,9 +3,9 @@ package entry
 import (
 	"fmt"
 
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // OrderList is an order list and its orders, as they are at one moment.

@@ -3,8 +3,8 @@ package entry_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // oco returns a list that sells 1.

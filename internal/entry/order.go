@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Place is a new order as the client sent it. Decimals are text of valid form, because the pair's digits are

@@ -3,9 +3,9 @@ package entry_test
 import (
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // The engine's refusal of an order's size precedes the refusal for lack of money.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/wal"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Code returns the code of an engine reason: the same word in capitals.

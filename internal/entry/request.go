@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // MaxStampNs bounds the times of commands: the year 2200, far below the end of int64 nanoseconds.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // newest returns the newest command that was submitted.

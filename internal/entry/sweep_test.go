@@ -3,8 +3,8 @@ package entry_test
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
 )
 
 // An order whose command has several parts is answered once, with everything that it did: the money of a sweep, of what

@@ -5,8 +5,8 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // head has the members that every message begins with.

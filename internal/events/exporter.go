@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Lists, releases, activations and prevented matches are events of their pair.

@@ -3,8 +3,8 @@ package events
 import (
 	"strconv"
 
-	"tickhive/engine"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // Writer folds the events of a market, from the first one on, and returns the messages of one batch at a time, without

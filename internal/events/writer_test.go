@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 var update = flag.Bool("update", false, "write testdata/messages.txt")

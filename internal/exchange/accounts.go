@@ -3,12 +3,12 @@ package exchange
 import (
 	"fmt"
 
-	"tickhive/accounts"
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // accountSide carries out the commands of the accounts on the loop, and shows them. A nil accountSide has not been

@@ -5,14 +5,14 @@ import (
 	"math"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/clock"
-	"tickhive/internal/machine"
-	"tickhive/internal/step"
-	"tickhive/launchpad"
-	"tickhive/sim/residents"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/sim/residents"
 )
 
 // historySpan is the length of the launchpad's history before the current time, if there is a backfill. Workers

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/hive"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/refuse"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // atOnce runs calls at once while readers read the views, and returns the errors.

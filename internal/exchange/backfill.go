@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/stream"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 // backfillStep is the simulated time between two updates of the progress.

@@ -4,10 +4,10 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // cancelEvery is the longest time between two looks at what a canceler has to cancel. Due times that are known

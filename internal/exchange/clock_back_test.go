@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/internal/exchange"
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 )
 
 // signedGet is a signed request that can be sent again.

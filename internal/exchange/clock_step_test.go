@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
 )
 
 // stepClock is a machine whose wall clock a test sets.

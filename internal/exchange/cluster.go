@@ -7,12 +7,12 @@ import (
 	"net"
 	"net/netip"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/refuse"
-	"tickhive/server/admin"
-	"tickhive/server/forward"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/forward"
 )
 
 // termInfo holds what a term record tells about its writer.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings. A node that

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
 )
 
 // A start that passes a damaged snapshot over says so and sets it aside, so that it is

@@ -3,11 +3,11 @@ package exchange
 import (
 	"fmt"
 
-	"tickhive/accounts"
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // demoUsers is the number of users of the demo market. The key of the first user is printed.

@@ -3,8 +3,8 @@ package exchange
 import (
 	"fmt"
 
-	"tickhive/hive"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // Holdings of the first demo user: enough for spawns, and shares of tokens with an open vote,

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/setting"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/sim"
 )
 
 // The demo users trade in one moment, when the market is ready. Each pair's tape shows one purchase of one of them,

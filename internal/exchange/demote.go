@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/datadir"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // maxTails is the number of tails that are kept beside a directory. Older ones are removed: a node that must not stop

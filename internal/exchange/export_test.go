@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
 )
 
 // Stopping returns a channel that is closed when a stop waits for the snapshot under way.

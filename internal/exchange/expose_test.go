@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // A page of another origin reads the headers of every answer of a public path, errors and preflights included. It reads

@@ -3,8 +3,8 @@ package exchange_test
 import (
 	"testing"
 
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // A failed sync leaves a record of unknown outcome in the journal, so a stop after that is not clean, and the

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // onDisk returns the options of an exchange on a disk in memory, with one pair.

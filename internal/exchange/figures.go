@@ -1,8 +1,8 @@
 package exchange
 
 import (
-	"tickhive/server/admin"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // streamStats returns the figures of the sockets by kind.

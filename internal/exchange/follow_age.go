@@ -1,6 +1,6 @@
 package exchange
 
-import "tickhive/internal/step"
+import "github.com/tickhive/tickhive/internal/step"
 
 // ageWatch reports when a replica begins to refuse reads because it is too far behind its writer, and when it serves
 // them again. A goroutine or a driver runs it.

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // usedDisk returns a disk with an exchange that was killed or stopped, and the bodies of the reads that it gave last.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/accounts"
-	"tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/accounts/auth"
 )
 
 // FundedKey is a trading key of a user who has money.

@@ -3,11 +3,11 @@ package exchange
 import (
 	"time"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/datadir"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // head returns the head of a snapshot of a writer. at is the newest state of the stream whose records the snapshot has

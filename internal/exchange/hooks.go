@@ -3,16 +3,16 @@ package exchange
 import (
 	"net"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
-	log "tickhive/internal/stream"
-	"tickhive/server/account"
-	"tickhive/server/admin"
-	"tickhive/server/agents"
-	"tickhive/server/binance"
-	"tickhive/server/edge"
-	"tickhive/server/public"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
+	log "github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/agents"
+	"github.com/tickhive/tickhive/server/binance"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/public"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // Hooks changes the options that Open passes to the servers; a nil member changes nothing. Tests use it

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet/jettest"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // clusterRing returns the key of the clusters of these tests.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 )
 
 // Launch takes an Opened exchange to Running on a separate goroutine. The goroutine owns everything that it

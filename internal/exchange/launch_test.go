@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/setting"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/sim"
 )
 
 // simulated returns an exchange with a simulated pair and a backfill.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // pagedBy returns the parameter by which a route counts pages; empty: it has none.

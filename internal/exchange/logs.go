@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/internal/datadir"
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // logOptions adds to the options of the journal what the directory knows about it, and what the

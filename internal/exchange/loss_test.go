@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // stopped returns a directory with 40 orders whose exchange stopped in order, its state and its epoch.

@@ -8,16 +8,16 @@ import (
 	"math"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/datadir"
-	"tickhive/internal/listen"
-	"tickhive/internal/machine"
-	"tickhive/internal/seal"
-	"tickhive/marketdata"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim"
 )
 
 // base holds the parts that exist in every phase. The goroutine that runs the phases owns it;

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // An order whose record could not be made durable gets status 504, and nothing moves its money until the restart.

@@ -1,8 +1,8 @@
 package exchange
 
 import (
-	"tickhive/internal/machine"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Place says where a node of a cluster is. Only a driver asks for it, between two steps.

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
-	"tickhive/marketdata"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // behindViews is a sink in front of the hub. It checks that the views have everything that was folded when the hub

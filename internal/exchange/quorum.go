@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/node"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/node"
 )
 
 // quorum reports whether the process shows and acknowledges only what the stream has.

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/datadir"
-	"tickhive/internal/machine"
-	"tickhive/internal/wal"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // restored holds the parts that exist once every log has been read.

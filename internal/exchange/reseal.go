@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/internal/step"
-	"tickhive/server/admin"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/server/admin"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/step"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 const (

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"tickhive/internal/datadir"
-	"tickhive/internal/node"
-	"tickhive/internal/refuse"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
-	"tickhive/server/admin"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/server/admin"
 )
 
 // maxTransfers is the number of snapshots that are sent at the same time.

@@ -4,10 +4,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/step"
-	log "tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/step"
+	log "github.com/tickhive/tickhive/internal/stream"
 )
 
 // snapshotCheckEvery is the time between two checks whether a snapshot is due.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync/atomic"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/listen"
-	"tickhive/internal/machine"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/machine"
 )
 
 // Running is an exchange whose loop runs. Admit admits clients; Stop ends the exchange.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/machine"
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 )
 
 // parts returns the hashes that GET /state-hash has.

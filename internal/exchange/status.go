@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/internal/fixed"
-	"tickhive/server/edge"
-	"tickhive/server/objects"
-	"tickhive/server/public"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/objects"
+	"github.com/tickhive/tickhive/server/public"
 )
 
 // status returns the fields of /api/status that only the exchange knows.

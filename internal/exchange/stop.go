@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // A phase stops its own parts and the parts of the phases before it, from the outside in: it takes no new connections,

@@ -5,11 +5,11 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // heldSnapshots is a file system on which the first snapshot blocks until it is released.

@@ -8,15 +8,15 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/datadir"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
-	"tickhive/launchpad"
-	"tickhive/server/public"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/public"
 )
 
 // StreamOptions configures the stream that takes the records. It needs a data directory and a real clock.

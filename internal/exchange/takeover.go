@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/internal/datadir"
-	"tickhive/internal/node"
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Handover is the term of a standby that has taken over.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // A standby whose last message does not verify does not know whether it has what the writer has acknowledged: for it

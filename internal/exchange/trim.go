@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/internal/node"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // Times of a node that trims the stream.

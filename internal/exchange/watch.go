@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // watchEvery is the time between two checks of the stores and the clock.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // The text of a rule and its parse are inverse.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // member is a word name=value of a rule's text.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 func big192(v fixed.I192) *big.Int {

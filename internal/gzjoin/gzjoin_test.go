@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tickhive/internal/gzjoin"
+	"github.com/tickhive/tickhive/internal/gzjoin"
 )
 
 func join(pieces [][]byte) []byte {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/accounts"
-	"tickhive/hive"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/mix"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/mix"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // StateHash is the SHA-256 of the state of the exchange, with the hash of each part

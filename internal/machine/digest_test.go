@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine"
-	"tickhive/internal/markettest"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // whole is a state with something in each part, and the records that made it.

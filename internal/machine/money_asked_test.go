@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine/audit"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine/audit"
 )
 
 // asked is what a command may need of an account's money. The test computes it from the book before the command.

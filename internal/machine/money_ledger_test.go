@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine/audit"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine/audit"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // secondLedger computes what each account has in all, from trades and transfers alone, in 10^-18. It knows no holds.

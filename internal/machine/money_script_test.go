@@ -9,13 +9,13 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/audit"
-	"tickhive/internal/markettest"
-	"tickhive/internal/seal"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/audit"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/internal/seal"
 )
 
 // moneyScript sends random records to a state: orders of every kind in pairs of random digits, changes of them,

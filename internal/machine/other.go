@@ -3,11 +3,11 @@ package machine
 import (
 	"fmt"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/seal"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // OfAccounts returns the record of a command of the accounts, whose secrets, names and white lists a key seals; nil:

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/wire"
-	"tickhive/launchpad"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/wire"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Settings holds every setting of the configuration by which records are decided or folded. They are a part of the

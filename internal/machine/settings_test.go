@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // someSettings returns settings with commissions.

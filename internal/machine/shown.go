@@ -3,10 +3,10 @@ package machine
 import (
 	"sync/atomic"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // Shown is what readers see of the parts beside the market. A loop or a replica drives it (sequencer.Parts): the state

@@ -3,7 +3,7 @@ package machine
 import (
 	"fmt"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Skips is the set of records that must not be applied, because a later record names them (engine.Skip). A

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/mix"
-	"tickhive/internal/seal"
-	"tickhive/launchpad"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/mix"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Part is a part of the exchange.

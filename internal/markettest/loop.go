@@ -3,8 +3,8 @@ package markettest
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // Loop is a running loop of a test.

@@ -3,9 +3,9 @@ package markettest
 import (
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // StartNs is the time of a new market's clock: 2026-01-01T00:00:00Z, in nanoseconds since 1970.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Common is what a log and a stream have in common.

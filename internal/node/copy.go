@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // logName is the log's folder in a copy, as in a data directory, and the name with which its checksum chain begins.

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/internal/stream"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // copyMark is the file that marks the directory of a copy. It has a CopyState.

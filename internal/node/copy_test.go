@@ -12,12 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // keys sign and verify the messages of a test.

@@ -3,9 +3,9 @@ package node
 import (
 	"fmt"
 
-	"tickhive/engine"
-	"tickhive/internal/machine"
-	"tickhive/internal/stream"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 // ErrDiverged reports a state that differs from the writer's.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // SnapshotPath is the route by which a node gives its newest snapshot.

@@ -18,9 +18,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/internal/node"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // giver serves snapshots by the ranges of net/http, and breaks answers off.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // Genesis holds what the first message of a stream tells its readers.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet/jettest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // A node with another cluster key says so at once, and which file is to be copied, instead of waiting for a first

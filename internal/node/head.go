@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Head holds what a snapshot says besides the state: what a restore, and a node that starts by it, must know. It is the

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // ErrFenced reports that another node is the writer of the stream. This one must acknowledge nothing more.

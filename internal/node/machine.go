@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // Machine is the machine that a node runs on. A simulation replaces all of it.

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/engine"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/seal"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // Rules is the version of the rules by which this program executes records, and which its term records carry. It is the

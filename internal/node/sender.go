@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/machine"
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Times of a sender.

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/node"
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // driver steps components in turns, on a clock of its own.

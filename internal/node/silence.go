@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // SteadyNs returns the time by which a node measures silence: the machine's, which no step of its clock changes.

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 )
 
 const after = 2 * time.Second

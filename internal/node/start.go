@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Start finds the snapshot with which a node begins that has none of its own. One goroutine uses it.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // A snapshot is written some time behind its position. However fast messages come, the state that it names is little

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Survey holds the findings of a reading of a whole stream.

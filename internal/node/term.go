@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // Times of a writer.

@@ -3,9 +3,9 @@ package node
 import (
 	"fmt"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Verifier executes the records of a stream and compares the digests of the writer.

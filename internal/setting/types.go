@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 var errNegative = errors.New("must not be negative")

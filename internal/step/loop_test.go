@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // counted is a component that idles until End.

@@ -3,7 +3,7 @@ package stream
 import (
 	"encoding/binary"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // appendHead appends a head. sign completes it when the body follows.

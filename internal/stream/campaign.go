@@ -3,7 +3,7 @@ package stream
 import (
 	"fmt"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Candidate holds what a node needs to become the writer.

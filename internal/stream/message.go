@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Kind says what a message is.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // secret returns a secret of tests.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // log is a totally ordered log. It compares the expected number, as JetStream does.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // The refusals of a writer. Nothing was added. They are wrapped: use errors.Is.

@@ -2,7 +2,7 @@ package tidy
 
 import "strings"
 
-const module = "tickhive/"
+const module = "github.com/tickhive/tickhive/"
 
 // mayImport lists, for each folder, the folders of this module that its packages may import. A package belongs
 // to the longest folder that contains it. Packages of internal without their own row may be imported by every

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // Owner says who holds a lock. It is written into the lock file as three lines.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // specimen is a small directory whose process has ended, and what a start has to make of it.

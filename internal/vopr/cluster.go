@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/stream"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // clusterNodes is the number of nodes of a cluster: the first writer, two standbys, a replica without a directory.

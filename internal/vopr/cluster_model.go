@@ -9,10 +9,10 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // clusterModel knows what the clients of a cluster were told.

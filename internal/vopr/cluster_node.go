@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // clusterDir is the directory of each node, on its own disk.

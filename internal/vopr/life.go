@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // runLife runs one life: start, recovery, work, end.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // Times of the simulated network.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // plan holds the choices of a seed, apart from the requests and their order.

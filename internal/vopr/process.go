@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // killed unwinds the coroutines of a process that has ended.

@@ -8,13 +8,13 @@ import (
 	"path"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/audit"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/seal"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/audit"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/seal"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // markEvery is the number of turns between two looks at the state of a running process.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // reader is a client of the streams of one pair. Over restarts it goes on where it was: a subscription names the last

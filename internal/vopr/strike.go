@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // strike lets a fault of the disk hit a record of one part, and verifies what follows: a full disk or a failed write

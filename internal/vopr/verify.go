@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-json"
 
-	"tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/accounts/auth"
 )
 
 // checker compares a recovered exchange with the model.

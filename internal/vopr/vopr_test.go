@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 var (

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine"
 )
 
 // request is a request under way. done receives its answer, or the zero answer when the process ended

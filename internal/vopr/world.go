@@ -13,16 +13,16 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/launchpad"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // startNs is 2026-01-01T00:00:00Z, the beginning of every simulation.

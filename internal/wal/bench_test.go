@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // benchPayload is the size of a compact place command.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 func TestSyncRunsBesideTheOwner(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // errCall is the cause of the call that brittle fails.

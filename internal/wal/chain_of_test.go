@@ -4,8 +4,8 @@ import (
 	"crypto/rand"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // Position.Next follows the chain of a log that somebody else writes.

@@ -4,7 +4,7 @@ import (
 	"io"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // CheckOpen reads what was written, and only that: nothing is damaged while records are

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // script runs batches, syncs, rotations, deletions and restarts on a log. It goes on

@@ -7,7 +7,7 @@ import (
 	"path"
 	"slices"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // CutBack ends the log in a directory that no process uses at a position. First the directory aside gets a durable copy

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 const tailDir = "d/log.tail"

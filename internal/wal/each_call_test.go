@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/differ"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // eachCall runs do on copies of a disk, and in each run lets another call fail. do must return the error of the call,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // Boots of a machine.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // Full segments are sealed from the oldest on, up to one that waits for a sync or is not followed by a durable one.

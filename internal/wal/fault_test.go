@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 func TestFullDiskRefusesAndRecoversWithoutAGap(t *testing.T) {

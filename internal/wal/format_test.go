@@ -11,9 +11,9 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // drawn builds bytes in the order of a drawing of FORMAT.md.

@@ -5,7 +5,7 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // FuzzSegment gives any bytes as a segment: it is refused, or every later

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 const testDir = "d/log"

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // Log is an open log. Its owner, one goroutine, appends and rotates (Begin, Add, Write,

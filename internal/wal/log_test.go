@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 func TestSequencesGoOnOverSegmentsAndRestarts(t *testing.T) {

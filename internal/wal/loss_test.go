@@ -5,7 +5,7 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // Damage in records that were durable long ago is found by readers. A start that accepts the loss ends the log before

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // LockName is the lock file in a log's directory.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 var updateOperations = flag.Bool("update", false, "write testdata/operations.golden")

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // Options out of range are refused by everything that takes options, before it touches a file.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // childEnv names the directory on which a copy of the test program works as another

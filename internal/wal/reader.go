@@ -10,7 +10,7 @@ import (
 	"path"
 	"slices"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // readBuffer is the number of bytes that a Reader reads at a time.

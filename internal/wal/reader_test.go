@@ -7,8 +7,8 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // threeSegments returns a closed log of three segments with two records each, and the first record of the second

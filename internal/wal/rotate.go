@@ -8,7 +8,7 @@ import (
 	"path"
 	"slices"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // SegmentInfo describes one file of an open log.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // SnapshotVersion is the version of the snapshot format written and read here.

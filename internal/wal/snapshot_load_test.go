@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // A snapshot that the store does not want is intact: the one before is used, and both stay.

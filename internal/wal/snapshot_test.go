@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 func bodyOf(seq uint64, n int) []byte {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // A start that accepts a loss reads what a recovery from the older of the two retained snapshots reads: damage before

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // Sync makes everything written before the call durable: the data of every segment

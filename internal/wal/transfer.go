@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // SnapshotFile is an open snapshot. One goroutine uses it.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // notThere is the error of a file that is gone.

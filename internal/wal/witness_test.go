@@ -7,7 +7,7 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // A write that failed is cut off, and the cut is synced: the system may have written the bytes of

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // shortWrites is a file system whose writes of records report success and write less.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Amendments lower the amount and rename the order; each is listed, and the order is found by its new id alone.

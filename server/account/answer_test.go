@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 func TestBalancesAreSortedByCode(t *testing.T) {

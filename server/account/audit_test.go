@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestSecurityEventsAreLogged(t *testing.T) {

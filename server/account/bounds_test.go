@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/fixed"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // within checks that the totals add up, and with big integers that there is as much as was put in.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Each list with rows has the same values as comma-separated values as in JSON: all members of one value, in the same

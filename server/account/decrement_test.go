@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Every status of an order after self-trade prevention decremented it, in the signed view, in

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/internal/exchange"
-	"tickhive/internal/refuse"
-	"tickhive/server/account"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction halted id " +

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // makeKey makes a key and returns it with the whole answer.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts/auth"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // spend sends signed requests that change nothing, on several connections.

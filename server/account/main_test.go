@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // brokenSigned returns the variants of a signed request that no route may accept, by name. send

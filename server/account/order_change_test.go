@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // A replace changes price, total amount or both of the caller's order, and the hold with it.

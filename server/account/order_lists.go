@@ -5,13 +5,13 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // The paths of order lists, and the parameters of their routes.

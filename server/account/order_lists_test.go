@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // trader is a user of an exchange whose book the built-in account makes.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // members returns the named members of a JSON object as one text.

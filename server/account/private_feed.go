@@ -7,14 +7,14 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/json"
-	"tickhive/server/private"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // maxSnapshotOrders bounds the open orders of one snapshot. GET /api/user/orders returns the older ones.

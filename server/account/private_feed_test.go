@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/client"
-	"tickhive/internal/entry"
-	"tickhive/internal/exchange"
-	"tickhive/server/account"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // turns counts the queries that the handlers make.

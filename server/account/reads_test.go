@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // A client reads its own change after the answer, whatever it has changed.

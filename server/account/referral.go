@@ -9,14 +9,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
-	"tickhive/accounts/accrual"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/accounts/accrual"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 const affiliatePath = "/api/affiliate"

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/differ"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func inviteCode(k *servertest.Keys) string {

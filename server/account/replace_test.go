@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 const onBTC = `"currencyPairCode":"BTC_USDT"`

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestAccountRoutesAreTheDescribedOnes(t *testing.T) {

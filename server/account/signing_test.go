@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // flip changes one bit of a text, keeping it printable and well-formed where it can.

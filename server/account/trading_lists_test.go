@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/exchange"
-	"tickhive/server/account"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // queries is an exchange that counts its queries and places an order after each, which

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestOrdersHoldTradeAndCancel(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // The digits of an asset may change until it has a pair or a balance. A pair fits its assets, and makes unknown ones

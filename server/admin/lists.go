@@ -1,13 +1,13 @@
 package admin
 
 import (
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // placeList serves POST /orders/lists. Unlike an order, a list that is refused is an error: it has no object to show.

@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/cmdline"
-	"tickhive/internal/wal"
-	"tickhive/marketdata"
-	"tickhive/server/conn"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/conn"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of counters. The

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/exchange"
-	"tickhive/internal/refuse"
-	"tickhive/server/admin"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // A proof of a node opens the snapshot, once, for one method and target, and no other route. The token opens all.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
-	"tickhive/server/servertest"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // unknown checks a 504: its message names the change that may be recorded and what to do then.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/admin"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // innerRaw sends request unchanged to the internal listener on a new connection.

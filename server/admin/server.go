@@ -21,16 +21,16 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/entry"
-	"tickhive/internal/machine"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/conn"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/conn"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // Options configures the internal listener. Exchange, Core, History, Board and Clock

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/refuse"
-	"tickhive/server/admin"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/admin"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // text is the body of a snapshot of a test.

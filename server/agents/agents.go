@@ -9,15 +9,15 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/clock"
-	"tickhive/internal/rawjson"
-	"tickhive/internal/refuse"
-	"tickhive/launchpad"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/rawjson"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Options configures a Service. Every member is required.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tickhive/hive"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // explained checks that a refused body has a message in UTF-8 with a bounded field.

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // overview serves GET /api/agents/overview.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/hive"
-	"tickhive/internal/differ"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Checks of a vote in their order (docs/contract/hive.md#votes).

@@ -3,11 +3,11 @@ package agents
 import (
 	"github.com/valyala/fasthttp"
 
-	"tickhive/hive"
-	"tickhive/internal/refuse"
-	"tickhive/launchpad"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestInternalLaunchpadRefuses(t *testing.T) {

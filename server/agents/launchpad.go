@@ -7,16 +7,16 @@ import (
 	"math/big"
 	"strconv"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/hive"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/wal"
-	"tickhive/launchpad"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 var hdrAsOf = []byte("X-As-Of")

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/launchpad"
-	"tickhive/server/agents"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/agents"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // to moves the clock over HTTP.

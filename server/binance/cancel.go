@@ -8,12 +8,12 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // orderNames names the parameters by which a request finds an order, and the error for an unknown one.

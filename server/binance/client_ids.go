@@ -11,9 +11,9 @@ import (
 	"regexp"
 	"strconv"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // clientIDs makes the ids of orders, lists and cancels that were sent without one, as the other exchange does:

@@ -9,7 +9,7 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 
-	"tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
 )
 
 // placed is the part of an answer that says which order it is about.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Currencies of one letter and of the longest code trade on every route; a longer one is refused by the rule's words.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/binance"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/binance"
 )
 
 // document is a request of the documentation with the shape of its answer.

@@ -10,9 +10,9 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/server/binance"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/server/binance"
 )
 
 var update = flag.Bool("update", false, "write the golden file")

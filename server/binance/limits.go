@@ -9,9 +9,9 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 const minuteNs = 60_000_000_000

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/binance"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/binance"
 )
 
 // limited returns a funded rig whose limits count by the clock that it returns, in ns.

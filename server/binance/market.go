@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // symbols translates between pairs and symbols. A symbol is the base and the quote currency without a separator.

@@ -11,7 +11,7 @@ import (
 	gobinance "github.com/adshao/go-binance/v2"
 	"github.com/adshao/go-binance/v2/common"
 
-	"tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // The unmodified client reads every route, and its values are the native API's at the same seq.

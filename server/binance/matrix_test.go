@@ -18,8 +18,8 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/binance"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/binance"
 )
 
 // signer is a user with one of the three schemes.

@@ -1,11 +1,11 @@
 package binance
 
 import (
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // orderStatus translates the status of an order.

@@ -12,7 +12,7 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // A whole life of orders with the unmodified client; every figure is the native API's.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/binance"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/binance"
 )
 
 // parameter is a documented parameter of a route: a value with which the route does what it is for, and one that it

@@ -5,11 +5,11 @@ import (
 	"regexp"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // newOrder is an order as the request describes it.

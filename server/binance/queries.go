@@ -1,9 +1,9 @@
 package binance
 
 import (
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // preventedMatches serves GET /api/v3/myPreventedMatches.

@@ -9,8 +9,8 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
 )
 
 // rig is an exchange with the facade, on a virtual clock, and the unmodified client of another project.

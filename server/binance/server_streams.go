@@ -8,10 +8,10 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	sockets "tickhive/server/stream"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	sockets "github.com/tickhive/tickhive/server/stream"
 )
 
 // Limits of a socket.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
-	"tickhive/server/private"
-	sockets "tickhive/server/stream"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/private"
+	sockets "github.com/tickhive/tickhive/server/stream"
 )
 
 // looks is a facade over a real core and feed whose sockets the test steps; no goroutine runs.

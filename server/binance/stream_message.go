@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // streamKind is the kind of a stream.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // request is a message of the client, on a socket with streams and in the WebSocket API.

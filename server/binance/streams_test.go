@@ -13,7 +13,7 @@ import (
 	gobinance "github.com/adshao/go-binance/v2"
 	"github.com/fasthttp/websocket"
 
-	"tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/differ"
 )
 
 // socket is a connection to the streams.

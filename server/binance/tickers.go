@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Limits of the pairs in the parameter symbols: maxTickers for the tickers, maxRolling for the tickers of a rolling

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/accounts/auth"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // unit is the unit of the times that a client gets: of a call, or of a socket. Every time is written by Writer.Time of

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/exchange"
-	"tickhive/server/binance"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/binance"
 )
 
 // openCalls are the routes without credentials, with parameters with which they answer.

@@ -1,12 +1,12 @@
 package binance
 
 import (
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
-	"tickhive/server/private"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
 )
 
 // appendUserMessage appends an event of a user data stream, with times in a unit.

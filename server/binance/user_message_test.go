@@ -3,8 +3,8 @@ package binance
 import (
 	"testing"
 
-	"tickhive/internal/fixed"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Money has all digits of its asset; without any, one zero.

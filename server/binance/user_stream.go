@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/server/json"
-	"tickhive/server/private"
-	sockets "tickhive/server/stream"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
+	sockets "github.com/tickhive/tickhive/server/stream"
 )
 
 // Limits of listen keys.

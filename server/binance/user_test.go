@@ -14,7 +14,7 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // user is a funded user with the other project's client and the native one.

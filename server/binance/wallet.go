@@ -3,8 +3,8 @@ package binance
 import (
 	"slices"
 
-	"tickhive/accounts"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // The calls of the wallet that programs make at their start. They say of a Spot account here what is true of it: there

@@ -11,12 +11,12 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts/auth"
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	sockets "tickhive/server/stream"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	sockets "github.com/tickhive/tickhive/server/stream"
 )
 
 // Limits of the WebSocket API.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // zones are offsets from UTC in the forms of the documentation, and the seconds that they mean.

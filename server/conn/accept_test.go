@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // scriptedListener is a listener whose Accept follows a script: it returns the next error, or

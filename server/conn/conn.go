@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes

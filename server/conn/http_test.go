@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // countingListener counts the writes of its connections.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/conn"
-	"tickhive/server/doc"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/conn"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // SendDoc answers with a cached document: 304 when the client already has it, gzip when the client accepts it

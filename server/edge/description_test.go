@@ -9,7 +9,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // The description has every public market-data route.

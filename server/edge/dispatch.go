@@ -12,9 +12,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/refuse"
-	"tickhive/server/conn"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/conn"
 )
 
 // AggregatorPrefix is the documented prefix of the aggregator namespace.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/setting"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Paths are strict: each has one spelling.

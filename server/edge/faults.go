@@ -12,8 +12,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/fault"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // maxHeldRequests bounds the requests that fault rules hold back at a time; each keeps a goroutine and a connection.

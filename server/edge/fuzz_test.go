@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // The answer to any target is JSON with a status of the contract, never 5xx.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/conn"
-	"tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/conn"
+	"github.com/tickhive/tickhive/server/doc"
 )
 
 // A text with more parts than one system call accepts arrives whole, after the buffered bytes,

@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/conn"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/conn"
 )
 
 // clientIPs determines the address of the client that sent a request. Immutable.

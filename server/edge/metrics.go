@@ -3,8 +3,8 @@ package edge
 import (
 	"sync/atomic"
 
-	"tickhive/internal/clock"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // routeStats holds the counters of one route. Any goroutine may read them.

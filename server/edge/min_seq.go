@@ -11,9 +11,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/forward"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/forward"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 const (

@@ -11,11 +11,11 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/clusterkey"
-	"tickhive/server/edge"
-	"tickhive/server/forward"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/forward"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // seqPaths are reads of one pair: by a parameter, by one of the aggregator, and by the path.

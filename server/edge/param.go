@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Param declares a parameter of a path or a query once: name, kind, bounds, default and text. A route lists the

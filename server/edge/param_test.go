@@ -9,7 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // asked returns a request with this query to a route that lists the declarations.

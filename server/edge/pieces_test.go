@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // An address reads two answers in pieces at a time. A third is refused until one ends, however it

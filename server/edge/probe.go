@@ -3,7 +3,7 @@ package edge
 import (
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // The paths of the probes, which every listener serves to supervisors. They need no credentials, count against no limit

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/internal/refuse"
-	"tickhive/internal/setting"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 const limited = "/api/agents/overview"

@@ -18,14 +18,14 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/fault"
-	"tickhive/internal/refuse"
-	"tickhive/internal/setting"
-	"tickhive/server/conn"
-	"tickhive/server/doc"
-	"tickhive/server/forward"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/server/conn"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/forward"
 )
 
 // Limits of the listeners (docs/contract/limits.md#http). MaxHeadBytes is the size of the read

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/server/edge"
-	"tickhive/server/public"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/public"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Until it is ready every route but healthcheck and status answers 503 with Retry-After.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // A client that is still sending can read the refusal; its connection is not reset.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/clusterkey"
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // ClientHeader names the client of a forwarded request, in the form to which the request parser normalizes it:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/internal/clusterkey"
 )
 
 func key(t *testing.T, letter string) *clusterkey.Ring {

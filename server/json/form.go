@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // Text reads a string member of at most most code points. It returns nil for null and the

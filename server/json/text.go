@@ -4,7 +4,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // HexDigits are the digits of hexadecimal numbers.

@@ -3,7 +3,7 @@ package json
 import (
 	"strconv"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Writer writes JSON behind a text. It puts names, quotes, commas and brackets; the caller puts the values, in the

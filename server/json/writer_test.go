@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/internal/fixed"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // same fails unless the writer's text is want, which must be JSON.

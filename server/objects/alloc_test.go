@@ -3,10 +3,10 @@ package objects_test
 import (
 	"testing"
 
-	"tickhive/internal/entry"
-	"tickhive/internal/refuse"
-	"tickhive/server/objects"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/objects"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestOrdersAreReadWithoutAllocation(t *testing.T) {

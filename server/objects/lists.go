@@ -3,10 +3,10 @@ package objects
 import (
 	"fmt"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/refuse"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // restrictions are the states to which a cancel can be restricted.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // field returns the member that a decoder names, "" for a body that it takes, and "?" for an error of the whole body.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Canceled returns the body of a mass cancel.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 const goodOrder = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":65000.5,"amount":"0.125"}`

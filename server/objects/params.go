@@ -1,9 +1,9 @@
 package objects
 
 import (
-	"tickhive/engine"
-	"tickhive/server/edge"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // PairName is the parameter that names a pair in the routes of {base_url}.

@@ -3,10 +3,10 @@ package objects
 import (
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/server/doc"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // The seqs of a batch are the last ones by pair, of what was carried out.

@@ -1,6 +1,6 @@
 package objects
 
-import "tickhive/server/json"
+import "github.com/tickhive/tickhive/server/json"
 
 // The lists that a client can read as comma-separated values too, by ?format=csv, and that tickhive export writes.
 var (

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/entry"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // A signed order gives its type by isMarket and stopPrice, or by type; the two must agree.

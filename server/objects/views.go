@@ -1,9 +1,9 @@
 package objects
 
 import (
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // WriteOrderMore writes the members of an order that both listeners have in the same form: what it waits for, why it

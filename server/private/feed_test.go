@@ -3,10 +3,10 @@ package private
 import (
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // newFeed returns a feed whose balances are what they are called.

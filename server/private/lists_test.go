@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // apply has the market data fold the events of one pair, and the feed observe them.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/public"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/public"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // feedConn is an in-memory connection: it returns a given number of requests and counts the

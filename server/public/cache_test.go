@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/server/objects"
-	"tickhive/server/public"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/objects"
+	"github.com/tickhive/tickhive/server/public"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // cached lists the public market-data routes with an ETag.

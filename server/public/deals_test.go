@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 type deal struct {

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/aggregator"
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
+	"github.com/tickhive/tickhive/aggregator"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
 )
 
 // docMarket is a market without a loop whose clock passes a millisecond a command.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/aggregator"
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
+	"github.com/tickhive/tickhive/aggregator"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
 )
 
 // tradeRow is a trade in the forms of the two first pages.

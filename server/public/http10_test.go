@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // A large answer is written in chunks, which HTTP/1.0 does not have.

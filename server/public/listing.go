@@ -6,14 +6,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/aggregator"
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/aggregator"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // listRoutes returns the routes that list the configuration.

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Under load, every answer has sorted sides and bids below asks, X-Seq never decreases, and a

@@ -7,16 +7,16 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/aggregator"
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/aggregator"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // Options configures a Market. Board and Clock are required.

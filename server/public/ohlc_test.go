@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 type candle struct {

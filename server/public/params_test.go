@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Every row of the error table of docs/contract/api.md#errors that belongs to market data, and the

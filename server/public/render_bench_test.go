@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // renderMarket returns a market of n pairs, each with trades and at least 40 levels per side.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/doc"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/doc"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // Documents over more than sharedFloorPairs pairs are rendered at most once per sharedFloorNs: until then a

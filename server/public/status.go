@@ -7,14 +7,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // AssetCommission is a configured deposit (type 1) or withdrawal (type 2) commission. For an asset without one,

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/server/public"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/public"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // rat returns the exact value of a JSON number.

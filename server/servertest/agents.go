@@ -9,16 +9,16 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/launchpad"
-	"tickhive/server/account"
-	"tickhive/server/agents"
-	"tickhive/server/edge"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/agents"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // Agents holds an exchange whose launchpad and hive are behind both listeners, on a virtual clock and in

@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // Streams checks messages of /ws against the AsyncAPI document.

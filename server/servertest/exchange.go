@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/client"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // accountContract describes every part. Every public answer of these tests is

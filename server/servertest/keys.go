@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // Keys holds a user with a key pair.

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/public"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/public"
 )
 
 // StartNs is 2026-01-01T00:00:00Z, the initial time of every test market's clock.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"tickhive/server/edge"
-	"tickhive/server/web"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/web"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // contract is the OpenAPI description that the handler tests check every answer against.

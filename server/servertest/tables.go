@@ -4,14 +4,14 @@ import (
 	"log/slog"
 	"testing"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
-	"tickhive/marketdata"
-	"tickhive/server/account"
-	"tickhive/server/agents"
-	"tickhive/server/edge"
-	"tickhive/server/public"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/agents"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/public"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // Table returns the routes of the parts of the public OpenAPI document.

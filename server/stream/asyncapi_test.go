@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/marketdata"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // The AsyncAPI document has every operation, every member of a request, every channel and a

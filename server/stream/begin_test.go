@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // docs/contract/streams.md#channels: a snapshot of trades begins at fromTradeId, and the ids

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // BenchmarkFanOut measures one publication through Run until its message is queued for every

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // candleMessage is a message of a candles channel.

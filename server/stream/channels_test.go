@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // status begins with the content of /api/status and continues with the rows that changed.

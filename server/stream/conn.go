@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tickhive/internal/refuse"
-	"tickhive/server/conn"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/conn"
 )
 
 // Limits of one connection's inbound side (docs/contract/limits.md#streams).

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // delivery is a message and the stream whose subscribers must get it.

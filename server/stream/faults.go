@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/fault"
 )
 
 // Bounds of the messages that fault rules hold back on all connections. Beyond them a message is sent at once.

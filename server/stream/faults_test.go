@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/fault"
 )
 
 // faultyHub returns a hub with fault rules, and a client that has the snapshot of the full book of AA_BB. Its machine

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // faultyLine is a proxy between a client and the server that corrupts the delivery of every

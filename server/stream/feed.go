@@ -3,10 +3,10 @@ package stream
 import (
 	"net/netip"
 
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/server/json"
-	"tickhive/server/private"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
 )
 
 // Accounts is what the private channels need of the accounts, beside the events of Options.Feed. The hub's goroutine

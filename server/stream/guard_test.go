@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // guard authenticates a socket with cancelOnDisconnect, and returns the answer.

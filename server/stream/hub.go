@@ -7,14 +7,14 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/fault"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/json"
-	"tickhive/server/private"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/fault"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
 )
 
 // Routes returns the resource that serves GET /ws (docs/contract/streams.md).

@@ -14,8 +14,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/client"
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Every update chains, every checksum is right, and the rebuilt book is the one that REST

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // docs/contract/streams.md#server-messages: a heartbeat for each subscription that was silent for

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // another creates a further key for a user; body holds the members besides its name.

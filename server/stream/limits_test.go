@@ -12,10 +12,10 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/internal/clock"
-	"tickhive/marketdata"
-	"tickhive/server/edge"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // A message of 64 KiB is read, a longer one closes with 1009, also when it comes in pieces

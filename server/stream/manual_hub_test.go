@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // manualHub is a hub over a real core and feed whose goroutine and writers do not run: the test

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Limits of one operation.

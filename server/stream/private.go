@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/refuse"
-	"tickhive/server/json"
-	"tickhive/server/private"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
 )
 
 // privateStreams are the streams that need credentials, and the keys that opened them. Owner: the

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/client"
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // rawSocket sends text unchanged and reads one message after another.

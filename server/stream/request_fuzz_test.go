@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // No operation of a client panics. One that is taken is JSON with bounded members, and the error that answers

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // history follows one stream and stores every state of its book.

@@ -1,8 +1,8 @@
 package stream
 
 import (
-	"tickhive/internal/refuse"
-	"tickhive/server/json"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/json"
 )
 
 // Limits of the messages of a client (docs/contract/limits.md#streams).

@@ -10,8 +10,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/engine"
-	"tickhive/server/stream"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/stream"
 )
 
 // closedWithin limits the wait for the close of the slow reader. Its queue is full once the kernel's buffers are,

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/server/json"
-	"tickhive/server/private"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
 )
 
 // fill fills c's queue, like a peer that does not read, so that it has no room for an update.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // Protocol is the language of all sockets of a Sockets, as far as it concerns more than one of them. The goroutine of

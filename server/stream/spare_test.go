@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // lent is lent by the server to an upgrade callback, and to another client afterwards.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/refuse"
 )
 
 // While a replica is behind its writer, each tick closes the connections that are open: with an error that says why,

@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/fixed"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/markettest"
-	"tickhive/internal/step"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
-	"tickhive/marketdata"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim"
 )
 
 // steppedClock moves when the test says so. The loop and the hub take it for a real clock: they act

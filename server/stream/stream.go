@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
-	"tickhive/marketdata"
-	"tickhive/server/json"
-	"tickhive/server/objects"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/objects"
 )
 
 // messageKind selects the limit of a queued message and whether drop discards it.

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/server/json"
-	"tickhive/server/private"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/server/json"
+	"github.com/tickhive/tickhive/server/private"
 )
 
 // keyed implements Accounts for one account; the test controls its messages and keys.

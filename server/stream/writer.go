@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	serverconn "tickhive/server/conn"
+	serverconn "github.com/tickhive/tickhive/server/conn"
 )
 
 // maxWriters bounds the writer goroutines; more writers than cores never help.

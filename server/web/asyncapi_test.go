@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Each message of the AsyncAPI document has an example that its schema accepts and, with one more member,

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // The pattern that the OpenAPI document gives for date-times takes what the server takes, and refuses what it refuses

@@ -9,9 +9,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/server/edge"
-	"tickhive/server/servertest"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 var update = flag.Bool("update", false, "write the sums of the bundles")

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/servertest"
 )
 
 // Each operation has an example of its body and of its JSON answer; LoadContract refuses one that

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tickhive/server/servertest"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // The description of a request takes each form of a decimal that the server takes, and refuses the others; the

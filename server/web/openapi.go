@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 //go:generate ./bundle.sh

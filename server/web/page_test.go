@@ -12,9 +12,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/internal/clock"
-	"tickhive/server/edge"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // static requests a file with a header and returns the answer and its decoded body.

@@ -19,9 +19,9 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"tickhive/docs"
-	"tickhive/internal/refuse"
-	"tickhive/server/edge"
+	"github.com/tickhive/tickhive/docs"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/server/edge"
 )
 
 // Options says what the pages show of the server.

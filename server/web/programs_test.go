@@ -7,10 +7,10 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/docs"
-	"tickhive/internal/clock"
-	"tickhive/server/edge"
-	"tickhive/server/web"
+	"github.com/tickhive/tickhive/docs"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/web"
 )
 
 // programs returns the handler of a server whose Binance-compatible listener has these addresses.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // BenchmarkTrades measures a recorded trade from the file to the folded market data, with the trades one by one and in

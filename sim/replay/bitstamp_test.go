@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 func TestDeletedIDsAreBounded(t *testing.T) {

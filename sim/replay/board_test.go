@@ -3,8 +3,8 @@ package replay
 import (
 	"errors"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // publicBoard answers the checks from the published views: what every reader of the API sees.

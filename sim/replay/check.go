@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // Check holds the result of one kind of comparison with the recording.

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding/unicode"
 
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // The files that exchanges and vendors offer for download are read as they are: layouts after their documentation, rows

@@ -3,9 +3,9 @@ package replay
 import (
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // levelFeed feeds a stream of level updates and trades. Its book has one order per level, with the amount that

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // logLate limits the delay between an event and its line in the log. Recorded books are compared with our

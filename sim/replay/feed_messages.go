@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // messageFeed feeds order messages; the file has the best levels of the book after each. It enters an execution

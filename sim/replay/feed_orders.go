@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/marketdata"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // comparedLevels is the number of levels a side that are compared after an event: the file has no book of its own, so

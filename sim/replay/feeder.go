@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // feeder turns records into commands. It stores the ids of our orders, both the orders that the recording names and the

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // expectation is what independent readers found in a file of ../shared/data/forms.

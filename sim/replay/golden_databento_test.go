@@ -6,7 +6,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"tickhive/sim/replay/format/dbn/dbntest"
+	"github.com/tickhive/tickhive/sim/replay/format/dbn/dbntest"
 )
 
 // events are those of the first case of testdata/golden/databento.txt, without the snapshot.

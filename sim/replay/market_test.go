@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/markettest"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/markettest"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // testMarket is a running market for a replay.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // maxMisses bounds the comparisons of one kind whose difference is reported.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
 )
 
 // printBatch is the number of trades that one batch makes, unless the records are due at their times.

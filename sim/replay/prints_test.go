@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/machine"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/machine"
 )
 
 // tradesFile returns a recording of n trades, with several of one time.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"tickhive/client"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // dateSecond is the layout of dates in the answers of market data.

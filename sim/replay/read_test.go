@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // file writes a file of the test's own.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // Progress holds the progress of a running replay. Options.Progress receives it.

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // fed runs a trades file through a market and returns its public trades.

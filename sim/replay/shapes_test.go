@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // mark precedes the byte in a fixture that the refusal must name.

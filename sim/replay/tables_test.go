@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // Given digits that are fewer than the files' round half up, and the notes count what was rounded. Digits that are not

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/marketdata"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // transcript is order entry that writes down every command and what became of it, for a

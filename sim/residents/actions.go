@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/hive"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // Growth of the launchpad: firstTokens at the start, then about one every spawnEvery steps (five hours), up to

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"tickhive/hive"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // Resident is a simulated person who owns tokens, trades and votes.

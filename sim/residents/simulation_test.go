@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/machine"
-	"tickhive/internal/refuse"
-	"tickhive/launchpad"
-	"tickhive/sim/residents"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/sim/residents"
 )
 
 const genesisNs = int64(1_767_225_600_000_000_000)

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // Options selects the exchange and the pairs to fetch.

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // Everything can be reached and used with the keyboard alone.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestMain(m *testing.M) {

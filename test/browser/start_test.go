@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // While the exchange starts, every page shows the progress, and it continues by itself.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // knownTokenScript sends requests of a page to an internal API at %[1]s with the token %[2]s.

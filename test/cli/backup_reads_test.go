@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // A backup that was restored in another place shows what its origin shows at the position of the backup: the state hash

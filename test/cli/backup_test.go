@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // copyOf returns what was acknowledged so far. The deposits that are sent later may be in a backup, too.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // BenchmarkOrderBatches measures order entry over HTTP in batches of 1,000 limit orders around

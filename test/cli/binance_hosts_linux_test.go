@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // binanceHosts makes a directory of binance-hosts and returns its path.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // kind is a case of client/testdata/kinds.json; client/js/kinds.mjs says what it means.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The Go client runs each of its trading methods against the program.

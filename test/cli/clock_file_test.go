@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The journal has no record of a move of the virtual clock, but the response has confirmed it.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // crashFound counts the situations that the kills interrupted.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // damagedDir is a directory of the program, and the answers that a start on an intact copy of it gives.

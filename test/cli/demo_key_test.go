@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // writtenKey is a key as the program writes it, to a file or on a line.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // alive sends a request over a connection that stays open and reports whether it is answered.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // standing starts an exchange with an hour of a simulated market that stands still, on a virtual clock.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The commands set, list and remove rules of a running exchange, over TCP with a token and over a socket.

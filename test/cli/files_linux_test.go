@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // launchWithFiles calls launch with a limit of open files, as a shell or a unit sets it.

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unsafe"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // limitFiles limits the size of every file that the process writes. Its writers see a full

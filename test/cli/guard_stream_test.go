@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // guarded opens a stream of a user; with guards, the user's orders are canceled when it is gone.

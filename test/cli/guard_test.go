@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // rest places an order and a stop of a user in each of two pairs.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/internal/differ"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/internal/differ"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // see sends a GET to the public listener that must succeed.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestABatchIsAppliedInOrder(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/clusterkey"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/internal/clusterkey"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // exposed starts an exchange whose internal listener other machines reach, and returns its data directory and the

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The engine's limits are a part of the state: a start with others writes a record. Each record is replayed by the

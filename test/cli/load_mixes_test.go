@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/bench/loadtool"
-	"tickhive/client"
+	"github.com/tickhive/tickhive/bench/loadtool"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // keyFile writes the key of u as tickhive demo-key does.

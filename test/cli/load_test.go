@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // load prints a report, writes it as JSON and as a page, and tells a missed threshold (4) from a wrong command line

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The assets and pairs of TestHeldIsWhatOpenOrdersNeed. Every pair has the rates of moneyRate.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // A start refuses every timestamp that the process before may have accepted, also one that was dated ahead of the

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // startOf returns the arguments of a start in a data directory, on free ports.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tickhive/client"
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/datadir"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // No private key appears in a log at any level, in a metric, or in a file that other users may

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // stopsSlowly starts the program in dir and advances its clock by a span whose simulation delays the stop, on this

@@ -12,13 +12,13 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/engine"
-	"tickhive/internal/datadir"
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/wal"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // journalSays runs a journal command.

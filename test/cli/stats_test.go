@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/stats/realism"
+	"github.com/tickhive/tickhive/sim/stats/realism"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestRealismComparesTheLargestPairs(t *testing.T) {

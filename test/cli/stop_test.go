@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // launchAt launches the program on a data directory and returns when it listens.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // manyRun describes the load of many pairs on one socket.

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // After a kill or a stop of the server, a client resumes from its seq without a gap or a

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // terminal opens a pseudoterminal; closing the master hangs it up.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The public listener speaks TLS, streams included. SIGHUP takes a new certificate, and files that

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // Each command that asks an https address takes the certificates of --ca, and names the flag without it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // Every wrong command line names what is meant and where to read on.

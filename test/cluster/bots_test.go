@@ -14,7 +14,7 @@ import (
 	gobinance "github.com/adshao/go-binance/v2"
 	"github.com/adshao/go-binance/v2/common"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 var botsTime = flag.Duration("bots.time", 8*time.Second, "time for which the bots trade")

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // check compares the nodes with each other and with what their clients know, after the load.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // A replica has the client order ids by both rules: its state is the writer's after ids of Binance's interface were

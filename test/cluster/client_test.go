@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // ask returns the answer of a node to a GET, status 0 without one within half a second.

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/node"
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/vfs"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // loaded starts a writer, loads it until it has acknowledged n more orders, and returns what ends the load.

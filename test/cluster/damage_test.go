@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/node"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The only server of a stream loses its files, or the end of its messages. The replica ends and says so, the writer

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The demo of a cluster shows its nodes, kills the writer by a key, shows the standby as the writer, and takes the

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 
-	"tickhive/test/deploy/examples"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/deploy/examples"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // exampleCluster is a machine for the processes of an example in deploy: /keys and /data are folders of the test, and

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // servedUntil returns how long the node answers a read with something else than 200, until the node has the role.

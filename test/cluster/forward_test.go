@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // cluster is a writer and a replica with one key.

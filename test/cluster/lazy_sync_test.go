@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // A server that acknowledges before it syncs is refused by a writer with quorum and by a standby, unless it is trusted.

@@ -3,7 +3,7 @@ package cluster
 import (
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }

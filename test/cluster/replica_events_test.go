@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // eventStream opens the stream of events at an address.

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/internal/node"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // position returns role and position in /api/status.
@@ -404,13 +404,16 @@ func TestStreamSettings(t *testing.T) {
 // Without a stream nothing of it runs: no goroutine of a server, a connection or a sender. With one, they do.
 func TestNothingOfAStreamRunsWithoutOne(t *testing.T) {
 	t.Parallel()
-	parts := []string{"github.com/nats-io/", "tickhive/internal/stream", "tickhive/internal/node.(*Sender)"}
+	parts := []string{
+		"github.com/nats-io/", "github.com/tickhive/tickhive/internal/stream",
+		"github.com/tickhive/tickhive/internal/node.(*Sender)",
+	}
 	stacks := func(args ...string) string {
 		in := harness.Start(t, append(args, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet")...)
 		return in.Do("GET", in.Root+"/debug/pprof/goroutine?debug=2", "").Body
 	}
 	without := stacks()
-	if !strings.Contains(without, "tickhive/engine/sequencer") {
+	if !strings.Contains(without, "github.com/tickhive/tickhive/engine/sequencer") {
 		t.Fatalf("no stacks: %.500s", without)
 	}
 	with := stacks("--journal", "embedded", "--set", "stream.listen="+harness.StreamAddress(t))

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // A client of the book moves from a node to another with fromSeq, and misses and repeats nothing, also at a replica

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // A standby of a stream whose secrets are sealed needs the writer's key, and has it outside its directory. It takes

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // heard collects what a socket receives.

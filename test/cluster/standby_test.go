@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // failover is a cluster of nodes that may all become the writer, and of the stream's server.

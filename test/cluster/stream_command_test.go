@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 
-	"tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/node"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // streamCommand runs `tickhive stream` and returns its exit code, its output and its errors.

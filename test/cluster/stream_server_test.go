@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // noCredentials starts a program without the credentials that the tests give it.

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // kept returns the number of the first message that a stream has.

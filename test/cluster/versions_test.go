@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // nextVersion is the environment of a node of the next version, needsLater what the present one says to its records.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The clients of a cluster that try each change once: its outcome says what must be found at the end.

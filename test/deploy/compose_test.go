@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // Compose itself accepts its file.

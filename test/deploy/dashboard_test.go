@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 var metricName = regexp.MustCompile(`\b(tickhive|go|process)_[a-z0-9_]+`)

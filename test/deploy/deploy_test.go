@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The unit starts the program as the manual does, stops restarts by the exit codes of the manual, and systemd finds no

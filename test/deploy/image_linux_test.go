@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 
-	"tickhive/test/deploy/examples"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/deploy/examples"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // imageBuilder carries out the steps of deploy/Dockerfile in folders, with chroot in place of containers. Its

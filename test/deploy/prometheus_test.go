@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // prometheus is a running Prometheus that scrapes an instance each second and has the rules of deploy/alerts.yml.

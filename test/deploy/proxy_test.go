@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // startProxy runs nginx with docs/nginx.conf in front of the exchange and returns its address.

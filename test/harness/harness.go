@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/datadir"
+	"github.com/tickhive/tickhive/internal/datadir"
 )
 
 // Main runs the tests of a package that starts the program. It is the whole TestMain of the package.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/client"
-	"tickhive/internal/listen"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // asStream makes the test binary run a server of a stream. Its value has blanks between the file of its seed, directory

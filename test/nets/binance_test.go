@@ -13,10 +13,10 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/wal"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // readBinanceTable reads the table of errors of docs/contract/binance.md: the statuses of each code.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // patience ends a wait of a test that hangs.

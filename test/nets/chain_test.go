@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // modes are the ways in which the loop releases what it did.

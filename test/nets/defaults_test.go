@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // stated are defaults of the contract that no schema has: the parameter is a text of digits.

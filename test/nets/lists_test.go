@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // order is the order of one list of an answer: the members by which its rows are sorted, - for descending, in the words

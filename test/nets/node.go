@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // Node is a running exchange as its clients reach it: base URLs such as http://127.0.0.1:8080, without a path.

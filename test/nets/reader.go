@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 // Reader is a client that reads after each of its own answers, at once and everywhere, and fails when a read shows less

@@ -13,15 +13,15 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/client"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/refuse"
-	"tickhive/internal/setting"
-	"tickhive/internal/wal"
-	"tickhive/server/edge"
-	"tickhive/server/forward"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/setting"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/server/edge"
+	"github.com/tickhive/tickhive/server/forward"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // provoke is what the cases of the table need.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // later are spans after which the state is read again: fields that time alone reads show only then. Within the first a

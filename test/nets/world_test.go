@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/exchange"
-	"tickhive/internal/exchange/exchangetest"
-	"tickhive/test/nets"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // options are of an exchange whose clients have no limits of requests.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/servertest"
-	"tickhive/server/web"
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/server/servertest"
+	"github.com/tickhive/tickhive/server/web"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 var (

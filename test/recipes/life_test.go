@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 func TestUntilReadyOnlyTheEarlyRoutesAnswer(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // recipe matches a README command that a reader pastes.

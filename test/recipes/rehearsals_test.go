@@ -16,7 +16,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // rehearsal returns the words of a command of docs/programs.md behind the name of the program.

@@ -3,8 +3,8 @@ package floor
 import (
 	"math/rand/v2"
 
-	"tickhive/bench/limits/floor/limit"
-	"tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/bench/limits/floor/limit"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
 )
 
 const (

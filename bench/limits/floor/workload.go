@@ -1,8 +1,8 @@
 package floor
 
 import (
-	"tickhive/bench/limits/floor/limit"
-	"tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/bench/limits/floor/limit"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
 )
 
 // Names lists the workloads: w1 changes orders near the touch, w2 has a deep book, w3 only matches.

@@ -8,7 +8,7 @@ import (
 	"log"
 	"time"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 func main() {

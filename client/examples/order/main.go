@@ -7,7 +7,7 @@ import (
 	"log"
 	"os"
 
-	"tickhive/client"
+	"github.com/tickhive/tickhive/client"
 )
 
 func main() {

@@ -1,12 +1,12 @@
 package exchangetest
 
 import (
-	"tickhive/accounts"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
-	"tickhive/server/account"
-	"tickhive/server/admin"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/account"
+	"github.com/tickhive/tickhive/server/admin"
 )
 
 // Faults is between the handlers and the loop, also for changes of the accounts. While Fail is set, calls return Fail

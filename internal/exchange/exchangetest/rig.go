@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/hive"
-	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
-	"tickhive/launchpad"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/hive"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/launchpad"
 )
 
 // StartNs is the start of a rig's virtual clock: 2026-01-01T00:00:00Z.

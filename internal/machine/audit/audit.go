@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // scale is the number of digits of the amounts that are compared.

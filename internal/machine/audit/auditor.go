@@ -1,8 +1,8 @@
 package audit
 
 import (
-	"tickhive/engine"
-	"tickhive/internal/machine"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/machine"
 )
 
 // Auditor checks the money of a state after each record that a replay applies to it.

@@ -7,8 +7,8 @@ import (
 	"math/big"
 	"slices"
 
-	"tickhive/engine"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Held returns what the open orders of a core hold, in 10^-18, by the balance that holds it. Orders of the built-in

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/big"
 
-	"tickhive/engine"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // Fills verifies what the order history shows of the trades among events: each fee is within half a unit of

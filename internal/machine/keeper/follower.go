@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // followRecords is the number of records that one step of a follower replays; they take half a millisecond.

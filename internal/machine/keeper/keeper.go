@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/machine"
-	"tickhive/internal/step"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
-	"tickhive/internal/wire"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/wire"
 )
 
 // Limits that decide when a snapshot is due.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 )
 
 // A snapshot of many steps is of the position at which it began. A hash in the middle ends it

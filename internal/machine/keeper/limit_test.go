@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // A snapshot beyond the limit is passed over. It counts as damaged only if it is.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"math"
 
-	"tickhive/engine"
-	"tickhive/internal/machine"
-	"tickhive/internal/wal"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/wal"
 )
 
 // ErrStop ends a Replay early without an error.

@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tickhive/accounts"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
-	"tickhive/marketdata"
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/machine/keeper"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
+	"github.com/tickhive/tickhive/internal/wal"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // trader is a fold with its own state: it counts trades.

@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 )
 
 // appender campaigns behind at and runs until the test, or the returned function, ends it.

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 const (

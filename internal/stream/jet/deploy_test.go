@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // The configuration of the servers in the examples of a cluster lets the nodes in, and shows them that it syncs.

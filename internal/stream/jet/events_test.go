@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // events opens the stream of events of a server.

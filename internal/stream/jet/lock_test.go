@@ -13,7 +13,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // converse sends lines of the NATS protocol to an address and returns what

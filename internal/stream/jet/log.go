@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 // The operating errors of a log. They are wrapped: use errors.Is.

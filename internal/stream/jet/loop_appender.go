@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 // ErrFenced reports that another node is the writer.

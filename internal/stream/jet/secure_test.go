@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // certificate returns a certificate for 127.0.0.1 and writes it to a file that verifies it.

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/clock"
 )
 
 // readyWithin bounds the start of the embedded server, which reads its files first.

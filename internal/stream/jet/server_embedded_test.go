@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // A server whose port is taken says so at once.

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
-	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/step"
+	"github.com/tickhive/tickhive/internal/stream"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 )
 
 // stepped is an appender without a goroutine, and its clock.

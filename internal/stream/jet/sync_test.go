@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/listen"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/stream/jet/jettest"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 )
 
 // Servers that sync each message pass, alone and as three of a cluster, and one that does not is named.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/cmdline"
-	"tickhive/internal/tidy"
+	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/tidy"
 )
 
 type document struct {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // blockBytes is the unit that BlockAtomic keeps whole or drops whole.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // world has two directories with a log of two segments each: synced sectors of 1, in the second

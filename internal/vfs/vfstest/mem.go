@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // Mem is a file system in memory that tracks which data is durable. Directories exist by being

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // memNode is the content of a file: the written bytes, the synced bytes, and the sectors in which they differ.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"path"
 	"slices"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // KeepVersions stores up to n earlier durable contents of each file from now on, for StaleFile.

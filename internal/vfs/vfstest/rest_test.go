@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs"
 )
 
 // Faults of rest change one file that they are aimed at: at once, after some operations, or at the

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 func TestThePathOfABar(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // binanceMessage is the kind of message in a line of the stream.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // bitstampKinds maps the second word of a line to the kind of record.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // bybit reads the books (ob500 and the like) and the trades that Bybit offers for download, merged by time: one

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Bits of the column flags.

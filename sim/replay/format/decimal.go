@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // Decimal is a recorded number, in units of 10^-18.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format/dbn/dbntest"
+	"github.com/tickhive/tickhive/sim/replay/format/dbn/dbntest"
 )
 
 // detected returns what Detect says of a file, one fact a line.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Kind is the kind of a record.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // kraken reads recorded answers of Kraken's public REST API: trades, and the candles and values of the day that

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // lobster reads the two files of a NASDAQ day. Row k of the orderbook file is the state after row k of the

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 // quoteCurrencies lists the quote currencies at the end of symbols without a separator. Longer ones come first, so that

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/differ"
+	"github.com/tickhive/tickhive/internal/differ"
 )
 
 // writeFiles writes the files of a text in which "-- NAME --" begins each, and returns their

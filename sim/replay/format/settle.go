@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // What the survey says of the extremes must be what every value says for itself.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // maxColumns bounds one CSV row.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/engine"
+	"github.com/tickhive/tickhive/engine"
 )
 
 const (

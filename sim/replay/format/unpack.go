@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
-	"tickhive/sim/replay/format/dbn"
-	"tickhive/sim/replay/format/parquet"
+	"github.com/tickhive/tickhive/sim/replay/format/dbn"
+	"github.com/tickhive/tickhive/sim/replay/format/parquet"
 )
 
 // The first bytes of packed files and of texts that are not plain UTF-8.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"tickhive/engine"
-	"tickhive/sim"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim"
 )
 
 var update = flag.Bool("update", false, "write the files")

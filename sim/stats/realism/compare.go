@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/sim"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // recording names the files of one recording and the format in which they are read.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/sim"
-	"tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 func TestATapeMeasuresWhatItSees(t *testing.T) {

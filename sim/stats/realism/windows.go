@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"tickhive/engine"
-	"tickhive/sim/replay/format"
-	"tickhive/sim/stats"
+	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/sim/stats"
 )
 
 // statistic is one row of a report.

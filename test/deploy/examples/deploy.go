@@ -8,7 +8,7 @@ import (
 
 	"github.com/oasdiff/yaml"
 
-	"tickhive/test/harness"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // ReadYAML decodes a YAML document. A member that v does not have is an error.

@@ -7,7 +7,7 @@ package limit
 import (
 	"math/bits"
 
-	"tickhive/bench/limits/floor/wl"
+	"github.com/tickhive/tickhive/bench/limits/floor/wl"
 )
 
 type node struct {

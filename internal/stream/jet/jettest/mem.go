@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"tickhive/internal/stream/jet"
+	"github.com/tickhive/tickhive/internal/stream/jet"
 )
 
 // Mem is a log in memory with the behaviour of a server: nodes connect to it, and it can be stopped and started. It

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format/dbn/dbntest"
+	"github.com/tickhive/tickhive/sim/replay/format/dbn/dbntest"
 )
 
 // ns is 2024-08-08T09:30:00Z.
