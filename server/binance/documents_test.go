@@ -501,7 +501,7 @@ func TestEachClauseIsRun(t *testing.T) {
 			}
 		}
 	}
-	if clauses < 49 {
+	if clauses < 51 {
 		t.Errorf("%d clauses", clauses)
 	}
 }

@@ -344,13 +344,7 @@ func openParams(path string) (params [][2]string) {
 
 // change sets a parameter, and those that it needs.
 func (s *signer) change(a *attempt, p *parameter, good bool) {
-	for pair := range strings.SplitSeq(p.with, "&") {
-		if name, value, _ := strings.Cut(pair, "="); name != "" {
-			if a.drop(name); value != "" {
-				a.set(name, value)
-			}
-		}
-	}
+	a.with(p.with)
 	value := p.bad
 	if good {
 		value = p.good
@@ -365,6 +359,17 @@ func (s *signer) change(a *attempt, p *parameter, good bool) {
 		value += fmt.Sprint(s.sent) // no open order has it
 	}
 	a.set(p.name, value)
+}
+
+// with sets the parameters of a query; an empty value takes a parameter away.
+func (a *attempt) with(query string) {
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(pair, "="); name != "" {
+			if a.drop(name); value != "" {
+				a.set(name, value)
+			}
+		}
+	}
 }
 
 // freshClient places an order or a list with a client id and returns the id.

@@ -19,13 +19,13 @@ const (
 )
 
 // tickers returns the pairs of a request for tickers that have its symbolStatus, and pays what weigh says for their
-// number. given is false for a request that names none.
+// number. given is false for a request that names none. A request that names pairs wrongly pays as for one.
 func (q *call) tickers(most int, weigh func(n int, given bool) int) ([]*marketdata.View, *marketdata.Root, *failure) {
 	views, root, given, err := q.views(most)
-	if err != nil {
-		return nil, nil, err
+	if refused := q.pay(weigh(max(len(views), 1), given || err != nil)); refused != nil {
+		return nil, nil, refused
 	}
-	if err := q.pay(weigh(len(views), given)); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	status, err := q.symbolStatus()
@@ -39,9 +39,9 @@ func (q *call) tickers(most int, weigh func(n int, given bool) int) ([]*marketda
 	return views, root, err
 }
 
-// weighSmall is the weight of small tickers: of one pair, or of several.
-func weighSmall(n int, given bool) int {
-	if given && n == 1 {
+// weighSmall is the weight of small tickers: of a pair, or of a list, even one of a single pair.
+func (q *call) weighSmall(int, bool) int {
+	if q.given("symbol") {
 		return 2
 	}
 	return 4
@@ -70,7 +70,7 @@ func (q *call) list(
 }
 
 func price(q *call) ([]byte, *failure) {
-	views, root, err := q.tickers(maxTickers, weighSmall)
+	views, root, err := q.tickers(maxTickers, q.weighSmall)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func price(q *call) ([]byte, *failure) {
 }
 
 func bookTicker(q *call) ([]byte, *failure) {
-	views, root, err := q.tickers(maxTickers, weighSmall)
+	views, root, err := q.tickers(maxTickers, q.weighSmall)
 	if err != nil {
 		return nil, err
 	}
