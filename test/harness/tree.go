@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"compress/gzip"
+	"encoding/csv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +43,41 @@ func WriteConfig(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// Recorded returns the whole path of a file of the recorded markets, or skips the test, which TICKHIVE_STRICT=1 forbids.
+func Recorded(t *testing.T, name string) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join(SourceTree, "..", "shared", "data", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		if os.Getenv("TICKHIVE_STRICT") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("recorded market is missing: %v (TICKHIVE_STRICT=1 makes this an error)", err)
+	}
+	return file
+}
+
+// Rows reads a compressed file of comma-separated rows.
+func Rows(t *testing.T, name string) [][]string {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(plain).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }
 
 // RecordedTrades is a recording of three trades.

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -180,19 +178,63 @@ func TestTheRehearsalOfACrash(t *testing.T) {
 	}
 }
 
-// A program reads a recorded market and trades in it.
+// A program reads a day of a recorded market: its candles are the bars of the recording, by the minute and by the day.
 func TestTheRehearsalOfARecordedDay(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "trades.csv")
-	if err := os.WriteFile(file, []byte(harness.RecordedTrades), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	words := rehearsal(t, "a recorded day")
-	words[len(words)-1] = file
+	words[len(words)-1] = harness.Recorded(t, "coinbase/btcusd_20161007_second_trade.csv.gz")
 	p := begin(t, words...)
-	p.WaitLog("msg=replay records=3", 1)
-	a := p.Do("GET", p.base+"/api/v3/trades?symbol=BTCUSDT", "")
-	if a.Status != 200 || strings.Count(a.Body, `"price"`) != 3 {
-		t.Errorf("%d %s", a.Status, a.Body)
+	p.WaitLog("msg=replay records=4063", 1)
+	minutes := harness.Rows(t, harness.Recorded(t, "coinbase/btcusd_20161007_minute_trade.csv.gz"))
+	days := harness.Rows(t, harness.Recorded(t, "coinbase/btcusd_daily_trade_20161007.csv.gz"))
+	if len(minutes) != 1419 || len(days) != 1 {
+		t.Fatalf("%d minutes, %d days", len(minutes), len(days))
 	}
+	midnight := time.Date(2016, 10, 7, 0, 0, 0, 0, time.UTC).UnixMilli()
+	days[0][0] = "0"
+	p.hasBars("1d", midnight, days)
+	p.hasBars("1m", midnight, minutes)
+}
+
+// hasBars compares the candles of a day that have trades with bars: milliseconds since midnight, prices, amount.
+func (p *program) hasBars(interval string, midnight int64, bars [][]string) {
+	p.T.Helper()
+	var candles [][]any
+	for from := midnight; from < midnight+86_400_000; from += 1000 * 60_000 {
+		var page [][]any
+		query := fmt.Sprintf("symbol=BTCUSD&interval=%s&limit=1000&startTime=%d&endTime=%d", interval, from,
+			min(from+1000*60_000, midnight+86_400_000)-1)
+		a := p.Do("GET", p.base+"/api/v3/klines?"+query, "")
+		if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+			p.T.Fatalf("%d %s", a.Status, a.Body)
+		}
+		for _, candle := range page {
+			if candle[8].(float64) > 0 {
+				candles = append(candles, candle)
+			}
+		}
+	}
+	if len(candles) != len(bars) {
+		p.T.Fatalf("%s: %d candles, the recording has %d", interval, len(candles), len(bars))
+	}
+	for i, bar := range bars {
+		got := []string{strconv.FormatInt(int64(candles[i][0].(float64))-midnight, 10)}
+		for _, member := range candles[i][1:6] {
+			got = append(got, trim(member.(string)))
+		}
+		for j := range bar {
+			if trim(bar[j]) != got[j] {
+				p.T.Errorf("%s: candle %d is %q, the recording has %q", interval, i, got, bar)
+				break
+			}
+		}
+	}
+}
+
+// trim takes the zeros at the end of a decimal away.
+func trim(text string) string {
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }
