@@ -109,6 +109,9 @@ func TestGolden(t *testing.T) {
 		{"GET", "/sapi/v1/asset/dribblet", ""},
 		{"GET", "/sapi/v1/asset/assetDetail", "asset=BTC"},
 		{"POST", "/sapi/v3/asset/getUserAsset", ""},
+		{"POST", "/sapi/v1/asset/get-funding-asset", ""},
+		{"GET", "/sapi/v1/simple-earn/flexible/position", ""},
+		{"GET", "/sapi/v1/simple-earn/locked/position", ""},
 		{"GET", "/sapi/v1/margin/isolated/allPairs", ""},
 		{"PUT", "/api/v3/userDataStream", "listenKey=none"},
 	} {

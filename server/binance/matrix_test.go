@@ -125,6 +125,8 @@ func (s *signer) soundParams(route, listenKey string) [][2]string {
 		"GET /sapi/v1/account/apiTradingStatus", "GET /sapi/v1/account/info", "GET /sapi/v1/capital/deposit/hisrec",
 		"GET /sapi/v1/capital/withdraw/history", "GET /sapi/v1/asset/assetDividend", "GET /sapi/v1/asset/dribblet",
 		"GET /sapi/v1/asset/assetDetail", "POST /sapi/v3/asset/getUserAsset", "session.logon",
+		"POST /sapi/v1/asset/get-funding-asset", "GET /sapi/v1/simple-earn/flexible/position",
+		"GET /sapi/v1/simple-earn/locked/position",
 		"userDataStream.subscribe.signature":
 		return nil
 	}

@@ -89,6 +89,18 @@ func conversions(q *call) ([]byte, *failure) {
 	return []byte(`{"total":0,"userAssetDribblets":[]}`), nil
 }
 
+// earnings serves the positions of savings under /sapi/v1/simple-earn: there are no savings.
+func earnings(q *call) ([]byte, *failure) {
+	q.skip("asset", "productId", "positionId", "projectId", "current", "size")
+	return []byte(`{"rows":[],"total":0}`), nil
+}
+
+// fundingAssets serves POST /sapi/v1/asset/get-funding-asset: an account has no second wallet.
+func fundingAssets(q *call) ([]byte, *failure) {
+	q.skip("asset", "needBtcValuation")
+	return []byte(`[]`), nil
+}
+
 // skip reads parameters that choose from a list without entries.
 func (q *call) skip(names ...string) {
 	for _, name := range names {
