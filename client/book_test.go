@@ -1,6 +1,13 @@
 package client
 
 import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
 	"testing"
 	"time"
 )
@@ -26,19 +33,26 @@ const vectorPEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/Vpg
 // The vectors of docs/contract/signing.md#ed25519-keys.
 func TestSignEd25519Vectors(t *testing.T) {
 	const file = vectorPEM
-	key, err := ParseEd25519(file)
+	key, err := ParsePrivateKey(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	sign := func(ts, nonce, method, target string, body []byte) string {
+		signature, err := SignKey(key, ts, nonce, method, target, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signature
 	}
 	const ts = "1767225600000"
 	for _, v := range [][2]string{
 		{
-			SignEd25519(key, ts, "n-1", "GET", "/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T", nil),
+			sign(ts, "n-1", "GET", "/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T", nil),
 			"8e29a52d8f7aa321c61e61a7b0dc3c3fe7c5653a21ff59c7b5c2bb22b4568aa1" +
 				"9d042af1998d9ee9e94ff925a137a187f9a1a4ddbc1c814dc37fee85daebd801",
 		},
 		{
-			SignEd25519(key, ts, "n-2", "POST", "/api/launchpad/spawn", []byte(`{"name":"My Token","symbol":"ALPHA"}`)),
+			sign(ts, "n-2", "POST", "/api/launchpad/spawn", []byte(`{"name":"My Token","symbol":"ALPHA"}`)),
 			"677edfb52f1122f56714b9ab1f692687ae23b29fe5e995344ab01b63f3d91816" +
 				"6b982762339870b927e846b2db53b4ff8142765a4ecbb88f8f22212bc682f400",
 		},
@@ -49,7 +63,7 @@ func TestSignEd25519Vectors(t *testing.T) {
 	}
 	now := time.UnixMilli(1767225600000)
 	cr, err := credentials("pub", file, now, "GET", "/", nil)
-	if want := SignEd25519(key, ts, cr.Nonce, "GET", "/", nil); err != nil || cr.Signature != want {
+	if want := sign(ts, cr.Nonce, "GET", "/", nil); err != nil || cr.Signature != want {
 		t.Errorf("credentials %+v, want the signature %s: %v", cr, want, err)
 	}
 	const other = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VuBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n" +
@@ -91,5 +105,30 @@ func TestBookChainAndChecksum(t *testing.T) {
 	}
 	if err := b.Apply(&Message{Type: "update", PrevSeq: 8, Seq: 9}); err == nil || b.Ready() {
 		t.Fatal("a gap was not noticed")
+	}
+}
+
+// An RSA key signs with PKCS #1 v1.5 and SHA-256 (docs/contract/signing.md#rsa-keys).
+func TestSignRSA(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
+	cr, err := credentials("pub", text, time.UnixMilli(1767225600000), "GET", "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := hex.DecodeString(cr.Signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(canonical("1767225600000", cr.Nonce, "GET", "/", nil))
+	if err := rsa.VerifyPKCS1v15(&key.PublicKey, crypto.SHA256, sum[:], signature); err != nil {
+		t.Error(err)
 	}
 }

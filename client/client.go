@@ -20,7 +20,7 @@ const maxAnswer = 256 << 20
 type Client struct {
 	Base       string // for example http://127.0.0.1:8080
 	PublicKey  string
-	PrivateKey string
+	PrivateKey string       // the secret of an HMAC key, or an Ed25519 or RSA key in PEM
 	HTTP       *http.Client // nil: http.DefaultClient
 	// nil: the machine's clock; an exchange with a virtual clock needs its time (GET /api/time)
 	Now func() time.Time

@@ -4,8 +4,8 @@
 // It imports none of the exchange's code, so that it can be copied and so that its checks
 // (chain, checksum, rebuilt book) verify the server independently.
 //
-// Owner: a Client may be used by any number of goroutines; a Stream and a Book belong to
-// the goroutine that reads them.
+// Owner: a Client may be used by any number of goroutines; a Stream, a Book and a PrivateStream
+// belong to the goroutine that reads them.
 //
 // Invariants:
 //
@@ -13,7 +13,9 @@
 //     new snapshot first.
 //  2. A Follower repeats every request that the server did not fulfil, within the server's
 //     limits.
-//  3. Prices and amounts are the server's text, never a float.
+//  3. A PrivateStream returns each fill behind its cursor once, those of a pair in the order of
+//     their trade ids, through lost lines and restarts.
+//  4. Prices and amounts are the server's text, never a float.
 //
 // It does not retry orders: only the caller knows whether a repeat is safe (a
 // clientOrderId makes it so).

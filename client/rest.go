@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Decimal is a number with the text that the server wrote.
@@ -32,20 +33,22 @@ type OrderBook struct {
 	Seq       uint64       `json:"-"` // value of the header X-Seq
 }
 
-// OrderRequest is the body of POST /api/orders. Empty members are not sent.
+// OrderRequest is the body of POST /api/orders. Empty members are not sent. A limit order has Amount and Price; an order
+// at the market's price has IsMarket, and Amount or QuoteAmount.
 type OrderRequest struct {
-	Side                string  `json:"side"`
-	IsMarket            bool    `json:"isMarket,omitempty"`
-	Pair                string  `json:"currencyPairCode"`
-	Amount              Decimal `json:"amount,omitempty"`
-	Price               Decimal `json:"price,omitempty"`
-	QuoteAmount         Decimal `json:"quoteAmount,omitempty"`
-	StopPrice           Decimal `json:"stopPrice,omitempty"`
-	DisplayAmount       Decimal `json:"displayAmount,omitempty"`
-	TimeInForce         string  `json:"timeInForce,omitempty"`
-	PostOnly            bool    `json:"postOnly,omitempty"`
-	ClientOrderID       string  `json:"clientOrderId,omitempty"`
-	SelfTradePrevention string  `json:"selfTradePrevention,omitempty"`
+	Side          string  `json:"side"` // buy, sell
+	IsMarket      bool    `json:"isMarket,omitempty"`
+	Pair          string  `json:"currencyPairCode"`
+	Amount        Decimal `json:"amount,omitempty"`
+	Price         Decimal `json:"price,omitempty"`
+	QuoteAmount   Decimal `json:"quoteAmount,omitempty"`
+	StopPrice     Decimal `json:"stopPrice,omitempty"`
+	DisplayAmount Decimal `json:"displayAmount,omitempty"` // iceberg: what the book shows at a time
+	TimeInForce   string  `json:"timeInForce,omitempty"`   // gtc (default), ioc, fok
+	PostOnly      bool    `json:"postOnly,omitempty"`
+	ClientOrderID string  `json:"clientOrderId,omitempty"`
+	// SelfTradePrevention is none, cancel_taker (default), cancel_maker, cancel_both or decrement.
+	SelfTradePrevention string `json:"selfTradePrevention,omitempty"`
 
 	// Type is limit, market, stop_limit, stop_market, take_profit_limit or take_profit_market; empty: IsMarket and
 	// StopPrice say it.
@@ -91,6 +94,20 @@ type Amendment struct {
 	OldClientOrderID *string `json:"oldClientOrderId"`
 	NewClientOrderID *string `json:"newClientOrderId"`
 	FilledAmount     Decimal `json:"filledAmount"`
+}
+
+// PreventedMatch is a trade of the account with itself that self-trade prevention has prevented.
+type PreventedMatch struct {
+	ID           uint64  `json:"id"` // counts them in the pair from 1
+	Pair         string  `json:"currencyPairCode"`
+	Date         string  `json:"date"`
+	TakerOrderID string  `json:"takerOrderId"`
+	MakerOrderID string  `json:"makerOrderId"`
+	TakerSide    string  `json:"takerSide"`
+	Price        Decimal `json:"price"`
+	TakerAmount  Decimal `json:"takerAmount"` // taken from the taker's order
+	MakerAmount  Decimal `json:"makerAmount"`
+	Mode         string  `json:"selfTradePrevention"`
 }
 
 // Order is an order as the signed routes show it to its owner.
@@ -225,6 +242,20 @@ func (c *Client) CancelList(ctx context.Context, id string) (List, error) {
 	return out, err
 }
 
+// CancelListByClientID cancels all orders of the newest list of the pair with a client order id.
+func (c *Client) CancelListByClientID(ctx context.Context, pair, clientID string) (List, error) {
+	var out List
+	_, err := c.Do(ctx, http.MethodDelete, clientIDTarget("/api/orders/lists", pair, clientID), nil, &out)
+	return out, err
+}
+
+// ListByClientID returns the newest list of the pair with a client order id.
+func (c *Client) ListByClientID(ctx context.Context, pair, clientID string) (List, error) {
+	var out List
+	_, err := c.Do(ctx, http.MethodGet, clientIDTarget("/api/orders/lists", pair, clientID), nil, &out)
+	return out, err
+}
+
 // List returns one order list with its orders.
 func (c *Client) List(ctx context.Context, id string) (List, error) {
 	var out List
@@ -239,12 +270,22 @@ func (c *Client) Lists(ctx context.Context, q ListQuery) (rows []List, next stri
 	return rows, h.Get("X-Next-Cursor"), err
 }
 
-// Amend lowers the total amount of an order, which keeps its place in the queue, and returns its state. clientID is the
-// order's new client order id; empty: it keeps its id.
-func (c *Client) Amend(ctx context.Context, id string, amount Decimal, clientID string) (Order, error) {
+// Change is what ChangeOrder changes. Empty members stay.
+type Change struct {
+	Price         Decimal `json:"price,omitempty"`
+	Amount        Decimal `json:"amount,omitempty"`        // the new total, what is filled included
+	StopPrice     Decimal `json:"stopPrice,omitempty"`     // of an order that waits
+	TrailingDelta int     `json:"trailingDelta,omitempty"` // basis points, of an order that waits
+	// KeepPriority lowers the amount alone, and the order keeps its place in the queue.
+	KeepPriority  bool   `json:"keepPriority,omitempty"`
+	ClientOrderID string `json:"clientOrderId,omitempty"` // the order's new id, with KeepPriority
+	ClientIDScope string `json:"clientIdScope,omitempty"` // recent (default), open
+}
+
+// ChangeOrder changes an open order, which keeps its id, and returns its state.
+func (c *Client) ChangeOrder(ctx context.Context, id string, change Change) (Order, error) {
 	var out Order
-	body := replacement{Amount: amount, KeepPriority: true, ClientOrderID: clientID}
-	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), body, &out)
+	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), change, &out)
 	return out, err
 }
 
@@ -255,19 +296,19 @@ func (c *Client) Amendments(ctx context.Context, id string) ([]Amendment, error)
 	return out, err
 }
 
-// ReplaceStop changes the stop price or the trailing delta of an order that waits, or both, and returns its state. An
-// empty price and a delta of 0 stay.
-func (c *Client) ReplaceStop(ctx context.Context, id string, stopPrice Decimal, trailingDelta int) (Order, error) {
-	var out Order
-	body := replacement{StopPrice: stopPrice, TrailingDelta: trailingDelta}
-	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), body, &out)
-	return out, err
-}
-
 // CancelOrder cancels an order and returns its last state.
 func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	var out Order
 	_, err := c.Do(ctx, http.MethodDelete, "/api/orders/"+url.PathEscape(id), nil, &out)
+	return out, err
+}
+
+// CancelOrderIf is CancelOrder of an order that has no deal yet (onlyIf "new") or has one ("partial"); in the other state
+// the error has CodeCancelRestricted.
+func (c *Client) CancelOrderIf(ctx context.Context, id, onlyIf string) (Order, error) {
+	var out Order
+	target := "/api/orders/" + url.PathEscape(id) + "?onlyIf=" + url.QueryEscape(onlyIf)
+	_, err := c.Do(ctx, http.MethodDelete, target, nil, &out)
 	return out, err
 }
 
@@ -281,12 +322,12 @@ func (c *Client) Order(ctx context.Context, id string) (Order, error) {
 // OrderByClientID returns the order of the pair with a client order id.
 func (c *Client) OrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
 	var out Order
-	_, err := c.Do(ctx, http.MethodGet, clientIDTarget(pair, clientID), nil, &out)
+	_, err := c.Do(ctx, http.MethodGet, clientIDTarget("/api/orders", pair, clientID), nil, &out)
 	return out, err
 }
 
-func clientIDTarget(pair, clientID string) string {
-	return "/api/orders/by-client-id/" + url.PathEscape(pair) + "/" + url.PathEscape(clientID)
+func clientIDTarget(path, pair, clientID string) string {
+	return path + "/by-client-id/" + url.PathEscape(pair) + "/" + url.PathEscape(clientID)
 }
 
 // ListQuery selects rows of the caller's orders, order lists or fills. Empty members do not restrict.
@@ -295,7 +336,9 @@ type ListQuery struct {
 	Status   string // orders: all, active, canceled; lists: all, executing, done
 	OrderID  string // fills only
 	PageSize int    // 1 to 100; 0: 100
-	Cursor   string // of the page before; empty: the first page
+	// Since and End bound the date of a fill, and the date at which an order or list was placed; zero: no bound.
+	Since, End time.Time
+	Cursor     string // of the page before; empty: the first page
 }
 
 func (q *ListQuery) target(path string) string {
@@ -305,6 +348,11 @@ func (q *ListQuery) target(path string) string {
 	} {
 		if value != "" {
 			v.Set(name, value)
+		}
+	}
+	for name, at := range map[string]time.Time{"sinceDate": q.Since, "endDate": q.End} {
+		if !at.IsZero() {
+			v.Set(name, at.UTC().Format(wireTime))
 		}
 	}
 	if q.PageSize > 0 {
@@ -331,27 +379,8 @@ func (c *Client) Fills(ctx context.Context, q ListQuery) (rows []Fill, next stri
 // CancelOrderByClientID cancels the order of the pair with a client order id and returns its last state.
 func (c *Client) CancelOrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
 	var out Order
-	_, err := c.Do(ctx, http.MethodDelete, clientIDTarget(pair, clientID), nil, &out)
+	_, err := c.Do(ctx, http.MethodDelete, clientIDTarget("/api/orders", pair, clientID), nil, &out)
 	return out, err
-}
-
-// ReplaceOrder changes price or total amount of an order, or both, and returns its state. Empty members stay.
-func (c *Client) ReplaceOrder(ctx context.Context, id string, price, amount Decimal) (Order, error) {
-	var out Order
-	body := replacement{Price: price, Amount: amount}
-	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), body, &out)
-	return out, err
-}
-
-type replacement struct {
-	OrderID string  `json:"orderId,omitempty"`
-	Price   Decimal `json:"price,omitempty"`
-	Amount  Decimal `json:"amount,omitempty"`
-
-	StopPrice     Decimal `json:"stopPrice,omitempty"`
-	TrailingDelta int     `json:"trailingDelta,omitempty"`
-	KeepPriority  bool    `json:"keepPriority,omitempty"`
-	ClientOrderID string  `json:"clientOrderId,omitempty"`
 }
 
 // Batch collects commands of one request; Client.SendBatch carries them out in order. A batch has 1 to 100 commands.
@@ -364,11 +393,19 @@ func (b *Batch) Place(o OrderRequest) { b.add("place", o) }
 func (b *Batch) PlaceList(l ListRequest) { b.add("placeList", l) }
 
 // Cancel adds the cancel of an order.
-func (b *Batch) Cancel(id string) { b.add("cancel", replacement{OrderID: id}) }
+func (b *Batch) Cancel(id string) { b.add("cancel", map[string]string{"orderId": id}) }
 
-// Replace adds a new price or total amount of an order, or both; empty ones stay.
-func (b *Batch) Replace(id string, price, amount Decimal) {
-	b.add("replace", replacement{OrderID: id, Price: price, Amount: amount})
+// CancelIf adds the cancel of an order that has no deal yet (onlyIf "new") or has one ("partial").
+func (b *Batch) CancelIf(id, onlyIf string) {
+	b.add("cancel", map[string]string{"orderId": id, "onlyIf": onlyIf})
+}
+
+// Change adds the change of an order.
+func (b *Batch) Change(id string, change Change) {
+	b.add("replace", struct {
+		OrderID string `json:"orderId"`
+		Change
+	}{id, change})
 }
 
 func (b *Batch) add(name string, command any) {
@@ -403,6 +440,32 @@ func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
 	}
 	_, err := c.Do(ctx, http.MethodDelete, target, nil, &out)
 	return out.Canceled, err
+}
+
+// CancelAllAfter sets the dead man's switch of the account: unless it is set again within the timeout (1 s to 24 h), every
+// open order of the account is canceled. 0 turns it off. firesAt is the time of the exchange's clock, zero when it is off.
+func (c *Client) CancelAllAfter(ctx context.Context, timeout time.Duration) (firesAt time.Time, err error) {
+	var out struct {
+		FiresAt *time.Time `json:"firesAt"`
+	}
+	body := map[string]int64{"timeoutMs": timeout.Milliseconds()}
+	_, err = c.Do(ctx, http.MethodPost, "/api/orders/cancel-all-after", body, &out)
+	if out.FiresAt != nil {
+		firesAt = *out.FiresAt
+	}
+	return firesAt, err
+}
+
+// PreventedMatches returns the matches on a pair that self-trade prevention has prevented, at most 100, by their ids; from
+// is the first id.
+func (c *Client) PreventedMatches(ctx context.Context, pair string, from uint64) ([]PreventedMatch, error) {
+	var out []PreventedMatch
+	target := "/api/user/prevented-matches?currencyPairCode=" + url.QueryEscape(pair)
+	if from > 0 {
+		target += "&from=" + strconv.FormatUint(from, 10)
+	}
+	_, err := c.Do(ctx, http.MethodGet, target, nil, &out)
+	return out, err
 }
 
 // OpenOrders returns the caller's open orders on a pair, newest first, at most 100.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 )
 
 // Each method sends the request that its comment promises.
@@ -45,6 +46,29 @@ func TestEachMethodSendsItsRequest(t *testing.T) {
 		},
 		"GET /api/orders/7/amendments": func() error {
 			_, err := c.Amendments(ctx, "7")
+			return err
+		},
+		"DELETE /api/orders/7?onlyIf=partial": func() error {
+			_, err := c.CancelOrderIf(ctx, "7", "partial")
+			return err
+		},
+		"DELETE /api/orders/by-client-id/AA_BB/a": func() error {
+			_, err := c.CancelOrderByClientID(ctx, "AA_BB", "a")
+			return err
+		},
+		"DELETE /api/orders/lists/by-client-id/AA_BB/a": func() error {
+			_, err := c.CancelListByClientID(ctx, "AA_BB", "a")
+			return err
+		},
+		"GET /api/user/prevented-matches?currencyPairCode=AA_BB&from=3": func() error {
+			_, err := c.PreventedMatches(ctx, "AA_BB", 3)
+			return err
+		},
+		"GET /api/user/deals?currencyPairCode=AA_BB&endDate=2026-01-02T00%3A00%3A00&sinceDate=2026-01-01T00%3A00%3A00.5": func() error {
+			day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			_, _, err := c.Fills(ctx, ListQuery{
+				Pair: "AA_BB", Since: day.Add(time.Second / 2), End: day.Add(24 * time.Hour),
+			})
 			return err
 		},
 		"GET /api/wallets/balances": func() error {

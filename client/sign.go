@@ -1,9 +1,11 @@
 package client
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -23,10 +25,19 @@ func Sign(privateKey, timestamp, nonce, method, target string, body []byte) stri
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// SignEd25519 returns the signature of one request by an Ed25519 key: 128 lower-case hex digits over
-// the text that Sign covers.
-func SignEd25519(key ed25519.PrivateKey, timestamp, nonce, method, target string, body []byte) string {
-	return hex.EncodeToString(ed25519.Sign(key, canonical(timestamp, nonce, method, target, body)))
+// SignKey returns the signature of one request by an Ed25519 or an RSA key (PKCS #1 v1.5 with SHA-256), in lower-case hex,
+// over the text that Sign covers.
+func SignKey(key crypto.Signer, timestamp, nonce, method, target string, body []byte) (string, error) {
+	text, hash := canonical(timestamp, nonce, method, target, body), crypto.Hash(0)
+	if _, ok := key.(*rsa.PrivateKey); ok {
+		sum := sha256.Sum256(text)
+		text, hash = sum[:], crypto.SHA256
+	}
+	signature, err := key.Sign(rand.Reader, text, hash)
+	if err != nil {
+		return "", fmt.Errorf("client: sign with the private key: %w", err)
+	}
+	return hex.EncodeToString(signature), nil
 }
 
 func canonical(timestamp, nonce, method, target string, body []byte) []byte {
@@ -36,9 +47,9 @@ func canonical(timestamp, nonce, method, target string, body []byte) []byte {
 	}, "\n"))
 }
 
-// ParseEd25519 parses an Ed25519 private key in PKCS #8 PEM, as "openssl genpkey -algorithm ed25519"
-// writes it.
-func ParseEd25519(text string) (ed25519.PrivateKey, error) {
+// ParsePrivateKey parses an Ed25519 or RSA private key in PKCS #8 PEM, as "openssl genpkey -algorithm ed25519" and
+// "openssl genpkey -algorithm rsa" write it.
+func ParsePrivateKey(text string) (crypto.Signer, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
 		return nil, errors.New("client: the private key is not in PEM")
@@ -47,10 +58,13 @@ func ParseEd25519(text string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client: private key: %w", err)
 	}
-	if key, ok := key.(ed25519.PrivateKey); ok {
+	switch key := key.(type) {
+	case ed25519.PrivateKey:
+		return key, nil
+	case *rsa.PrivateKey:
 		return key, nil
 	}
-	return nil, fmt.Errorf("client: the private key is a %T, want Ed25519", key)
+	return nil, fmt.Errorf("client: the private key is a %T, want Ed25519 or RSA", key)
 }
 
 // Credentials holds the four values that authenticate one request.
@@ -65,7 +79,7 @@ func (c *Client) Credentials(method, target string, body []byte) (Credentials, e
 }
 
 // credentials signs one request at the given time with a fresh random nonce. A private key in PEM is
-// an Ed25519 key.
+// an Ed25519 or an RSA key.
 func credentials(publicKey, privateKey string, now time.Time, method, target string, body []byte) (Credentials,
 	error,
 ) {
@@ -76,9 +90,10 @@ func credentials(publicKey, privateKey string, now time.Time, method, target str
 	if !strings.HasPrefix(privateKey, "-----BEGIN") {
 		return Credentials{publicKey, ts, nonce, Sign(privateKey, ts, nonce, method, target, body)}, nil
 	}
-	key, err := ParseEd25519(privateKey)
+	key, err := ParsePrivateKey(privateKey)
 	if err != nil {
 		return Credentials{}, err
 	}
-	return Credentials{publicKey, ts, nonce, SignEd25519(key, ts, nonce, method, target, body)}, nil
+	signature, err := SignKey(key, ts, nonce, method, target, body)
+	return Credentials{publicKey, ts, nonce, signature}, err
 }

@@ -2,7 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"testing"
+	"time"
 
 	"github.com/tickhive/tickhive/client"
 
@@ -38,7 +43,7 @@ func TestGoClientTrades(t *testing.T) {
 	if o := order(c.OrderByClientID(ctx, "BTC_USDT", "go-1")); o.ID != id {
 		t.Errorf("%+v", o)
 	}
-	if o := order(c.ReplaceOrder(ctx, id, "", "0.01")); *o.InitialAmount != "0.01000" || *o.Price != "20000.00" {
+	if o := order(c.ChangeOrder(ctx, id, client.Change{Amount: "0.01"})); *o.InitialAmount != "0.01000" || *o.Price != "20000.00" {
 		t.Errorf("%+v", o)
 	}
 	var b client.Batch
@@ -46,7 +51,7 @@ func TestGoClientTrades(t *testing.T) {
 		b.Place(client.OrderRequest{Side: "buy", Pair: "ETH_USDT", Amount: "1", Price: "1500"})
 	}
 	b.Place(client.OrderRequest{Side: "buy", IsMarket: true, Pair: "BTC_USDT", QuoteAmount: "100"})
-	b.Replace(id, "20001", "")
+	b.Change(id, client.Change{Price: "20001"})
 	b.Cancel("1")
 	got, err := c.SendBatch(ctx, &b)
 	if err != nil || len(got) != 6 {
@@ -84,5 +89,56 @@ func TestGoClientTrades(t *testing.T) {
 	}
 	if n, err := c.CancelAll(ctx, ""); n != 3 || err != nil {
 		t.Errorf("%d canceled: %v", n, err)
+	}
+	fires, err := c.CancelAllAfter(ctx, time.Minute)
+	if now, clock := c.Time(ctx); err != nil || clock != nil || fires.UnixMilli()-now > time.Minute.Milliseconds() ||
+		fires.UnixMilli() < now {
+		t.Errorf("fires at %s, now %d: %v, %v", fires, now, err, clock)
+	}
+	if fires, err = c.CancelAllAfter(ctx, 0); err != nil || !fires.IsZero() {
+		t.Errorf("fires at %s: %v", fires, err)
+	}
+	rsaKeyTrades(t, c)
+}
+
+// rsaKeyTrades places an order with an RSA key and cancels it if it has no deal.
+func rsaKeyTrades(t *testing.T, c client.Client) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPEM := func(label string, raw []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: label, Bytes: raw}))
+	}
+	var made struct {
+		PublicKey string `json:"publicKey"`
+	}
+	_, err = c.Do(t.Context(), "POST", "/api/apikeys", map[string]any{
+		"name": "rsa", "canTrade": true, "rsaPublicKey": inPEM("PUBLIC KEY", public),
+	}, &made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PublicKey, c.PrivateKey = made.PublicKey, inPEM("PRIVATE KEY", private)
+	id, err := c.PlaceOrder(t.Context(), client.OrderRequest{
+		Side: "buy", Pair: "BTC_USDT", Amount: "0.01", Price: "20000",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CancelOrderIf(t.Context(), id, "partial"); !client.IsCode(err, client.CodeCancelRestricted) {
+		t.Errorf("an order without a deal is partial: %v", err)
+	}
+	if o, err := c.CancelOrderIf(t.Context(), id, "new"); err != nil || o.Status != "Canceled" {
+		t.Errorf("%+v: %v", o, err)
 	}
 }
