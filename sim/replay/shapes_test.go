@@ -325,9 +325,9 @@ func TestTwoAmountsAreRefused(t *testing.T) {
 		{"a candle's v and q", "trades", []string{"a.jsonl\n" +
 			`{"t":1700000000,"o":1,"h":1,"l":1,"c":1,"v":1,§"q":2}` + "\n"}, `"v" and "q"`, "base"},
 		{
-			"our own candles", "trades",
+			"our own candles under another name of the time", "trades",
 			[]string{"a.jsonl\n" +
-				`{"date":"2023-11-14T22:13:00","open":1,"max":1,"min":1,"close":1,"volume":2,§"volumeBase":1}` + "\n"},
+				`{"time":"2023-11-14T22:13:00","open":1,"max":1,"min":1,"close":1,"volume":2,§"volumeBase":1}` + "\n"},
 			`"volume" and "volumeBase"`, "base",
 		},
 		{

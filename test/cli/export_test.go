@@ -83,6 +83,12 @@ func TestTheExchangeReplaysItsOwnHistory(t *testing.T) {
 		"aggregator": {
 			answer("a.json", "/api/marketdata/getaggregator/historical_trades?ticker_id=BTC_USDT"), true,
 		},
+		"candles as CSV":     {exported(t, in, "c.csv", "candles", "--pair", "BTC_USDT"), false},
+		"candles as Parquet": {exported(t, in, "c.parquet", "candles", "--pair", "BTC_USDT"), false},
+		"candles as JSON": {
+			answer("c.json", "/api/ohlc?currencyPairCode=BTC_USDT&interval=minute&start=2020-01-01&end=2100-01-01"),
+			false,
+		},
 	} {
 		again := harness.Launch(t, nil, "replay", "--format", "trades", "--pair", "BTC_USDT", "--hold", "--check",
 			"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet", c.file)

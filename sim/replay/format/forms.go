@@ -91,6 +91,13 @@ var forms = []form{
 			"symbol\n1609160400099150057,0,1,5482,T,A,0,3720250000000,5,129,19251,1170380,ESH1\n",
 	},
 	{
+		name: "candles of this program", source: "docs/contract/market-data.md", tried: true, exact: true,
+		header: "date,open,max,min,close,volume,volumebase", Layout: Layout{
+			Columns: "time=date,open=open,high=max,low=min,close=close,amount=volumeBase,quote=volume", Amount: "base",
+		},
+		sample: "date,open,max,min,close,volume,volumeBase\n2026-01-05T10:00:00,10,12,9,11,15,1.5\n",
+	},
+	{
 		name: "CryptoDataDownload", source: "https://www.cryptodatadownload.com", tried: true,
 		header: "unix,date,symbol,open,high,low,close",
 		sample: "https://www.CryptoDataDownload.com\nunix,date,symbol,open,high,low,close,Volume BTC,Volume USDT," +
@@ -294,11 +301,11 @@ var forms = []form{
 			`"side":"buy"}]` + "\n",
 	},
 	{
-		name: "Coinbase Advanced answers", exact: true, header: "trade_id,product_id,price,size,time,side",
+		name: "Coinbase Advanced answers", header: "trade_id,product_id,price,size,time,side",
 		source: "https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/rest-api",
 		Layout: Layout{Side: "maker"},
-		sample: `[{"trade_id":"1","product_id":"BTC-USD","price":"10","size":"0.01","time":"2014-11-07T22:19:28Z",` +
-			`"side":"BUY"}]` + "\n",
+		sample: `{"trades":[{"trade_id":"1","product_id":"BTC-USD","price":"10","size":"0.01",` +
+			`"time":"2014-11-07T22:19:28Z","side":"BUY","bid":"","ask":""}],"best_bid":"9","best_ask":"11"}` + "\n",
 	},
 	{
 		name:   "Binance answers, aggTrades",
@@ -362,12 +369,68 @@ var forms = []form{
 		sample: `[[1700000000000,"1",null,"buy",100.5,0.25,25.125]]` + "\n",
 	},
 	{
+		name: "Gate answers", source: "https://www.gate.io/docs/developers/apiv4/#retrieve-market-trades",
+		header: "create_time_ms,currency_pair,side,amount,price",
+		Layout: Layout{Columns: "time=create_time_ms,side=side,amount=amount,price=price,symbol=currency_pair"},
+		sample: `[{"id":"1232893232","create_time":"1548000000","create_time_ms":"1548000000123.456",` +
+			`"currency_pair":"ETH_BTC","side":"buy","role":"maker","amount":"0.15","price":"0.03"}]` + "\n",
+	},
+	{
+		name: "Gate answers, candles", cells: "innnnnnb",
+		source: "https://www.gate.io/docs/developers/apiv4/#market-k-line-chart",
+		Layout: Layout{Columns: "time=1,quote=2,close=3,high=4,low=5,open=6,amount=7"},
+		sample: `[["1700000040","15","11","12","9","10","1.5","true"]]` + "\n",
+	},
+	{
+		name: "Gate answers, candles of futures", header: "t,v,c,h,l,o,sum",
+		source: "https://www.gate.io/docs/developers/apiv4/#futures-market-k-line-chart",
+		Layout: Layout{Columns: "time=t,open=o,high=h,low=l,close=c,amount=v,quote=sum"},
+		sample: `[{"t":1700000040,"v":1.5,"c":"11","h":"12","l":"9","o":"10","sum":"15"}]` + "\n",
+	},
+	{
+		name: "Bybit streams, trades", source: "https://bybit-exchange.github.io/docs/v5/websocket/public/trade",
+		header: "t,s,v,p,l,i", Layout: Layout{Columns: "time=T,symbol=s,side=S,amount=v,price=p"},
+		sample: `{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,` +
+			`"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","L":"PlusTick","i":"20f43950","BT":false}]}` + "\n",
+	},
+	{
+		name: "Crypto.com, trades", source: "https://exchange-docs.crypto.com/exchange/v1/rest-ws/index.html",
+		header: "s,p,q,t,d,i", Layout: Layout{Columns: "time=t,symbol=i,side=s,amount=q,price=p"},
+		sample: `{"id":-1,"method":"public/get-trades","code":0,"result":{"data":[{"s":"sell","p":"26386.00",` +
+			`"q":"0.00453","t":1686944282062,"d":"4611686018455979970","i":"BTC_USD"}]}}` + "\n",
+	},
+	{
+		name: "Deribit, charts", source: "https://docs.deribit.com/#public-get_tradingview_chart_data",
+		header: "ticks,open,high,low,close,volume,cost",
+		Layout: Layout{Columns: "time=ticks,open=open,high=high,low=low,close=close,amount=volume,quote=cost"},
+		sample: `{"jsonrpc":"2.0","result":{"volume":[1.5],"ticks":[1700000040000],"status":"ok","open":[10],` +
+			`"low":[9],"high":[12],"cost":[15],"close":[11]}}` + "\n",
+	},
+	{
+		name: "MEXC klines", source: "https://mexcdevelop.github.io/apidocs/spot_v3_en/#kline-candlestick-data",
+		cells: "mnnnnnmn", list: true, fits: true,
+		Layout: Layout{Columns: "time=1,open=2,high=3,low=4,close=5,amount=6,quote=8"},
+		sample: `[[1700000040000,"10","12","9","11","1.5",1700000100000,"15"]]` + "\n",
+	},
+	{
+		name: "Bitget candles", source: "https://www.bitget.com/api-doc/spot/market/Get-Candle-Data", cells: "mnnnnnnn",
+		list: true, fits: true, Layout: Layout{Columns: "time=1,open=2,high=3,low=4,close=5,amount=6,quote=8"},
+		sample: `{"code":"00000","msg":"success","data":[["1700000040000","10","12","9","11","1.5","15","15"]]}` + "\n",
+	},
+	{
+		name: "Bybit answers, candles", source: "https://bybit-exchange.github.io/docs/v5/market/kline",
+		cells: "mnnnnnn", list: true, fits: true,
+		Layout: Layout{Columns: "time=1,open=2,high=3,low=4,close=5,amount=6,quote=7"},
+		sample: `{"retCode":0,"retMsg":"OK","result":{"symbol":"BTCUSD","category":"inverse","list":[` +
+			`["1700000040000","10","12","9","11","15","1.5"]]}}` + "\n",
+	},
+	{
 		name: "OKX candles", source: "https://www.okx.com/docs-v5/en/#order-book-trading-market-data-get-candlesticks",
 		cells: "mnnnnnnnn", fits: true, Layout: Layout{Columns: "time=1,open=2,high=3,low=4,close=5,amount=6,quote=8"},
 		sample: `[["1700000040000","10","12","9","11","1.5","15","15","1"]]` + "\n",
 	},
 	{
-		name: "Kraken OHLCVT, Bybit klines", source: "https://support.kraken.com/hc/en-us/articles/360047124832",
+		name: "Kraken OHLCVT", source: "https://support.kraken.com/hc/en-us/articles/360047124832",
 		cells: "nnnnnnn", fits: true, Layout: Layout{Columns: "time=1,open=2,high=3,low=4,close=5,amount=6"},
 		sample: "1700000040,10,12,9,11,1.5,4\n",
 	},

@@ -45,7 +45,8 @@ type lineReader struct {
 	buf    []byte
 
 	back    *backward // nil: the text is read forward
-	Array   bool      // the text is a JSON array: each line is one of its elements
+	Array   bool      // the text is JSON around rows: each line is one of the rows
+	answers *answers  // the rows stand in JSON objects; nil: they do not
 	Skipped int       // number of blanks before the text that next returned
 }
 
@@ -180,8 +181,9 @@ func readDocument(path string) (name string, doc []byte, err error) {
 	return l.File, doc, nil
 }
 
-// SplitArray puts each element of a JSON array on a separate line. It leaves a text alone that is no array.
-func (l *lineReader) SplitArray() error {
+// SplitJSON puts each element of a JSON array, or each row inside a JSON document, on a separate line. It leaves another
+// text alone.
+func (l *lineReader) SplitJSON() error {
 	for {
 		head, err := l.R.Peek(1)
 		switch {
@@ -194,6 +196,9 @@ func (l *lineReader) SplitArray() error {
 		case head[0] == '[':
 			l.Array = true
 			l.R = bufio.NewReaderSize(newElements(l.R), 64<<10)
+			return nil
+		case head[0] == '{':
+			l.splitAnswers()
 			return nil
 		default:
 			return nil

@@ -27,7 +27,10 @@ type sample struct {
 	names []string // names of the columns or members as columnNamed compares them; nil without a header
 	texts []string // the names as they are written
 	rows  [][]string
-	list  bool // the file is a JSON array of arrays
+	list  bool // the rows are JSON arrays
+	// The symbol and the kind of instrument that stand beside the rows of an answer, "" without them.
+	symbol, category string
+
 	cells [maxColumns]cell
 }
 
@@ -39,8 +42,11 @@ func takeSample(path string) *sample {
 	}
 	defer in.Close()
 	s := &sample{file: in.File, path: strings.TrimSuffix(filepath.ToSlash(path)+"/"+in.Source.Inner, "/")}
-	if in.SplitArray() != nil {
+	if in.SplitJSON() != nil {
 		return s
+	}
+	if s.symbol = in.beside(colSymbol); in.answers != nil {
+		s.category = in.answers.beside["category"]
 	}
 	separator, begun := byte(0), false
 	for len(s.rows) < sampleRows {
@@ -457,9 +463,12 @@ func (o *settled) unit(s *sample) error {
 				s.label(amount), s.label(quote))
 		}
 	}
-	symbol := ""
+	symbol := s.symbol
+	if s.category == "inverse" { // of Bybit
+		return o.askUnit(s, cmp.Or(symbol, s.category))
+	}
 	if len(s.rows) > 0 {
-		symbol = at(s.rows[0], s.find(p, colSymbol))
+		symbol = cmp.Or(at(s.rows[0], s.find(p, colSymbol)), symbol)
 		exchange := strings.ToLower(at(s.rows[0], s.find(p, colExchange)))
 		if slices.Contains(contractExchanges, exchange) || contractNames.MatchString(symbol) {
 			return o.askUnit(s, cmp.Or(symbol, exchange))
@@ -517,7 +526,7 @@ func (o *settled) pair(s *sample) (base, quote string) {
 	if len(s.rows) > 0 {
 		code = splitPair(at(s.rows[0], s.find(&o.plan, colSymbol)))
 	}
-	code = cmp.Or(code, pairInName(s.file))
+	code = cmp.Or(code, splitPair(s.symbol), pairInName(s.file))
 	base, quote, _ = strings.Cut(code, "_")
 	return base, quote
 }

@@ -85,6 +85,9 @@ var errLeftOut = errors.New("left out")
 func (r *table) next(rec *Record) error {
 	for {
 		line, err := r.in.Next()
+		if errors.Is(err, io.EOF) && r.in.answers != nil {
+			r.events += r.in.answers.events
+		}
 		if err != nil {
 			return err
 		}
@@ -394,6 +397,8 @@ func (r *table) oneMarket() error {
 	}
 	v := &r.fields.first[colSymbol]
 	switch {
+	case !v.set && r.symbol == "":
+		r.symbol = r.in.beside(colSymbol)
 	case !v.set || len(v.text) == 0 || strings.EqualFold(r.symbol, string(v.text)):
 	case r.symbol == "":
 		r.symbol = string(v.text)

@@ -200,7 +200,7 @@ func (t *trades) openFile() (err error) {
 	if t.in, err = openLines(f.path); err != nil {
 		return err
 	}
-	if err = t.in.SplitArray(); err != nil {
+	if err = t.in.SplitJSON(); err != nil {
 		return err
 	}
 	if f.newest {
