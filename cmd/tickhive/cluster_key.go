@@ -81,7 +81,7 @@ func (c *Config) readKeys(dir string) (err error) {
 
 // keyFlag names the keys by which a command trusts the nodes of a cluster.
 type keyFlag struct {
-	ClusterKey string `name:"cluster-key" placeholder:"FILE" help:"Key file of the exchange (cluster.key_file), by which an https address is trusted."`
+	ClusterKey string `name:"cluster-key" placeholder:"FILE" group:"Connection:" help:"Key file of the exchange (cluster.key_file), by which an https address is trusted."`
 }
 
 // ring returns the keys; nil: none are named.

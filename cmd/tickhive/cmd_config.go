@@ -16,11 +16,11 @@ type configCmd struct {
 }
 
 type configCheckCmd struct {
-	serveFlags
+	serveFlags `embed:"" group:"Configuration, as for serve:"`
 }
 
 type configPrintCmd struct {
-	serveFlags
+	serveFlags `embed:"" group:"Configuration, as for serve:"`
 }
 
 // Run loads the configuration and reports every invalid value. The exit code is then 2, as for serve.

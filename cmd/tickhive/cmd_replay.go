@@ -22,7 +22,7 @@ import (
 
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
-	serveFlags
+	serveFlags   `embed:"" group:"Configuration, as for serve:"`
 	Format       string        `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, bybit, tardis, databento or trades."`
 	Detect       bool          `help:"Say which format the files have, and why; start nothing."`
 	Pair         string        `placeholder:"CODE" help:"Pair code, or the symbol of the files; taken from the files when they name it."`
@@ -38,7 +38,7 @@ type replayCmd struct {
 	Hold         bool          `help:"Keep serving after the end."`
 	Sample       bool          `help:"Replay an hour of a simulated market that is part of the program, instead of files."`
 	LayoutFile   string        `name:"layout" placeholder:"FILE" type:"existingfile" help:"Layout of tables (trades), a TOML file with the keys columns to skip-bad; flags come before it."`
-	Table        format.Layout `embed:"" group:"Layout of tables (trades)"`
+	Table        format.Layout `embed:"" group:"Layout of tables (trades):"`
 	Files        []string      `arg:"" optional:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
 
 	least int64 // CheckMin in thousandths

@@ -49,11 +49,11 @@ func (*clusterDemoCmd) Run(p *program) error {
 
 // streamFlags name a stream.
 type streamFlags struct {
-	From       string   `placeholder:"nats://HOST:PORT,..." help:"Servers of the writer's stream (replica.from)."`
-	Seed       string   `name:"credentials" placeholder:"FILE" help:"Credentials of these servers (stream.credentials). The writer of 'serve --journal embedded' keeps them as stream.nk in its data directory."`
-	ClusterKey string   `name:"cluster-key" placeholder:"FILE" help:"Key file of the cluster (cluster.key_file). The writer keeps it as cluster.key in its data directory; on one machine it is found beside the credentials."`
-	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
-	Set        []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
+	From       string   `placeholder:"nats://HOST:PORT,..." group:"Stream:" help:"Servers of the writer's stream (replica.from)."`
+	Seed       string   `name:"credentials" placeholder:"FILE" group:"Stream:" help:"Credentials of these servers (stream.credentials). The writer of 'serve --journal embedded' keeps them as stream.nk in its data directory."`
+	ClusterKey string   `name:"cluster-key" placeholder:"FILE" group:"Stream:" help:"Key file of the cluster (cluster.key_file). The writer keeps it as cluster.key in its data directory; on one machine it is found beside the credentials."`
+	ConfigFile string   `name:"config" placeholder:"FILE" group:"Stream:" help:"Configuration file (TOML)."`
+	Set        []string `name:"set" sep:"none" placeholder:"KEY=VALUE" group:"Stream:" help:"Set a configuration key; may be repeated."`
 	JSON       bool     `name:"json" help:"Print one JSON object."`
 	Quiet      bool     `help:"Suppress progress output."`
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/tickhive/tickhive/test/deploy/examples"
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -17,7 +15,7 @@ import (
 func parsed(t *testing.T, args []string) (c *cli, command string) {
 	t.Helper()
 	c = &cli{}
-	parser, err := kong.New(c, kong.Name("tickhive"), kong.Writers(io.Discard, io.Discard))
+	parser, err := (&program{out: io.Discard, err: io.Discard}).line(c).Parser()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ var keyNotes = map[string]string{
 
 // TestGoldenReference compares the page of commands, flags and keys with the program.
 func TestGoldenReference(t *testing.T) {
-	parser, err := kong.New(&cli{}, kong.Name("tickhive"), kong.Bind(&program{}))
+	parser, err := new(program).line(&cli{}).Parser()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,36 +128,51 @@ func writeCommands(w *bytes.Buffer, root *kong.Node) {
 		if shared > len(serve)/2 && len(n.Positional)+len(rest) > 0 {
 			w.WriteString("\n")
 		}
-		if len(n.Positional)+len(rest) == 0 {
-			if shared == 0 {
-				w.WriteString("No arguments.\n")
-			}
-			continue
+		switch {
+		case len(n.Positional)+len(rest) > 0:
+			writeArguments(w, n.Positional, rest)
+		case shared == 0:
+			w.WriteString("No arguments.\n")
 		}
-		w.WriteString("| Argument | Meaning |\n|---|---|\n")
-		for _, a := range n.Positional {
-			fmt.Fprintf(w, "| `%s` | %s |\n", cell(a.Summary()), cell(a.Help))
-		}
-		for _, f := range rest {
-			help := f.Help
-			if f.Required {
-				help += " Required."
-			}
-			fmt.Fprintf(w, "| `%s` | %s |\n", cell(flagUsage(f)), cell(help))
+		w.WriteString("\n")
+		for line := range strings.Lines(strings.TrimPrefix(n.Detail, "Examples:\n\n")) {
+			w.WriteString("  " + line)
 		}
 	}
 }
 
-// flagsOf returns the flags of a command and of the commands above it, without --help.
+// writeArguments writes a table of the arguments and flags of a command.
+func writeArguments(w *bytes.Buffer, positional []*kong.Positional, flags []*kong.Flag) {
+	w.WriteString("| Argument | Meaning |\n|---|---|\n")
+	for _, a := range positional {
+		fmt.Fprintf(w, "| `%s` | %s |\n", cell(a.Summary()), cell(a.Help))
+	}
+	for _, f := range flags {
+		help := f.Help
+		if f.Required {
+			help += " Required."
+		}
+		fmt.Fprintf(w, "| `%s` | %s |\n", cell(flagUsage(f)), cell(help))
+	}
+}
+
+// flagsOf returns the flags of a command and of the commands above it, without --help, those without a group first, as
+// --help does.
 func flagsOf(n *kong.Node) (out []*kong.Flag) {
-	for _, group := range n.AllFlags(true) {
-		for _, f := range group {
-			if f.Name != "help" {
-				out = append(out, f)
-			}
+	for _, f := range slices.Concat(n.AllFlags(true)...) {
+		if f.Name != "help" {
+			out = append(out, f)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b *kong.Flag) int { return groupOrder(a) - groupOrder(b) })
 	return out
+}
+
+func groupOrder(f *kong.Flag) int {
+	if f.Group == nil {
+		return 0
+	}
+	return 1
 }
 
 // has reports whether flags contains a flag of the same name and meaning.

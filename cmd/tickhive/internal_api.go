@@ -17,8 +17,8 @@ import (
 
 // internalFlags names the internal listener of a running exchange.
 type internalFlags struct {
-	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address or URL of the internal listener, or unix:PATH (${default})."`
-	InternalTokenFile string `placeholder:"FILE" help:"File with the bearer token of the internal API (otherwise: TICKHIVE_INTERNAL_TOKEN, if set)."`
+	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" group:"Connection:" help:"Address or URL of the internal listener, or unix:PATH (${default})."`
+	InternalTokenFile string `placeholder:"FILE" group:"Connection:" help:"File with the bearer token of the internal API (otherwise: TICKHIVE_INTERNAL_TOKEN, if set)."`
 	keyFlag
 	trustFlags
 }

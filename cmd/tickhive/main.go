@@ -79,8 +79,13 @@ func process() int {
 
 // run parses args, runs the selected subcommand and returns the exit code.
 func run(args []string, p *program) int {
-	return cmdline.Run(cmdline.Line{
+	return cmdline.Run(p.line(&cli{}), args)
+}
+
+// line returns the command line, which is parsed into c.
+func (p *program) line(c *cli) cmdline.Line {
+	return cmdline.Line{
 		Name: "tickhive", About: "A simulated spot exchange in one program.",
-		Commands: &cli{}, Bound: []any{p}, Out: p.out, Err: p.err,
-	}, args)
+		Commands: c, Bound: []any{p}, Out: p.out, Err: p.err, Examples: commandExamples,
+	}
 }

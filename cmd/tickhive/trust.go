@@ -12,7 +12,7 @@ import (
 
 // trustFlags names certificates that a command trusts beside the machine's.
 type trustFlags struct {
-	CA string `name:"ca" placeholder:"FILE" help:"PEM certificates to trust beside the machine's, for an https address."`
+	CA string `name:"ca" placeholder:"FILE" group:"Connection:" help:"PEM certificates to trust beside the machine's, for an https address."`
 }
 
 // roots returns the certificates to trust; nil: the machine's.

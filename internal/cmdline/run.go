@@ -49,6 +49,55 @@ type Line struct {
 	Commands any    // pointer to the struct that kong parses into
 	Bound    []any  // passed to the Run method of the selected command
 	Out, Err io.Writer
+
+	Examples map[string][]Example // by the path of the command, which begins with Name
+}
+
+// Example is a command line that a reader can copy.
+type Example struct{ About, Text string }
+
+// Parser returns the parser of the command line. Its model has the examples in Detail; a command with subcommands has
+// the first one of each.
+func (l Line) Parser() (*kong.Kong, error) {
+	parser, err := kong.New(l.Commands,
+		kong.Name(l.Name),
+		kong.Description(l.About),
+		kong.Writers(l.Out, l.Err),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(l.Bound...),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return parser, kong.Visit(parser.Model.Node, func(at kong.Visitable, next kong.Next) error {
+		if n, ok := at.(*kong.Node); ok {
+			n.Detail = exampleText(l.examples(n))
+		}
+		return next(nil)
+	})
+}
+
+// examples returns the examples of a command.
+func (l Line) examples(n *kong.Node) []Example {
+	all := l.Examples[n.FullPath()]
+	if len(all) == 0 {
+		for _, leaf := range n.Leaves(true) {
+			all = append(all, l.Examples[leaf.FullPath()][:min(1, len(l.Examples[leaf.FullPath()]))]...)
+		}
+	}
+	return all
+}
+
+// exampleText returns examples as kong prints them: an indented text keeps its lines.
+func exampleText(all []Example) string {
+	var b strings.Builder
+	for i, e := range all {
+		if i == 0 {
+			b.WriteString("Examples:\n\n")
+		}
+		fmt.Fprintf(&b, "  # %s\n  %s\n", e.About, e.Text)
+	}
+	return b.String()
 }
 
 // Run parses args, runs the selected command and returns the exit code: 0, the code of an
@@ -70,13 +119,7 @@ func run(l Line, args []string) (int, error) {
 		fmt.Fprintln(l.Out, Build())
 		return 0, nil
 	}
-	parser, err := kong.New(l.Commands,
-		kong.Name(l.Name),
-		kong.Description(l.About),
-		kong.Writers(l.Out, l.Err),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Bind(l.Bound...),
-	)
+	parser, err := l.Parser()
 	if err != nil {
 		return 2, err
 	}
