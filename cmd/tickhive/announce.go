@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/internal/listen"
 )
@@ -24,7 +24,7 @@ type announcement struct {
 	binance          []string // none without that listener
 	secure           bool     // the public listeners speak TLS
 
-	stream *embeddedStream // nil: there is none. It has its address once the exchange is ready
+	stream *config.EmbeddedStream // nil: there is none. It has its address once the exchange is ready
 }
 
 // wantsKey reports whether somebody asked for a demo key.
@@ -41,8 +41,8 @@ func (a *announcement) line(word string) string {
 	if len(a.binance) > 0 {
 		line += " binance=" + strings.Join(a.binance, ",")
 	}
-	if a.stream != nil && a.stream.address != "" {
-		line += " stream=" + a.stream.address
+	if a.stream != nil && a.stream.Address != "" {
+		line += " stream=" + a.stream.Address
 	}
 	return line
 }
@@ -89,8 +89,8 @@ func (a *announcement) ready() {
 		scheme, _, _ := strings.Cut(line.Public, "://")
 		line.Binance = scheme + "://" + a.binance[0]
 	}
-	if a.stream != nil && a.stream.address != "" {
-		line.Stream, line.Seed = "nats://"+a.stream.address, a.stream.credentials
+	if a.stream != nil && a.stream.Address != "" {
+		line.Stream, line.Seed = "nats://"+a.stream.Address, a.stream.Credentials
 	}
 	if strings.HasPrefix(a.internal, listen.Unix) {
 		line.Internal = a.internal
@@ -100,26 +100,4 @@ func (a *announcement) ready() {
 		panic("BUG: announcement: " + err.Error()) // cannot happen: every member is a string
 	}
 	fmt.Fprintf(a.out, "%s\n", text)
-}
-
-// ephemeral gives the configuration a temporary data directory, which leave removes, and free ports where no
-// address is configured. Nothing outlives the process, so the journal is not synced.
-func (c *Config) ephemeral() (leave func() error, err error) {
-	if c.given["data.dir"] {
-		return nil, usage("--ephemeral uses a temporary data directory: leave out data.dir")
-	}
-	own := map[string]string{
-		"server.listen": "127.0.0.1:0", "internal.listen": "127.0.0.1:0", "binance.listen": "127.0.0.1:0",
-		"stream.listen": "127.0.0.1:0", "journal.sync": "off",
-	}
-	for _, k := range c.keys() {
-		if text, ok := own[k.Name]; ok && !c.given[k.Name] {
-			_ = k.Set(text)
-		}
-	}
-	if c.Data.Dir, err = os.MkdirTemp("", "tickhive-"); err != nil {
-		return nil, fmt.Errorf("--ephemeral: temporary data directory: %w", err)
-	}
-	dir := c.Data.Dir
-	return func() error { return os.RemoveAll(dir) }, nil
 }

@@ -2,12 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"reflect"
-	"slices"
-	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 )
 
 type configCmd struct {
@@ -29,7 +23,7 @@ func (c *configCheckCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets),
+	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.Keys()), len(cfg.Assets),
 		len(cfg.Pairs))
 	return nil
 }
@@ -40,61 +34,5 @@ func (c *configPrintCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	return cfg.print(p.out)
-}
-
-// hidden replaces a configured secret in the output.
-const hidden = "(hidden)"
-
-// print writes the configuration as a TOML file. Decoding it gives the same values, except for secrets.
-func (c *Config) print(w io.Writer) error {
-	return c.printSome(w, func(string) bool { return true })
-}
-
-// printSome prints the sections that wanted reports, and the tables.
-func (c *Config) printSome(w io.Writer, wanted func(section string) bool) error {
-	section := ""
-	for _, k := range c.keys() {
-		s, name, _ := strings.Cut(k.Name, ".")
-		if !wanted(s) {
-			continue
-		}
-		if s != section {
-			section = s
-			fmt.Fprintf(w, "\n[%s]\n", s)
-		}
-		text, err := tomlValue(k.Value)
-		if err != nil {
-			return fmt.Errorf("config: print %s: %w", k.Name, err)
-		}
-		if k.Tag.Get("secret") != "" && !k.Value.IsZero() {
-			text = `"` + hidden + `"`
-		}
-		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.Tag.Get("help"))
-	}
-	tables := struct {
-		Assets []AssetConfig `toml:"assets"`
-		Pairs  []PairConfig  `toml:"pairs"`
-	}{c.Assets, c.Pairs}
-	text, err := toml.Marshal(tables)
-	if err != nil {
-		return fmt.Errorf("config: print: %w", err)
-	}
-	if _, err = fmt.Fprintf(w, "\n%s", text); err != nil {
-		return fmt.Errorf("config: print: %w", err)
-	}
-	return nil
-}
-
-// tomlValue returns a key's value as TOML on one line.
-func tomlValue(v reflect.Value) (string, error) {
-	if v.Kind() == reflect.Slice && v.Len() == 0 {
-		return "[]", nil
-	}
-	text, err := toml.Marshal(map[string]any{"v": v.Interface()})
-	if err != nil {
-		return "", err
-	}
-	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(l string) bool { return l == "" })
-	return strings.TrimPrefix(strings.Join(lines, " "), "v = "), nil
+	return cfg.Print(p.out)
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/tickhive/tickhive/internal/listen"
 	"github.com/tickhive/tickhive/server/edge"
 )
 
@@ -48,7 +49,7 @@ func (c *readyCmd) Run(p *program) error {
 
 // asks returns the function that asks the listener once.
 func (c *readyCmd) asks() (ask func() error, err error) {
-	if host, _, err := net.SplitHostPort(c.Target); err == nil && local(host) {
+	if host, _, err := net.SplitHostPort(c.Target); err == nil && listen.Local(host) {
 		// Nothing secret is sent to this machine, and a health check does not know how its listener is configured.
 		any := &http.Client{Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above

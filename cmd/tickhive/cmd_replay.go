@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/sim/replay"
 	"github.com/tickhive/tickhive/sim/replay/format"
@@ -93,7 +94,7 @@ func (c *replayCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	if !cfg.given["data.dir"] {
+	if !cfg.Given("data.dir") {
 		cfg.Data.Dir = ""
 	}
 	if os.Getenv("GOGC") == "" {
@@ -157,11 +158,12 @@ func (c *replayCmd) detect(w io.Writer) error {
 }
 
 // drive starts the exchange, feeds the files and stops the exchange.
-func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress, signals processSignals) error {
-	o, err := cfg.exchangeOptions(p, c.Quiet)
+func (c *replayCmd) drive(p *program, cfg *config.Config, r *replay.Replay, g *progress, signals processSignals) error {
+	o, err := exchangeOptions(cfg, p, c.Quiet)
 	if err != nil {
 		return err
 	}
+	o.Clock.Recorded = true
 	defer newReloads(&o).follow(signals)()
 	say := announcement{out: p.out}
 	if c.JSON {
@@ -193,15 +195,15 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 var replayKeys = []struct{ key, value, why string }{
 	{"sim.enabled", "off", "the recording is the market"},
 	{"sim.backfill", "0s", "the recording is the market"},
-	{"market.pairs", pairsNone, "the pair comes from the files"},
-	{"clock.mode", clockVirtual, "the recorded times drive the clock"},
+	{"market.pairs", config.PairsNone, "the pair comes from the files"},
+	{"clock.mode", config.ClockVirtual, "the recorded times drive the clock"},
 	{"clock.start", "", "the clock starts with the recording; use --from to start later"},
 }
 
 // replayConfig returns the configuration with the keys that a replay sets. It refuses a command line that sets
 // one of them to another value. It overrides a value in a file or in the environment without an error, because
 // serve may use the same file and environment.
-func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
+func (c *replayCmd) replayConfig(p *program, startNs int64) (*config.Config, error) {
 	for _, s := range append(append([]string(nil), c.Set...), c.settings()...) {
 		name, value, _ := strings.Cut(s, "=")
 		for _, k := range replayKeys {
@@ -218,7 +220,6 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.recorded = true
 	return cfg, nil
 }
 

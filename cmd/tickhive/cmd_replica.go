@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/internal/listen"
 	"github.com/tickhive/tickhive/internal/node"
@@ -87,7 +88,7 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 		return err
 	}
 	defer func() { _ = begins.close() }() // a download that nobody needs
-	o, err := cfg.exchangeOptions(p, r.Quiet)
+	o, err := exchangeOptions(cfg, p, r.Quiet)
 	if err != nil {
 		return err
 	}
@@ -105,10 +106,10 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 
 // beginning returns what finds the snapshot with which the node begins. Where the stream does not have its first
 // message any more, the copy in the directory, or this snapshot, tells what the message said.
-func (r *replicaCmd) beginning(ctx context.Context, cfg *Config, f *exchange.FollowOptions) (*beginning, error) {
+func (r *replicaCmd) beginning(ctx context.Context, cfg *config.Config, f *exchange.FollowOptions) (*beginning, error) {
 	b := &beginning{Start: node.Start{
 		Machine: node.OwnMachine(), Log: f.Log, Keys: f.Keys, File: r.Snapshot, Peers: cfg.Replica.Peers,
-		Client: cfg.ring.Client(), Options: exchange.EngineLogOptions(), Genesis: f.Genesis, Report: slog.Default(),
+		Client: cfg.Ring().Client(), Options: exchange.EngineLogOptions(), Genesis: f.Genesis, Report: slog.Default(),
 	}}
 	if r.DataDir != "" {
 		if err := os.MkdirAll(r.DataDir, 0o700); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/sim"
 	"github.com/tickhive/tickhive/sim/stats"
 	"github.com/tickhive/tickhive/sim/stats/realism"
@@ -114,16 +115,20 @@ func (s *statsCmd) compare(p *program) error {
 
 // market returns the simulated pairs to compare and their instruments.
 func (s *statsCmd) market(p *program) (o sim.Options, instruments []*engine.Instrument, err error) {
-	cfg, err := loadConfig(s.Config, p.environ, s.Set)
+	cfg, err := config.Load(s.Config, p.environ, s.Set)
 	if err != nil {
 		return o, nil, usageError{Err: err}
 	}
-	if !cfg.simulated() {
+	if !cfg.Simulated() {
 		return o, nil, usage("stats: --realism: the configuration has no simulated market")
+	}
+	simulated, err := cfg.SimPairs()
+	if err != nil {
+		return o, nil, usageError{Err: err}
 	}
 	o = sim.Options{
 		Core: engine.NewCore(engine.Options{}), Seed: uint64(cfg.Sim.Seed), StartNs: realismStart.UnixNano(),
-		Pairs: meant(cfg.simPairs()), Config: cfg.Sim.Config,
+		Pairs: simulated, Config: cfg.Sim.Config,
 	}
 	chosen := s.Pairs
 	if len(chosen) == 0 {
@@ -141,7 +146,7 @@ func (s *statsCmd) market(p *program) (o sim.Options, instruments []*engine.Inst
 	o.Pairs = slices.DeleteFunc(o.Pairs, func(pair sim.Pair) bool { return !slices.Contains(chosen, pair.Code) })
 	for i := range cfg.Pairs {
 		if slices.Contains(chosen, cfg.Pairs[i].Code) {
-			ins, err := cfg.Pairs[i].instrument()
+			ins, err := cfg.Pairs[i].Instrument()
 			if err != nil {
 				return o, nil, errors.Join(errors.New("stats: the configuration's pairs"), err)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/internal/clusterdemo"
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/internal/machine"
 	"github.com/tickhive/tickhive/internal/node"
@@ -64,7 +65,7 @@ type streamFlags struct {
 // follower returns the configuration of a process that follows a stream, and opens the stream.
 func (f *streamFlags) follower(
 	ctx context.Context, p *program, s serveFlags,
-) (cfg *Config, to exchange.FollowOptions, done func(), err error) {
+) (cfg *config.Config, to exchange.FollowOptions, done func(), err error) {
 	s.ConfigFile, s.Set = f.ConfigFile, append(s.Set, f.Set...)
 	if f.From != "" {
 		s.Set = append(s.Set, "replica.from="+f.From)
@@ -83,10 +84,10 @@ func (f *streamFlags) follower(
 	if cfg.Replica.From == "" {
 		return cfg, to, nil, usageError{Err: errors.New("which stream? Name its servers with --from nats://HOST:PORT")}
 	}
-	if err = cfg.readKeys(f.dir); err != nil {
+	if err = cfg.ReadKeys(f.dir); err != nil {
 		return cfg, to, nil, err
 	}
-	if to, done, err = cfg.followStream(ctx, f.standby); err != nil {
+	if to, done, err = cfg.FollowStream(ctx, f.standby); err != nil {
 		return cfg, to, nil, fmt.Errorf("--from (replica.from): %w", err)
 	}
 	return cfg, to, done, nil
@@ -100,7 +101,7 @@ type snapshotFlags struct {
 
 // reading is a stream that a command reads, and the snapshot behind which it does.
 type reading struct {
-	cfg   *Config
+	cfg   *config.Config
 	to    exchange.FollowOptions
 	from  *wal.SnapshotFile // nil: with the first message
 	quiet bool
@@ -113,7 +114,7 @@ func (f *snapshotFlags) open(ctx context.Context, p *program, c *streamFlags) (r
 		return nil, usage("--snapshot, --snapshot-from: a command begins with one snapshot: leave one out")
 	}
 	if f.SnapshotFrom != "" {
-		if err := checkAddresses("--snapshot-from", []string{f.SnapshotFrom}); err != nil {
+		if err := config.CheckAddresses("--snapshot-from", []string{f.SnapshotFrom}); err != nil {
 			return nil, usageError{Err: err}
 		}
 	}
@@ -150,7 +151,7 @@ func (f *snapshotFlags) begin(ctx context.Context, r *reading, to string) (err e
 		err = explainSnapshot(err)
 	case f.SnapshotFrom != "":
 		fetch := node.Fetch{
-			Machine: node.OwnMachine(), From: node.Peer{URL: f.SnapshotFrom, Client: r.cfg.ring.Client()}, To: to,
+			Machine: node.OwnMachine(), From: node.Peer{URL: f.SnapshotFrom, Client: r.cfg.Ring().Client()}, To: to,
 			Options: o,
 		}
 		r.from, err = fetch.Run(ctx)
@@ -219,7 +220,7 @@ func (c *streamVerifyCmd) Run(p *program) error {
 		return err
 	}
 	defer r.done()
-	o, err := r.cfg.exchangeOptions(p, true)
+	o, err := exchangeOptions(r.cfg, p, true)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/test/harness"
 )
 
@@ -102,7 +103,7 @@ func TestGoldenConfiguration(t *testing.T) {
 					t.Fatal(err)
 				}
 				args = append(args, "--config="+file)
-			case strings.HasPrefix(source, envPrefix):
+			case strings.HasPrefix(source, config.EnvPrefix):
 				environ = []string{source}
 			default:
 				args = append(args, strings.Split(source, "; ")...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/test/deploy/examples"
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -17,7 +18,7 @@ func clusterNode(t *testing.T, args []string, mounted bool) (role, advertised st
 	t.Helper()
 	p := &program{out: io.Discard, err: io.Discard}
 	c, command := parsed(t, args)
-	var cfg *Config
+	var cfg *config.Config
 	var err error
 	dir := ""
 	switch command {

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/test/deploy/examples"
 	"github.com/tickhive/tickhive/test/harness"
 )
 
 // checkCompose checks deploy/compose.yaml against the program and the files that it names.
-func checkCompose(t *testing.T, image *Config, user string) {
+func checkCompose(t *testing.T, image *config.Config, user string) {
 	var file examples.Composed
 	examples.ReadYAML(t, harness.ReadTree(t, "deploy/compose.yaml"), &file)
 	exchange := file.Services["tickhive"]

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/test/deploy/examples"
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -84,7 +85,7 @@ func kubernetes(t *testing.T) (service, set manifest) {
 }
 
 // checkKubernetes checks deploy/kubernetes.yaml against the program and the user of the image.
-func checkKubernetes(t *testing.T, image *Config, user string) {
+func checkKubernetes(t *testing.T, image *config.Config, user string) {
 	service, set := kubernetes(t)
 	pod := set.Spec.Template.Spec
 	c := pod.Containers[0]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/test/deploy/examples"
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -29,7 +30,7 @@ func parsed(t *testing.T, args []string) (c *cli, command string) {
 }
 
 // serveConfig returns the configuration of a command line of serve.
-func serveConfig(t *testing.T, args []string) *Config {
+func serveConfig(t *testing.T, args []string) *config.Config {
 	t.Helper()
 	c, command := parsed(t, args)
 	if command != "serve" {
@@ -43,7 +44,7 @@ func serveConfig(t *testing.T, args []string) *Config {
 }
 
 // ports returns the ports of both listeners.
-func ports(t *testing.T, cfg *Config) (public, internal string) {
+func ports(t *testing.T, cfg *config.Config) (public, internal string) {
 	t.Helper()
 	_, public, err := net.SplitHostPort(cfg.Server.Listen)
 	if err != nil {

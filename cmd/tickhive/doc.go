@@ -1,19 +1,13 @@
 // Command tickhive is the whole exchange in one program.
 //
-// The package reads the configuration, makes the options of internal/exchange of it, and starts and stops an exchange
-// at the signals of the process. It decides nothing about the market and assembles nothing.
-//
-// The configuration goes one way. Config has a section for each package that is configured, as that package declares
-// it (internal/setting). loadConfig fills Config from the tags, a file, the environment and the command line; validate
-// checks the limits in the tags, each section by its method Check, and the rules that involve several sections.
-// exchangeOptions passes the sections on unchanged. It converts a section whose text means something else (clock,
-// launchpad, hive, referral, faults, assets, pairs), and opens certificates. exchange.Open takes the result.
+// The package reads the flags, has internal/config make the options of internal/exchange of them, and starts and stops
+// an exchange at the signals of the process. It decides nothing about the market and assembles nothing.
 //
 // Owner: main's goroutine opens an exchange, waits for its start or a signal, and stops it.
 //
 // Invariants:
 //
-//  1. Only this package reads flags, environment and configuration files.
+//  1. Only this package reads flags and the environment.
 //  2. Standard output carries only the lines that scripts wait for (listening, ready, --ephemeral's, results
 //     of subcommands); logs go to standard error.
 //  3. An unknown key in any source stops the program before it opens anything.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/datadir"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/internal/listen"
@@ -21,24 +22,18 @@ import (
 // stream are answered at once.
 const fencedTime = 300 * time.Millisecond
 
-// replaceable reports whether another node can take over from this one: it has acknowledged nothing that the stream
-// lacks, and the stream outlives this process.
-func (c *Config) replaceable() bool {
-	return c.Journal.Ack == exchange.AckQuorum && c.Journal.Stream != "" && c.Journal.Stream != streamEmbedded
-}
-
 // trustLazySync is the setting of --trust-lazy-sync.
 const trustLazySync = "stream.trust_lazy_sync=true"
 
 // checkReplaceable refuses --promote and --trust-lazy-sync where they can have no effect.
-func (s *serveCmd) checkReplaceable(c *Config) error {
+func (s *serveCmd) checkReplaceable(c *config.Config) error {
 	switch {
-	case s.TrustLazySync && !c.replaceable():
+	case s.TrustLazySync && !c.Replaceable():
 		return usage("--trust-lazy-sync: only a writer that waits for a stream on servers of its own asks them: set " +
 			"--journal nats://HOST:PORT,... and --ack quorum")
 	case !s.Promote:
 		return nil
-	case !c.replaceable():
+	case !c.Replaceable():
 		return usage("--promote: only a writer that waits for a stream on servers of its own can be replaced: set " +
 			"--journal nats://HOST:PORT,... and --ack quorum")
 	case len(c.Binance.Listen) > 0:
@@ -50,7 +45,7 @@ func (s *serveCmd) checkReplaceable(c *Config) error {
 // write serves as a writer until the process ends or another node becomes the writer. Then it goes on as a replica of
 // the new writer, on the same sockets, with its directory as a copy. With --promote it goes on as a standby, also if
 // another node was the writer before this start already.
-func (s *serveCmd) write(p *program, cfg *Config, o exchange.Options, a announcement, signals processSignals) error {
+func (s *serveCmd) write(p *program, cfg *config.Config, o exchange.Options, a announcement, signals processSignals) error {
 	kept := &listen.Kept{Open: listen.At}
 	defer kept.Close()
 	o.Hooks.Listen = kept.Listen
@@ -68,7 +63,7 @@ func (s *serveCmd) write(p *program, cfg *Config, o exchange.Options, a announce
 
 // lead serves as the writer. led reports that it was the writer, so clients know its addresses. The directory of a node
 // that followed does not lead.
-func (s *serveCmd) lead(p *program, cfg *Config, o exchange.Options, a announcement, signals processSignals,
+func (s *serveCmd) lead(p *program, cfg *config.Config, o exchange.Options, a announcement, signals processSignals,
 ) (led bool, err error) {
 	switch _, isCopy, err := copyEpoch(cfg.Data.Dir); {
 	case err != nil:
@@ -86,7 +81,7 @@ func (s *serveCmd) lead(p *program, cfg *Config, o exchange.Options, a announcem
 }
 
 // follow goes on as a replica, once the stream can be read.
-func (s *serveCmd) follow(p *program, cfg *Config, kept *listen.Kept, signals processSignals) error {
+func (s *serveCmd) follow(p *program, cfg *config.Config, kept *listen.Kept, signals processSignals) error {
 	r, flags, err := s.replica(cfg)
 	if err != nil {
 		return err
@@ -114,7 +109,7 @@ func (p *program) awaitStream(err error, signals processSignals) (again bool, _ 
 }
 
 // replica returns the replica as which a writer with this configuration goes on, and its flags.
-func (s *serveCmd) replica(cfg *Config) (r *replicaCmd, flags serveFlags, err error) {
+func (s *serveCmd) replica(cfg *config.Config) (r *replicaCmd, flags serveFlags, err error) {
 	r = &replicaCmd{
 		From: cfg.Journal.Stream, ConfigFile: s.ConfigFile, Set: append([]string(nil), s.Set...), Promote: s.Promote,
 		Quiet: s.Quiet,
@@ -132,7 +127,7 @@ func (s *serveCmd) replica(cfg *Config) (r *replicaCmd, flags serveFlags, err er
 	// A path in a writer's settings is relative to its data directory, but in a replica's settings to the working
 	// directory.
 	for key, path := range map[string]string{
-		"cluster.key_file": cfg.keyFile(), "internal.token_file": cfg.Internal.TokenFile,
+		"cluster.key_file": cfg.KeyFile(), "internal.token_file": cfg.Internal.TokenFile,
 	} {
 		if path != "" && !filepath.IsAbs(path) {
 			r.Set = append(r.Set, key+"="+filepath.Join(cfg.Data.Dir, path))

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
+
+	"github.com/tickhive/tickhive/internal/config"
 )
 
 // serveFlags holds the flags of serve, which replay has too. Each flag sets the key in its tag and overrides
@@ -32,8 +34,8 @@ type serveFlags struct {
 }
 
 // config loads the configuration with the flags.
-func (f *serveFlags) config(p *program) (*Config, error) {
-	cfg, err := loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
+func (f *serveFlags) config(p *program) (*config.Config, error) {
+	cfg, err := config.Load(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
 	if err != nil {
 		return nil, usageError{Err: f.named(err)}
 	}

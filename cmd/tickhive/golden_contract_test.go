@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/server/edge"
 
 	"github.com/tickhive/tickhive/test/harness"
@@ -73,7 +74,7 @@ func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 			t.Errorf("docs/contract/%s does not name `%s`", page, word)
 		}
 	}
-	for _, k := range defaultConfig().keys() {
+	for _, k := range config.Default().Keys() {
 		has("commands.md", k.Name)
 	}
 	for r := engine.NotRejected + 1; r <= engine.TooManyOrders; r++ {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/internal/machine"
 	"github.com/tickhive/tickhive/internal/machine/keeper"
@@ -272,7 +273,7 @@ func (g *golden) commands() {
 // A demo market of two simulated hours has the same state in every run. Its snapshots include
 // the simulated traders and the simulated life on the launchpad.
 func TestGoldenDemoMarket(t *testing.T) {
-	g := newGolden(t, serveFlags{Sim: "on", Pairs: pairsBuiltin, Backfill: "2h", Seed: "7"})
+	g := newGolden(t, serveFlags{Sim: "on", Pairs: config.PairsBuiltin, Backfill: "2h", Seed: "7"})
 	g.ready()
 	g.area = "demo"
 	g.in("GET", "/state-hash", "")

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/setting"
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -193,7 +194,7 @@ func writeKeys(t *testing.T, w *bytes.Buffer) {
 	w.WriteString("\n## Keys\n\nA key of a file is also `--set KEY=VALUE` and an environment variable.\n" +
 		"Assets and pairs are tables of a file alone.\n")
 	section, noted := "", 0
-	for _, k := range defaultConfig().keys() {
+	for _, k := range config.Default().Keys() {
 		if s, _, _ := strings.Cut(k.Name, "."); s != section {
 			section = s
 			fmt.Fprintf(w, "\n### %s\n\n| Key | Default | Values | Meaning |\n|---|---|---|---|\n", s)
@@ -220,8 +221,8 @@ func writeKeys(t *testing.T, w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", name, cell(builtin), cell(values), cell(meaning))
 	}
-	writeTable(w, "assets", setting.Keys("", reflect.ValueOf(AssetConfig{})))
-	writeTable(w, "pairs", setting.Keys("", reflect.ValueOf(PairConfig{})))
+	writeTable(w, "assets", setting.Keys("", reflect.ValueOf(config.AssetConfig{})))
+	writeTable(w, "pairs", setting.Keys("", reflect.ValueOf(config.PairConfig{})))
 	if noted != len(keyNotes) {
 		t.Errorf("keyNotes names %d keys that do not exist", len(keyNotes)-noted)
 	}

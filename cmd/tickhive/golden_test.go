@@ -20,6 +20,7 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange/exchangetest"
 	"github.com/tickhive/tickhive/server/edge"
 	"github.com/tickhive/tickhive/server/servertest"
@@ -71,12 +72,12 @@ func newGolden(t *testing.T, flags serveFlags) *golden {
 	p := &program{out: io.Discard, err: io.Discard}
 	flags.Listen, flags.InternalListen, flags.DataDir = "127.0.0.1:0", "127.0.0.1:0", g.dir
 	flags.Clock, flags.ClockStart = "virtual", "2026-01-01T00:00:00Z"
-	flags.Sim, flags.Pairs = cmp.Or(flags.Sim, "off"), cmp.Or(flags.Pairs, pairsNone)
+	flags.Sim, flags.Pairs = cmp.Or(flags.Sim, "off"), cmp.Or(flags.Pairs, config.PairsNone)
 	cfg, err := flags.config(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := cfg.exchangeOptions(p, true)
+	o, err := exchangeOptions(cfg, p, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/listen"
 )
 
@@ -56,7 +57,7 @@ func (c *internalFlags) api(p *program) (*internalAPI, error) {
 		}
 	}
 	for _, e := range p.environ {
-		if token, ok := strings.CutPrefix(e, envPrefix+"INTERNAL_TOKEN="); ok {
+		if token, ok := strings.CutPrefix(e, config.EnvPrefix+"INTERNAL_TOKEN="); ok {
 			a.token = token
 		}
 	}
@@ -67,7 +68,7 @@ func (c *internalFlags) api(p *program) (*internalAPI, error) {
 		}
 		a.token = strings.TrimSpace(string(text))
 	}
-	if a.token != "" && base.Scheme == "http" && !local(base.Hostname()) {
+	if a.token != "" && base.Scheme == "http" && !listen.Local(base.Hostname()) {
 		return nil, usage("--internal: the token would go over the network in clear to %s: name https://%s, with "+
 			"--cluster-key FILE or --ca FILE for its certificate", base, base.Host)
 	}
@@ -89,7 +90,7 @@ func (c *internalFlags) base() (base *url.URL, socket string, err error) {
 	}
 	if !strings.Contains(text, "://") {
 		scheme := "http://"
-		if host, _, err := net.SplitHostPort(text); err == nil && !local(host) || c.CA != "" || c.ClusterKey != "" {
+		if host, _, err := net.SplitHostPort(text); err == nil && !listen.Local(host) || c.CA != "" || c.ClusterKey != "" {
 			scheme = "https://"
 		}
 		text = scheme + text

@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"log/slog"
+
+	"github.com/tickhive/tickhive/internal/config"
 )
 
 // logging is the program's log and its level. PATCH /internal/v1/log changes the level at run time.
@@ -11,15 +13,7 @@ type logging struct {
 	*slog.Logger
 }
 
-// The formats of the log.
-const (
-	logText = "text"
-	logJSON = "json"
-)
-
-var logFormats = []string{logText, logJSON}
-
-// newLogging returns a log that writes structured lines to w. format is one of logFormats.
+// newLogging returns a log that writes structured lines to w. format is one of those of config.
 func newLogging(w io.Writer, level, format string) (*logging, error) {
 	l := &logging{}
 	if err := l.set(level); err != nil {
@@ -27,7 +21,7 @@ func newLogging(w io.Writer, level, format string) (*logging, error) {
 	}
 	o := &slog.HandlerOptions{Level: &l.level}
 	var h slog.Handler = slog.NewTextHandler(w, o)
-	if format == logJSON {
+	if format == config.LogJSON {
 		h = slog.NewJSONHandler(w, o)
 	}
 	l.Logger = slog.New(h)
@@ -35,7 +29,7 @@ func newLogging(w io.Writer, level, format string) (*logging, error) {
 }
 
 func (l *logging) set(level string) error {
-	v, err := parseLevel(level)
+	v, err := config.ParseLevel(level)
 	if err != nil {
 		return err
 	}

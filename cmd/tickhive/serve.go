@@ -47,7 +47,7 @@ func (s *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	a := announcement{out: p.out, file: s.DemoKey, json: s.Ephemeral, stream: &cfg.embedded}
+	a := announcement{out: p.out, file: s.DemoKey, json: s.Ephemeral, stream: cfg.Embedded()}
 	if a.file != "" {
 		if a.key, err = readDemoKey(a.file); err != nil {
 			return err
@@ -58,11 +58,11 @@ func (s *serveCmd) Run(p *program) error {
 	}
 	leave := func() error { return nil }
 	if s.Ephemeral {
-		if leave, err = cfg.ephemeral(); err != nil {
+		if leave, err = cfg.Ephemeral(); err != nil {
 			return err
 		}
 	}
-	o, err := cfg.exchangeOptions(p, s.Quiet)
+	o, err := exchangeOptions(cfg, p, s.Quiet)
 	if err != nil {
 		return errors.Join(err, leave())
 	}
@@ -70,7 +70,7 @@ func (s *serveCmd) Run(p *program) error {
 	if a.wantsKey() {
 		o.DemoKey = nil // one key is enough
 	}
-	if !cfg.replaceable() {
+	if !cfg.Replaceable() {
 		return errors.Join(serve(p, o, a, signals), leave())
 	}
 	return s.write(p, cfg, o, a, signals)

@@ -36,7 +36,7 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := cfg.exchangeOptions(p, true)
+	o, err := exchangeOptions(cfg, p, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tickhive/tickhive/internal/config"
 )
 
 // SECURITY.md says of every listener that the configuration has whom it trusts, and names tests for each.
@@ -23,7 +25,7 @@ func TestEveryListenerIsInTheTableOfSecurity(t *testing.T) {
 		}
 	}
 	listeners := 0
-	for _, k := range defaultConfig().keys() {
+	for _, k := range config.Default().Keys() {
 		if !strings.HasSuffix(k.Name, ".listen") {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,4 +96,10 @@ func (l *unixListener) Close() error {
 		_ = os.Remove(l.path) // the next start replaces what remains
 	}
 	return l.UnixListener.Close()
+}
+
+// Local reports whether a host is this machine whatever a name server says.
+func Local(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

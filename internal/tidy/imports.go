@@ -22,6 +22,10 @@ var mayImport = map[string][]string{
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 		"internal/events", "internal/stream", "internal/node", "internal/machine",
 	},
+	"internal/config": {
+		"internal/exchange", "engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server/admin",
+		"server/conn", "server/edge", "server/forward", "internal/datadir", "internal/node", "internal/stream",
+	},
 	"internal/clusterdemo": {"internal/stream"},
 	"internal/node": {
 		"internal/stream", "internal/machine", "engine", "marketdata", "accounts", "launchpad", "hive",
@@ -93,8 +97,8 @@ var mayImport = map[string][]string{
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
-		"bench", "internal/exchange", "internal/machine", "internal/datadir", "internal/stream", "internal/node",
-		"internal/clusterdemo",
+		"bench", "internal/config", "internal/exchange", "internal/machine", "internal/datadir", "internal/stream",
+		"internal/node", "internal/clusterdemo",
 	},
 }
 

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func FuzzConfigFile(f *testing.F) {
 		if len(text) > 16<<10 {
 			return
 		}
-		c, err := loadConfig("", nil, nil)
+		c, err := Load("", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/tickhive/tickhive/internal/datadir"
 	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/listen"
 	"github.com/tickhive/tickhive/internal/node"
 	"github.com/tickhive/tickhive/internal/stream"
 	"github.com/tickhive/tickhive/internal/stream/jet"
@@ -26,7 +27,7 @@ const maxAddresses = 64
 
 // simText describes the simulated market that a standby must have like its writer.
 func (c *Config) simText() string {
-	if !c.simulated() {
+	if !c.Simulated() {
 		return exchange.SimOff
 	}
 	return fmt.Sprintf("intensity %d, scenario %s", c.Sim.Intensity, c.Sim.Scenario)
@@ -57,7 +58,7 @@ func (c *Config) validateStream() error {
 	if c.Journal.Stream != "" && c.Data.Dir == "" {
 		errs = append(errs, errors.New("journal.stream: a stream takes the records of a data directory: set data.dir"))
 	}
-	if c.Journal.Stream != "" && c.Clock.Mode == clockVirtual {
+	if c.Journal.Stream != "" && c.Clock.Mode == ClockVirtual {
 		errs = append(errs, errors.New("journal.stream: the time of a virtual clock is not in the stream: "+
 			"set clock.mode to real"))
 	}
@@ -71,7 +72,7 @@ func (c *Config) validateStream() error {
 			errs = append(errs, fmt.Errorf("%s: %w", key.name, err))
 		}
 	}
-	errs = append(errs, checkAddresses("stream.monitor", c.Stream.Monitor),
+	errs = append(errs, CheckAddresses("stream.monitor", c.Stream.Monitor),
 		checkNodes("replica.snapshot_from", c.Replica.Peers))
 	if c.Journal.Stream != "" && c.Stream.CA != "" && c.Auth.SecretKey == "" {
 		errs = append(errs, errors.New("auth.secret_key_file: the keys of users would leave this machine unsealed: "+
@@ -86,8 +87,8 @@ func (c *Config) validateStream() error {
 	return errors.Join(errs...)
 }
 
-// checkAddresses checks a list of HTTP addresses.
-func checkAddresses(key string, list []string) error {
+// CheckAddresses checks a list of HTTP addresses.
+func CheckAddresses(key string, list []string) error {
 	if len(list) > maxAddresses {
 		return fmt.Errorf("%s: %d addresses, at most %d", key, len(list), maxAddresses)
 	}
@@ -102,16 +103,22 @@ func checkAddresses(key string, list []string) error {
 
 // checkNodes checks a list of internal listeners: https://HOST:PORT, on this machine also http.
 func checkNodes(key string, list []string) error {
-	if err := checkAddresses(key, list); err != nil {
+	if err := CheckAddresses(key, list); err != nil {
 		return err
 	}
 	for _, at := range list {
-		if u, err := url.Parse(at); err == nil && u.Scheme == "http" && !local(u.Hostname()) {
+		if u, err := url.Parse(at); err == nil && u.Scheme == "http" && !listen.Local(u.Hostname()) {
 			return fmt.Errorf("%s: %q would send a snapshot over the network in clear: name https://%s, for which the "+
 				"internal listener there serves the certificate of the cluster's key", key, at, u.Host)
 		}
 	}
 	return nil
+}
+
+// Replaceable reports whether another node can take over from this one: it has acknowledged nothing that the stream
+// lacks, and the stream outlives this process.
+func (c *Config) Replaceable() bool {
+	return c.Journal.Ack == exchange.AckQuorum && c.Journal.Stream != "" && c.Journal.Stream != streamEmbedded
 }
 
 // remote returns the servers of a text nats://A,B,C.
@@ -142,7 +149,7 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 	}
 	conn, err := jet.Connect(to)
 	if err == nil {
-		if log, err = conn.Log(ctx, epoch, replicas); err == nil && c.replaceable() {
+		if log, err = conn.Log(ctx, epoch, replicas); err == nil && c.Replaceable() {
 			err = c.checkSync(ctx, conn, log, to)
 		}
 		if err != nil {
@@ -164,11 +171,14 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 	}, nil
 }
 
-// embeddedStream is the server of a stream in this process, for other ones.
-type embeddedStream struct {
-	address     string // HOST:PORT; empty: there is no server
-	credentials string // file
+// EmbeddedStream is the server of a stream in this process, for other ones.
+type EmbeddedStream struct {
+	Address     string // HOST:PORT; empty: there is no server
+	Credentials string // file
 }
+
+// Embedded returns the server of a stream in this process. It has an address once the exchange has opened the stream.
+func (c *Config) Embedded() *EmbeddedStream { return &c.embedded }
 
 // seedFile is the file of a data directory with the credentials of the embedded server.
 const seedFile = "stream.nk"
@@ -190,7 +200,7 @@ func (c *Config) startStream() (*jet.Server, error) {
 	case err != nil:
 		return nil, err
 	}
-	c.embedded = embeddedStream{strings.TrimPrefix(server.URL(), "nats://"), file}
+	c.embedded = EmbeddedStream{strings.TrimPrefix(server.URL(), "nats://"), file}
 	return server, nil
 }
 
@@ -206,8 +216,8 @@ func (c *Config) checkSync(ctx context.Context, conn *jet.Conn, log jet.Log, to 
 	return conn.CheckSync(ctx, log, from)
 }
 
-// followStream opens the stream that a replica or a standby follows, and reads its first message.
-func (c *Config) followStream(ctx context.Context, standby bool,
+// FollowStream opens the stream that a replica or a standby follows, and reads its first message.
+func (c *Config) FollowStream(ctx context.Context, standby bool,
 ) (f exchange.FollowOptions, done func(), err error) {
 	f.Keys = stream.KeysOf(c.ring)
 	to := c.remote(c.Replica.From)

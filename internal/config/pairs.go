@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 
 // The values of market.pairs beside none, each with the pairs of the one before it.
 const (
-	pairsBuiltin = "builtin"
+	PairsBuiltin = "builtin"
 	pairsCommon  = "common"
 	pairsHundred = "hundred"
 )

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"github.com/tickhive/tickhive/internal/setting"
 )
 
-// loadConfig reads the built-in configuration, the file, the environment and settings
+// Load reads the built-in configuration, the file, the environment and settings
 // (KEY=VALUE from --set and the flags). A later source overrides an earlier one. Pairs of market.pairs come last.
-func loadConfig(file string, environ, settings []string) (*Config, error) {
-	c := defaultConfig()
+func Load(file string, environ, settings []string) (*Config, error) {
+	c := Default()
 	if file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -62,7 +62,7 @@ func (c *Config) readEnv(environ []string) error {
 		env[name] = value
 	}
 	var names []string
-	for _, k := range c.keys() {
+	for _, k := range c.Keys() {
 		name := variable(k.Name)
 		names = append(names, name)
 		if text, ok := env[name]; ok {
@@ -73,7 +73,7 @@ func (c *Config) readEnv(environ []string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if strings.HasPrefix(name, envPrefix) && !serviceLink.MatchString(name) {
+		if strings.HasPrefix(name, EnvPrefix) && !serviceLink.MatchString(name) {
 			for removed := range removedKeys {
 				if variable(removed) == name {
 					return fmt.Errorf("config: environment %s: %w", name, unknownKey(removed, nil))
@@ -165,7 +165,7 @@ func expected(name string) string {
 // fileKeys returns the type of every key that a file may contain, tables of assets and pairs included.
 func fileKeys() map[string]reflect.Type {
 	c, types := &Config{}, map[string]reflect.Type{}
-	for _, k := range slices.Concat(c.keys(), setting.Keys("assets.", reflect.ValueOf(AssetConfig{})),
+	for _, k := range slices.Concat(c.Keys(), setting.Keys("assets.", reflect.ValueOf(AssetConfig{})),
 		setting.Keys("pairs.", reflect.ValueOf(PairConfig{}))) {
 		types[k.Name] = k.Value.Type()
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -52,8 +52,8 @@ type PairConfig struct {
 
 const defaultFee setting.Decimal = "0.001"
 
-// instrument converts the pair to the engine's form, without id and time.
-func (p *PairConfig) instrument() (*engine.Instrument, error) {
+// Instrument converts the pair to the engine's form, without id and time.
+func (p *PairConfig) Instrument() (*engine.Instrument, error) {
 	base, quote, _ := strings.Cut(p.Code, "_")
 	ins := &engine.Instrument{
 		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ func (c *Config) validateMarket() error {
 			errs = append(errs, fmt.Errorf("pairs: %s is listed twice", p.Code))
 		}
 		codes[p.Code] = true
-		ins, err := p.instrument()
+		ins, err := p.Instrument()
 		if err == nil {
 			digits.Give(ins)
 			err = ins.Validate()
@@ -61,8 +61,8 @@ func (c *Config) validateMarket() error {
 	if err := s.Validate(); err != nil {
 		return fmt.Errorf("assets: %w", err)
 	}
-	if c.simulated() {
-		_, err := c.simPairs()
+	if c.Simulated() {
+		_, err := c.SimPairs()
 		return err
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -49,7 +49,7 @@ func isNet(text string) bool {
 
 // check applies one check to all keys, also of assets and pairs, and joins the errors.
 func (c *Config) check(one func(*setting.Key) error) error {
-	keys := c.keys()
+	keys := c.Keys()
 	for i := range c.Assets {
 		keys = append(keys, setting.Keys("assets: "+c.Assets[i].Symbol+": ", reflect.ValueOf(c.Assets[i]))...)
 	}
@@ -66,15 +66,15 @@ func (c *Config) check(one func(*setting.Key) error) error {
 // validateEffect refuses settings that another setting makes ineffective.
 func (c *Config) validateEffect() error {
 	var errs []error
-	if c.Sim.Backfill > 0 && !c.simulated() {
+	if c.Sim.Backfill > 0 && !c.Simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
 	}
-	if !c.simulated() && c.Sim.Config != usualMarket() {
+	if !c.Simulated() && c.Sim.Config != usualMarket() {
 		errs = append(errs, errors.New("sim.scenario, sim.intensity: the simulated market is off; "+
 			"remove them, or remove --sim off and --pairs none"))
 	}
-	if c.given["sim.enabled"] && c.Sim.Enabled && c.Market.Pairs == pairsNone {
+	if c.given["sim.enabled"] && c.Sim.Enabled && c.Market.Pairs == PairsNone {
 		errs = append(errs,
 			errors.New("sim.enabled: the simulated market needs the configured pairs, but market.pairs is none; "+
 				"remove --pairs none or set --sim off"))
@@ -156,14 +156,15 @@ func (c *Config) validateInternal() error {
 	case c.Internal.Token == "" && c.Internal.TokenFile == "":
 		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token-file "+
 			"or --internal-token", c.Internal.Listen)
-	case c.Internal.Cert == "" && c.keyFile() == "" && c.Replica.From == "": // a follower has keys
+	case c.Internal.Cert == "" && c.KeyFile() == "" && c.Replica.From == "": // a follower has keys
 		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires TLS: set cluster.key_file, "+
 			"or internal.cert and internal.key", c.Internal.Listen)
 	}
 	return nil
 }
 
-func parseLevel(s string) (slog.Level, error) {
+// ParseLevel returns a level of the log by its name.
+func ParseLevel(s string) (slog.Level, error) {
 	levels := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"math"
@@ -16,12 +16,12 @@ func TestTheListsOfPairs(t *testing.T) {
 	for _, list := range []struct {
 		name  string
 		pairs int
-	}{{pairsBuiltin, 12}, {pairsCommon, 44}, {pairsHundred, 100}} {
-		c, err := loadConfig("", nil, []string{"market.pairs=" + list.name})
+	}{{PairsBuiltin, 12}, {pairsCommon, 44}, {pairsHundred, 100}} {
+		c, err := Load("", nil, []string{"market.pairs=" + list.name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		simulated, err := c.simPairs()
+		simulated, err := c.SimPairs()
 		if err != nil || len(c.Pairs) != list.pairs || len(simulated) != list.pairs {
 			t.Errorf("%s: %d pairs, %d simulated: %v", list.name, len(c.Pairs), len(simulated), err)
 		}
@@ -74,7 +74,7 @@ func TestAListBesideTheFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := loadConfig(file, nil, nil)
+	c, err := Load(file, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

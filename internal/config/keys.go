@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 	"github.com/tickhive/tickhive/internal/setting"
 )
 
-// envPrefix is the prefix of the program's environment variables.
-const envPrefix = "TICKHIVE_"
+// EnvPrefix is the prefix of the program's environment variables.
+const EnvPrefix = "TICKHIVE_"
 
 // variable returns the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
 func variable(name string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }
 
 // sections returns the sections of c in the order of Config.
@@ -25,18 +25,21 @@ func (c *Config) sections() []setting.Key {
 	})
 }
 
-// keys returns every key of c in the order of Config, except the tables of assets and pairs.
-func (c *Config) keys() (out []setting.Key) {
+// Keys returns every key of c in the order of Config, except the tables of assets and pairs.
+func (c *Config) Keys() (out []setting.Key) {
 	for _, section := range c.sections() {
 		out = append(out, setting.Keys(section.Name+".", section.Value)...)
 	}
 	return out
 }
 
+// Given reports whether file, environment or command line have set a key.
+func (c *Config) Given(name string) bool { return c.given[name] }
+
 // set parses text (from the environment, --set or a flag) into a key.
 func (c *Config) set(name, text string) error {
 	var names []string
-	for _, k := range c.keys() {
+	for _, k := range c.Keys() {
 		if k.Name == name {
 			if err := k.Set(text); err != nil {
 				return fmt.Errorf("%s: %w", name, err)

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -71,13 +71,12 @@ type Config struct {
 	Pairs  []PairConfig  `toml:"pairs"`
 
 	given    map[string]bool  // keys that file, environment or command line have set
-	recorded bool             // the clock is driven by recorded files (replay)
-	ring     *clusterkey.Ring // of a process that follows or reads a stream (readKeys)
-	embedded embeddedStream   // the server that openStream has started
+	ring     *clusterkey.Ring // of a process that follows or reads a stream (ReadKeys)
+	embedded EmbeddedStream   // the server that openStream has started
 }
 
-// defaultConfig returns the built-in configuration; no file is required.
-func defaultConfig() *Config {
+// Default returns the built-in configuration; no file is required.
+func Default() *Config {
 	c := &Config{Assets: builtinAssets(), Pairs: builtinPairs(), given: map[string]bool{}}
 	for _, section := range c.sections() {
 		setting.Fill(section.Value.Addr().Interface())
@@ -87,9 +86,9 @@ func defaultConfig() *Config {
 
 // The values of enumerated keys.
 const (
-	pairsNone    = "none"
+	PairsNone    = "none"
 	clockReal    = "real"
-	clockVirtual = "virtual"
+	ClockVirtual = "virtual"
 )
 
 // clockConfig is the section clock.
@@ -100,7 +99,7 @@ type clockConfig struct {
 
 // options returns the options of the clock.
 func (c *clockConfig) options() (o exchange.ClockOptions, err error) {
-	if o.Virtual = c.Mode == clockVirtual; c.Start == "" {
+	if o.Virtual = c.Mode == ClockVirtual; c.Start == "" {
 		return o, nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, c.Start)
@@ -162,6 +161,14 @@ func (c *faultsConfig) Check() error {
 	return err
 }
 
+// The formats of the log.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+var logFormats = []string{LogText, LogJSON}
+
 // logConfig is the section log.
 type logConfig struct {
 	Level  string `toml:"level" default:"info" help:"debug, info, warn or error"`
@@ -170,7 +177,7 @@ type logConfig struct {
 
 // Check refuses an unknown level or format.
 func (c *logConfig) Check() error {
-	_, err := parseLevel(c.Level)
+	_, err := ParseLevel(c.Level)
 	if err != nil {
 		err = fmt.Errorf("log.level: %w", err)
 	}
