@@ -73,7 +73,12 @@ var needs = map[string]struct {
 	"layouts/DAT_MT_EURUSD_M1_201202.csv":    {"--bar-volume", format.Layout{BarVolume: "1"}},
 	"layouts/gate_candles.csv":               {"--amount", format.Layout{Amount: "base"}},
 	"layouts/gate_trades.csv":                {"--side", format.Layout{Side: "buy=2,sell=1"}},
-	"layouts/mt5_EURUSD.csv":                 {"amount=<TICKVOL>", format.Layout{Columns: "amount=<TICKVOL>"}},
+	"layouts/mt5_EURUSD.csv": {
+		"--timezone", format.Layout{Columns: "amount=<TICKVOL>", Timezone: "Europe/Athens"},
+	},
+	"layouts/mt4_USDJPY1.csv": {"--timezone", format.Layout{Timezone: "+02:00"}},
+	"layouts/forextester.csv": {"--timezone", format.Layout{Timezone: "+02:00"}},
+	"layouts/sierra.txt":      {"--timezone", format.Layout{Timezone: "America/Chicago"}},
 }
 
 // notTables lists the files of the other formats, which other tests read.
@@ -123,6 +128,36 @@ func TestFilesThatPeopleHold(t *testing.T) {
 			records, price, amount := readTable(t, o)
 			e.compare(t, records, price, amount)
 		})
+	}
+}
+
+// A zone that only the broker or the user's chart knows is asked for. With the answer the times are that zone's.
+func TestAZoneThatTheFileDoesNotSayIsAskedFor(t *testing.T) {
+	t.Parallel()
+	mt4 := "2011.12.08,18:49,77.708,77.710,77.702,77.702,30\n"
+	mt5 := "<DATE>\t<TIME>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\t<VOL>\t<SPREAD>\n" +
+		"2024.01.02\t00:00:00\t1.10432\t1.10500\t1.10300\t1.10450\t1234\t0\t5\n"
+	for text, zone := range map[string]string{
+		mt4: "Europe/Athens", mt5: "+02:00", "20110301 090100;2503.25;2503.50;2502.75;2503.00;120\n": "America/New_York",
+	} {
+		_, _, err := readAs(t, "a.csv", text, format.Layout{})
+		if err == nil || !strings.Contains(err.Error(), "--timezone") {
+			t.Errorf("%s: %v", text, err)
+		}
+		layout := format.Layout{Timezone: zone}
+		if text == mt5 { // and its volume is 0
+			_, _, err := readAs(t, "a.csv", text, layout)
+			if err == nil || !strings.Contains(err.Error(), "amount=<TICKVOL>") {
+				t.Errorf("%s: %v", text, err)
+			}
+			layout.Columns = "amount=<TICKVOL>"
+		}
+		_, got, err := readAs(t, "a.csv", text, layout)
+		when, _, _ := strings.Cut(got, " ")
+		want := map[string]string{"Europe/Athens": "1323362940", "+02:00": "1704146400", "America/New_York": "1298988060"}
+		if err != nil || when != want[zone] {
+			t.Errorf("%s: %s at %s, want %s, %v", text, zone, when, want[zone], err)
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ const (
 	colAsk
 	colTicks
 	colExchange
+	colReceived
+	colVenue
 	columnKinds
 	noColumn column = -1
 )
@@ -69,6 +71,8 @@ var columnNames = [columnKinds][]string{
 	colTicks:  {"tick_volume", "tickvol", "tick volume"},
 	// Only to know who counts contracts.
 	colExchange: {"exchange"},
+	colReceived: {"ts_recv", "local_timestamp"}, // the time of receipt, which orders trades
+	colVenue:    {"publisher_id"},
 }
 
 // maxRanks bounds the number of names of one column.

@@ -32,6 +32,8 @@ type databento struct {
 	heads          []databentoHead // of the files
 	*databentoHead                 // of the file being read
 
+	venue             string // publisher whose rows are taken; "": the files have one
+	away              int    // number of rows of other publishers
 	symbol, publisher string // of the rows before
 	other             string // symbol of the first row of another one
 	mixed             bool   // there are several of these
@@ -51,6 +53,7 @@ func (d *databento) Open(s *Survey) error {
 		return err
 	}
 	d.symbol, d.publisher, d.other, d.mixed, d.others, d.doubtful, d.update = "", "", "", false, 0, 0, 0
+	d.away = 0
 	if d.heads = make([]databentoHead, len(d.sources)); s.learning() {
 		s.Ignored = "%d messages without an order: not fed"
 	}
@@ -124,12 +127,16 @@ func (d *databento) ended() (again bool, err error) {
 		return false, d.in.Fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols",
 			d.others)
 	}
+	if d.away > 0 {
+		return false, d.in.Fail("give one of its venues as --venue", "no rows of the venue %s, %d of others", d.venue, d.away)
+	}
 	return false, d.in.Fail(remedyRows, "no records")
 }
 
 // Notes implements Reader.Notes.
 func (d *databento) Notes() []string {
 	notes := noted(d.stream.Notes(), d.others, "%d rows of other symbols: left out")
+	notes = noted(notes, d.away, "%d rows of other venues: left out")
 	return noted(notes, d.doubtful, "%d rows behind messages that the vendor missed (F_MAYBE_BAD_BOOK)")
 }
 
@@ -147,7 +154,7 @@ func (d *databento) parse(line []byte, r *Record) error {
 	if n := splitRow(line, ',', d.cells[:]); n != d.width {
 		return flawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
 	}
-	if d.isOther() {
+	if d.isOther() || d.isAway() {
 		if r.left = true; d.time(r, false) != nil {
 			r.NS = d.order.last
 		}
@@ -206,6 +213,15 @@ func (d *databento) isOther() bool {
 	return true
 }
 
+// isAway counts a row of another publisher than the venue.
+func (d *databento) isAway() bool {
+	if d.venue == "" || string(d.at(dbPublisher).Text) == d.venue {
+		return false
+	}
+	d.away++
+	return true
+}
+
 // oneBook refuses a row of another symbol or another venue than the rows before.
 func (d *databento) oneBook() error {
 	c := d.at(dbSymbol)
@@ -222,7 +238,7 @@ func (d *databento) oneBook() error {
 		return flawAt(c.At, "give one of them as --pair", "symbol %q, the rows before are of %q",
 			clip(c.Text), d.symbol)
 	default:
-		return flawAt(p.At, "fetch the data of one venue",
+		return flawAt(p.At, fmt.Sprintf("name the one to take: --venue %s, or --venue %s", d.publisher, clip(p.Text)),
 			"publisher %q, the rows before are of %q: each has its own book", clip(p.Text), d.publisher)
 	}
 }

@@ -244,8 +244,8 @@ func (d *Detection) pair(name string, r *table) {
 	switch code := pairInName(name); {
 	case code != "":
 		d.add("pair", "%s: the file's name", code)
-	case splitPair(r.symbol) != "":
-		d.add("pair", "%s: the symbol %q", splitPair(r.symbol), r.symbol)
+	case r.pairOf(r.symbol) != "":
+		d.add("pair", "%s: the symbol %q", r.pairOf(r.symbol), r.symbol)
 	default:
 		d.add("pair", "unknown: neither the file's name nor a symbol column tells it; give --pair")
 	}

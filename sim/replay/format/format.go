@@ -214,6 +214,9 @@ func Select(r Reader, pair string) {
 // Use makes r read tables by a layout, whose empty fields the files fill. It must be called before Learn.
 func Use(r Reader, given Layout) error {
 	t, ok := r.(*trades)
+	if d, isMessages := r.(*databento); isMessages {
+		d.venue, given.Venue = given.Venue, ""
+	}
 	if given == (Layout{}) {
 		return nil
 	}

@@ -133,7 +133,7 @@ var forms = []form{
 	{
 		name:   "MetaTrader 5",
 		source: "https://www.metatrader5.com/en/terminal/help/charts_advanced/charts_import_export",
-		header: "date,time,open,high,low,close,tickvol,vol,spread", why: whyTick,
+		header: "date,time,open,high,low,close,tickvol,vol,spread", why: whyTick, asks: "timezone",
 		sample: "<DATE>\t<TIME>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\t<VOL>\t<SPREAD>\n" +
 			"2024.01.02\t00:00:00\t1.10432\t1.10500\t1.10300\t1.10450\t1234\t70\t5\n",
 	},
@@ -147,7 +147,7 @@ var forms = []form{
 	},
 	{
 		name: "MetaTrader 4", source: "https://www.metatrader4.com/en/trading-platform/help/service/history_center",
-		tried: false, cells: "dcnnnnn", why: whyTick,
+		tried: false, cells: "dcnnnnn", why: whyTick, asks: "timezone",
 		Layout: Layout{Columns: "time=1,clock=2,open=3,high=4,low=5,close=6,amount=7"},
 		sample: "2011.12.08,18:49,77.708,77.710,77.702,77.702,30\n",
 	},
@@ -159,7 +159,8 @@ var forms = []form{
 	},
 	{
 		name: "NinjaTrader", source: "https://ninjatrader.com/support/helpguides/nt8/importing.htm",
-		cells: "tnnnnn", sample: "20110301 090100;2503.25;2503.50;2502.75;2503.00;120\n",
+		cells: "tnnnnn", asks: "timezone", why: "the zone is the one chosen at the export",
+		sample: "20110301 090100;2503.25;2503.50;2502.75;2503.00;120\n",
 	},
 	{
 		name: "Stooq", source: "https://stooq.com/db/h/",
@@ -192,7 +193,7 @@ var forms = []form{
 	},
 	{
 		name: "Forex Tester", source: "https://forextester.com/data/datasources",
-		header: "ticker,dtyyyymmdd,time,open,high,low,close,vol", why: whyTick,
+		header: "ticker,dtyyyymmdd,time,open,high,low,close,vol", asks: "timezone", why: whyTick,
 		Layout: Layout{
 			Columns:    "time=DTYYYYMMDD,clock=TIME,open=OPEN,high=HIGH,low=LOW,close=CLOSE,amount=VOL,symbol=TICKER",
 			TimeFormat: "20060102 150405",
@@ -203,6 +204,7 @@ var forms = []form{
 	{
 		name: "Sierra Chart", source: "https://www.sierrachart.com/index.php?page=doc/DataExport.php",
 		header: "date,time,open,high,low,last,volume,numberoftrades", why: "the zone is that of the chart",
+		asks: "timezone",
 		sample: "Date, Time, Open, High, Low, Last, Volume, NumberOfTrades, BidVolume, AskVolume\n" +
 			"2019/1/2, 00:00:00, 2503.25, 2503.50, 2502.75, 2503.00, 120, 40, 60, 60\n",
 	},

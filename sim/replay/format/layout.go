@@ -28,6 +28,7 @@ type Layout struct {
 	ContractValue string `toml:"contract-value" placeholder:"VALUE" help:"Value of a contract in the quote currency (100), or in the base currency (0.01base)."`
 	Side          string `toml:"side" placeholder:"WHOSE" help:"Whose side the file names: taker or maker; sign: an amount below 0 was sold; buy=1,sell=2: the values."`
 	BarVolume     string `toml:"bar-volume" placeholder:"N" help:"Volume of bars that have none although their price moves."`
+	Venue         string `toml:"venue" placeholder:"ID" help:"Take the rows of this venue alone (publisher_id of Databento)."`
 	SkipBad       string `toml:"skip-bad" placeholder:"PERCENT" help:"Leave out rows that are wrong by themselves, up to this share of all."`
 }
 
@@ -49,6 +50,7 @@ func (l *Layout) options() []option {
 		{"contract-value", &l.ContractValue},
 		{"side", &l.Side},
 		{"bar-volume", &l.BarVolume},
+		{"venue", &l.Venue},
 		{"skip-bad", &l.SkipBad},
 	}
 }
@@ -132,7 +134,8 @@ type plan struct {
 	sells     string
 	barVolume Decimal
 	hasVolume bool
-	skip      int // share of wrong rows to leave out, in thousandths of a percent; 0: none
+	venue     string // identifier of the venue whose rows are taken; "": of all
+	skip      int    // share of wrong rows to leave out, in thousandths of a percent; 0: none
 }
 
 // compile checks the fields of a layout.
@@ -140,7 +143,8 @@ func (l *Layout) compile() (p plan, err error) {
 	p.zone = time.UTC
 	for i, parse := range []func(*plan, string) error{
 		(*plan).setColumns, (*plan).setTimeFormat, (*plan).setZone, (*plan).setDecimal, (*plan).setScale,
-		(*plan).setAmount, (*plan).setContract, (*plan).setSide, (*plan).setVolume, (*plan).setSkip,
+		(*plan).setAmount, (*plan).setContract, (*plan).setSide, (*plan).setVolume, (*plan).setVenue,
+		(*plan).setSkip,
 	} {
 		o := l.options()[i]
 		if *o.value == "" {
@@ -307,6 +311,11 @@ func (p *plan) setVolume(text string) (err error) {
 	p.hasVolume = true
 	p.barVolume, err = positive("volume", []byte(text))
 	return err
+}
+
+func (p *plan) setVenue(text string) error {
+	p.venue = text
+	return nil
 }
 
 func (p *plan) setSkip(text string) error {

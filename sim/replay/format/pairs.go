@@ -57,6 +57,15 @@ func dollarPair(symbol string) string {
 	}, symbol), "USD")
 }
 
+// pairOf returns the pair code of a symbol of the table. Shares and futures of Databento are traded in dollars; of
+// another share the table does not say the currency.
+func (r *table) pairOf(symbol string) string {
+	if r.fields.first[colVenue].set {
+		return dollarPair(symbol)
+	}
+	return splitPair(symbol)
+}
+
 // symbolIs reports whether a symbol of a file is a name of the pair.
 func symbolIs(symbol, pair string) bool {
 	return strings.EqualFold(symbol, pair) || pairOfKraken(symbol) == pair || dollarPair(symbol) == pair

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -40,7 +41,9 @@ type table struct {
 
 	units   [maxRanks]timeKind // kind of the times, by the rank of their name
 	symbol  string             // symbol of the rows before
-	last    int64
+	last    int64              // the latest time that orders the rows
+	shown   int64              // the time of the row before
+	order   lineOrder          // of trades with a time of receipt
 	rows    int
 	first   int64 // time of the first row
 	head    int   // number of lines before the first row
@@ -51,6 +54,8 @@ type table struct {
 
 	pair   string // the pair whose rows are taken; "": the rows have one symbol
 	others int    // number of rows of other symbols
+	away   int    // number of rows of other venues
+	venue  string // venue of the bars before
 	other  string // symbol of the first of them
 	mixed  bool   // they have several symbols
 	events int    // number of messages that are no trades
@@ -124,7 +129,7 @@ func (r *table) parse(line []byte, rec *Record) (ok bool, err error) {
 	default:
 		err = r.split(line)
 	}
-	if err != nil || r.event || r.isOther() {
+	if err != nil || r.event || r.isOther() || r.isAway() {
 		return err != nil, err
 	}
 	return true, r.row(rec)
@@ -144,6 +149,16 @@ func (r *table) isOther() bool {
 		r.other = symbol
 	}
 	r.mixed = r.mixed || !strings.EqualFold(symbol, r.other)
+	return true
+}
+
+// isAway counts a row of another venue than the layout's.
+func (r *table) isAway() bool {
+	v := &r.fields.first[colVenue]
+	if r.plan.venue == "" || v.set && string(v.text) == r.plan.venue {
+		return false
+	}
+	r.away++
 	return true
 }
 
@@ -294,7 +309,7 @@ func (r *table) row(rec *Record) (err error) {
 	switch {
 	case f[colPrice].set:
 		err = r.trade(rec)
-	case r.rows > 0 && rec.NS == r.last:
+	case r.rows > 0 && rec.NS == r.shown:
 		err = flawAt(f[colTime].at, remedyTwice, "the same time as the bar before")
 	default:
 		err = r.bar(rec)
@@ -303,9 +318,9 @@ func (r *table) row(rec *Record) (err error) {
 		return err
 	}
 	if r.rows == 0 {
-		r.first, r.head = rec.NS, r.in.N-1
+		r.first, r.head = r.last, r.in.N-1
 	}
-	r.last = rec.NS
+	r.shown = rec.NS
 	r.rows++
 	return err
 }
@@ -337,14 +352,40 @@ func (r *table) time() (int64, error) {
 	case changed && !(unit.isUnix() && kind.isUnix()):
 		return 0, flawAt(v.at, "write all times of the file in one unit",
 			"time %q is %s, the rows before have %s", clip(v.text), kind, unit)
-	case ns < r.last:
-		r.newest = r.last == r.first
-		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
-	case changed:
+	}
+	if ns, err = r.ordered(v, ns); err != nil {
+		return 0, err
+	}
+	if changed {
 		r.changes++
 	}
 	r.units[v.rank] = kind.OneUnit()
 	return ns, nil
+}
+
+// ordered returns the time at which a row is fed. It must not be before the times of the rows before. Of trades with a
+// time of receipt that one orders the rows: an exchange's time that goes back is taken at the time before.
+func (r *table) ordered(v *field, ns int64) (_ int64, err error) {
+	when, back := ns, int64(0)
+	if got := &r.fields.first[colReceived]; got.set && len(got.text) > 0 && r.fields.first[colPrice].set {
+		if when, _, err = readTime(got.text, 0, false); err != nil {
+			return 0, locate(got.at, err)
+		}
+		if r.rows > 1 {
+			back = maxBack // the second row shows whether the newest one is first
+		}
+	}
+	if when < r.last-back {
+		r.newest = r.last == r.first
+		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
+	}
+	r.last = max(r.last, when)
+	if !r.fields.first[colReceived].set {
+		return ns, nil
+	}
+	r.order.received = when
+	ns, err = r.order.take(ns)
+	return ns, locate(v.at, err)
 }
 
 // joined returns the time of a date and a time of day in two columns.
@@ -399,14 +440,24 @@ func (r *table) oneMarket() error {
 	switch {
 	case !v.set && r.symbol == "":
 		r.symbol = r.in.beside(colSymbol)
-	case !v.set || len(v.text) == 0 || strings.EqualFold(r.symbol, string(v.text)):
+	case !v.set || len(v.text) == 0:
 	case r.symbol == "":
 		r.symbol = string(v.text)
-	default:
+	case !strings.EqualFold(r.symbol, string(v.text)):
 		return flawAt(v.at, remedySymbols, "symbol %q, the rows before are of %q",
 			clip(v.text), clip([]byte(r.symbol)))
 	}
-	return nil
+	// Trades of several venues are one tape. Bars are not: each has the prices of one venue.
+	p := &r.fields.first[colVenue]
+	if !p.set || r.fields.first[colPrice].set || r.venue == string(p.text) {
+		return nil
+	}
+	if r.venue == "" {
+		r.venue = string(p.text)
+		return nil
+	}
+	return flawAt(p.at, fmt.Sprintf("name the one to take: --venue %s, or --venue %s", r.venue, clip(p.text)),
+		"a bar of the venue %q, the rows before are of %q", clip(p.text), r.venue)
 }
 
 // clean returns a number as ParseDecimal reads it: without grouped thousands and signs of currencies.

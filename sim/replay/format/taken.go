@@ -98,6 +98,8 @@ func (r *table) taken(f *tradeFile) Taken {
 		text string
 	}{
 		{f.others, "%d rows of other symbols left out"},
+		{f.away, "%d rows of other venues left out"},
+		{f.early, "%d times of the exchange that go back, taken at the time before"},
 		{f.events, "%d messages that are no trades left out"},
 		{f.bad, "%d rows that are wrong by themselves left out"},
 		{f.blank, "%d bars without prices left out"},
@@ -144,6 +146,9 @@ func (r *table) timeTaken() string {
 	}
 	unit := r.unit()
 	text += ", " + unit.String()
+	if v := &r.fields.first[colReceived]; v.set && r.fields.first[colPrice].set {
+		text += ", in order of " + v.where()
+	}
 	switch {
 	case unit.isUnix() || unit == timeDotnet:
 	case r.plan.zone != time.UTC:

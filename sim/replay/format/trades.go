@@ -33,6 +33,8 @@ type tradeFile struct {
 	head   int  // number of lines before the first row
 	all    bool // the pair of the options names the only symbol and selects nothing
 	others int  // number of rows of other symbols
+	away   int  // number of rows of other venues
+	early  int  // number of times of the exchange that go back, in order of receipt
 	events int  // number of messages that are no trades
 
 	blank, filled, changes int     // as table counts them
@@ -141,7 +143,7 @@ func (t *trades) Next(r *Record) error {
 		case errors.Is(err, io.EOF) && t.s.learning():
 			if err = t.file.ended(t.in, t.rows); err == nil {
 				t.symbol = t.rows.symbol
-				t.s.Pair = cmp.Or(t.s.Pair, splitPair(t.symbol))
+				t.s.Pair = cmp.Or(t.s.Pair, t.rows.pairOf(t.symbol))
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -260,6 +262,7 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 // ended completes the survey of the file.
 func (f *tradeFile) ended(in *lineReader, rows *table) error {
 	f.blank, f.filled, f.changes = rows.blank, rows.filled, rows.changes
+	f.away, f.early = rows.away, rows.order.early
 	switch {
 	case f.bad > 0 && f.bad*100_000 > f.set.plan.skip*(f.bad+f.rows):
 		return errors.Join(append(f.worst, topOf(in.File).Refuse("correct the rows, or give a larger --skip-bad",
@@ -267,6 +270,9 @@ func (f *tradeFile) ended(in *lineReader, rows *table) error {
 			strings.TrimSuffix(f.set.layout.SkipBad, "%")))...)
 	case f.rows == 0 && f.others > 0:
 		return in.Fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
+	case f.rows == 0 && f.away > 0:
+		return in.Fail("give one of its venues as --venue", "no rows of the venue %s, %d of others", rows.plan.venue,
+			f.away)
 	case f.rows == 0:
 		return in.Fail(remedyRows, "no rows")
 	case f.bars && f.empty == f.rows:
@@ -449,6 +455,8 @@ func (t *trades) Notes() []string {
 		sum.sideless += f.sideless
 		sum.empty += f.empty
 		sum.others += f.others
+		sum.away += f.away
+		sum.early += f.early
 		sum.events += f.events
 		sum.blank += f.blank
 		sum.filled += f.filled
@@ -459,6 +467,8 @@ func (t *trades) Notes() []string {
 	}
 	notes := noted(nil, newest, "%d files whose newest row is first: read from the end")
 	notes = noted(notes, sum.others, "%d rows of other symbols: left out")
+	notes = noted(notes, sum.away, "%d rows of other venues: left out")
+	notes = noted(notes, sum.early, "%d times of the exchange that go back: taken at the time before, in order of receipt")
 	notes = noted(notes, sum.events, "%d messages that are no trades: left out")
 	notes = noted(notes, sum.bad, "%d rows that are wrong by themselves: left out (--skip-bad)")
 	notes = noted(notes, sum.blank, "%d bars without prices: left out")
