@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -100,8 +101,8 @@ var ownLine = []string{
 	remedyBinance, remedyBitstamp, remedyPrice, remedyMoves, remedyTwice,
 }
 
-// maxProblems bounds the problems that are listed for a recording. maxForeign bounds them for a file that looks like
-// another format, because its lines all have the same problem.
+// maxProblems bounds the kinds of problems that are listed for a recording. maxForeign bounds them for a file that looks
+// like another format.
 const (
 	maxProblems = 20
 	maxForeign  = 3
@@ -109,17 +110,28 @@ const (
 
 // problems collects what a survey finds wrong in a recording.
 type problems struct {
-	list []error
-	n    int
-	last Position
+	kinds []problem
+	n     int
+	last  Position
 }
+
+// problem is the first error of a kind and how often it occurred.
+type problem struct {
+	err  error
+	kind string
+	n    int
+	last int // line of the last one
+}
+
+// ownValue matches what differs between errors of one kind: the values that they quote, and numbers.
+var ownValue = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
 
 // take takes an error. It returns false when the survey must end.
 func (p *problems) take(err error) (more bool) {
 	var e *LineError
 	if !errors.As(err, &e) || p.n > 0 && e.Remedy == remedyRows {
 		if e == nil {
-			p.list, p.n = []error{err}, 0 // the file could not be read
+			p.kinds, p.n = []problem{{err: err, n: 1}}, 0 // the file could not be read
 		}
 		return false
 	}
@@ -128,36 +140,58 @@ func (p *problems) take(err error) (more bool) {
 		return false
 	}
 	p.n, p.last = p.n+1, at
-	if p.n <= maxProblems {
-		p.list = append(p.list, err)
+	kind := e.File + ownValue.ReplaceAllString(e.Reason+e.Remedy, "")
+	switch i := slices.IndexFunc(p.kinds, func(q problem) bool { return q.kind == kind }); {
+	case i >= 0:
+		p.kinds[i].n++
+		p.kinds[i].last = e.Line
+	case len(p.kinds) < maxProblems:
+		p.kinds = append(p.kinds, problem{err, kind, 1, e.Line})
 	}
 	return slices.Contains(ownLine, e.Remedy) || strings.HasPrefix(e.Remedy, remedyUnit)
 }
 
 // err returns the problems, with their number when there are several; nil when there are none.
 func (p *problems) err() error {
-	if p.n > 1 {
-		return &several{p.list, p.n}
+	switch {
+	case p.n > 1:
+		return &several{p.kinds, p.n}
+	case len(p.kinds) == 1:
+		return p.kinds[0].err
 	}
-	return errors.Join(p.list...)
+	return nil
 }
 
-// several reports the n problems of a recording. It lists only the first ones.
+// several reports the n problems of a recording, one line for each kind. It lists only the first kinds.
 type several struct {
-	list []error
-	n    int
+	kinds []problem
+	n     int
 }
 
-// Unwrap returns the listed problems.
-func (s *several) Unwrap() []error { return s.list }
-
-// Error returns a line for each listed problem, and their number.
-func (s *several) Error() string {
-	text := errors.Join(s.list...).Error()
-	if s.n > len(s.list) {
-		return fmt.Sprintf("%s\n%d problems, of which the first %d are listed", text, s.n, len(s.list))
+// Unwrap returns the first problem of each listed kind.
+func (s *several) Unwrap() (list []error) {
+	for i := range s.kinds {
+		list = append(list, s.kinds[i].err)
 	}
-	return fmt.Sprintf("%s\n%d problems", text, s.n)
+	return list
+}
+
+// Error returns a line for each listed kind with the number of its problems, and the number of all.
+func (s *several) Error() string {
+	var b strings.Builder
+	listed := 0
+	for _, k := range s.kinds {
+		b.WriteString(k.err.Error())
+		if k.n > 1 {
+			fmt.Fprintf(&b, " (%d more of this kind, the last in line %d)", k.n-1, k.last)
+		}
+		b.WriteByte('\n')
+		listed += k.n
+	}
+	if listed < s.n {
+		return fmt.Sprintf("%s%d problems, of which %d are of the kinds listed", &b, s.n, listed)
+	}
+	return fmt.Sprintf("%s%d problems", &b, s.n)
 }
 
 // foreignFile returns err, the problems of a recording in the format of this name, with what its files look like when
@@ -181,7 +215,7 @@ func foreignFile(name string, files []string, pair string, given Layout, err err
 		}
 		var s *several
 		if errors.As(err, &s) {
-			err = &several{s.list[:min(len(s.list), maxForeign)], s.n}
+			err = &several{s.kinds[:min(len(s.kinds), maxForeign)], s.n}
 		}
 		return errors.Join(err, fmt.Errorf("%s %s: run tickhive replay --detect %s to see what it is",
 			filepath.Base(file), looks, file))

@@ -34,13 +34,13 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 		},
 		"many": {
 			"trades", "1700000000,1,1\n" + rows("%d,x,1", 30), `f:2:12: price "x"`,
-			"30 problems, of which the first 20 are listed", 21,
+			"30 problems", 2,
 		},
 		"several kinds": {
 			"trades", "time,price,amount,side\n1700000000,1,1,buy\n1700000001,1,1\n1700000002,1,1,up\nnow,1,1,buy\n" +
 				"1700000003,1,1,buy,5\n", "f:3:14: 3 columns", "4 problems", 5,
 		},
-		"all rows": {"trades", "time,price,amount\n" + rows("%d,0,1", 3), "f:2:12: price", "3 problems", 4},
+		"all rows": {"trades", "time,price,amount\n" + rows("%d,0,1", 3), "f:2:12: price", "3 problems", 2},
 		"back in time": {
 			"trades", "1700000000,x,1\n1700000005,1,1\n1700000001,x,1\n1700000002,x,1\n", "f:1:12", "2 problems", 3,
 		},
@@ -48,11 +48,11 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 			"trades", "symbol,time,price,amount\nA,1700000000,1,1\nA,1700000001,0,1\nB,1700000002,1,1\n" +
 				"A,1700000003,0,1\n", "f:3:14", "2 problems", 3,
 		},
-		"Databento": {"databento", mboHead + order, `f:2:31: size "0"`, "3 problems", 4},
+		"Databento": {"databento", mboHead + order, `f:2:31: size "0"`, "3 problems", 2},
 		"Tardis trades": {
 			"tardis", tardisHead + "id,side,price,amount\n" + rows("a,BTCUSDT,%[1]d000000,%[1]d000000,1,buy,0,1", 25) +
 				rows("a,BTCUSDT,%[1]d000000,%[1]d,1,buy,1,1", 1) + "a,b\n", `f:2:51: price "0"`,
-			"27 problems, of which the first 20 are listed", 21,
+			"27 problems", 4,
 		},
 		"Tardis levels": {
 			"tardis", tardisHead + "is_snapshot,side,price,amount\n" +
@@ -70,7 +70,7 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 		},
 		"Binance": {
 			"binance", rows(`%d000000000 {"e":"trade","s":"A","p":"1","q":"0","m":true}`, 25), "f:1:",
-			"25 problems, of which the first 20 are listed", 21,
+			"25 problems", 2,
 		},
 	} {
 		_, _, err := learnText(t, c.format, "", c.text)
@@ -85,7 +85,34 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 	}
 }
 
-// A file of another format shows its first three problems, their number, and how to find out what it is. A file of this
+// Problems that differ in their values alone are one kind, listed with the first of them, their number and the last line.
+// Kinds beyond the bound are counted.
+func TestProblemsAreListedByTheirKind(t *testing.T) {
+	t.Parallel()
+	var p problems
+	for i := range 5 {
+		p.take(topOf("a").Refuse(remedyValue, "the file"))
+		p.take(Position{"a", 7 + i, 3}.Refuse(remedyValue, "price %q: not a decimal number, %d digits", fmt.Sprint(`"`, i), i))
+		p.take(Position{"a", 20 + i, 3}.Refuse(remedyValue, "amount %q: not a decimal number", "x"))
+	}
+	const want = "a:1:1: the file; correct the line or remove it (4 more of this kind, the last in line 1)\n" +
+		`a:7:3: price "\"0": not a decimal number, 0 digits; correct the line or remove it ` +
+		"(4 more of this kind, the last in line 11)\n" +
+		`a:20:3: amount "x": not a decimal number; correct the line or remove it ` +
+		"(4 more of this kind, the last in line 24)\n15 problems"
+	if got := p.err().Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for i := range maxProblems {
+		p.take(topOf(fmt.Sprint("file", i)).Refuse(remedyValue, "the file"))
+	}
+	if got := p.err().Error(); !strings.HasSuffix(got, "\n35 problems, of which 32 are of the kinds listed") ||
+		strings.Count(got, "\n") != maxProblems {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// A file of another format shows its first three kinds of problems, their number, and how to find out what it is. A file of this
 // format, however wrong, is not called another one.
 func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 	t.Parallel()
@@ -94,8 +121,8 @@ func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 		format, text, hint string
 		lines              int
 	}{
-		"trades":  {"binance", many("1700000000,1,1,buy"), "looks like trades, not binance", 5},
-		"LOBSTER": {"trades", many("34200.1,1,7,10,1000000,1"), "looks like lobster, not trades", 5},
+		"trades":  {"binance", many("1700000000,1,1,buy"), "looks like trades, not binance", 3},
+		"LOBSTER": {"trades", many("34200.1,1,7,10,1000000,1"), "looks like lobster, not trades", 3},
 		"a header": {
 			"databento", "time,price,amount\n" + many("1700000000,1,1"), "looks like trades, not databento", 2,
 		},
@@ -103,7 +130,7 @@ func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 			"bitstamp", "Dear reader: no market is here.\n",
 			"is not bitstamp, and has none of the other formats that replay reads", 2,
 		},
-		"the right format": {"bitstamp", many(`1700000000000 trade {"price":"x"}`), "", 21},
+		"the right format": {"bitstamp", many(`1700000000000 trade {"price":"x"}`), "", 3},
 	} {
 		file := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
@@ -121,7 +148,7 @@ func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 		got := strings.Split(text, "\n")
 		last := "f " + c.hint + ": run tickhive replay --detect " + file + " to see what it is"
 		if c.hint == "" {
-			last = "31 problems, of which the first 20 are listed"
+			last = "31 problems"
 		}
 		if len(got) != c.lines || got[len(got)-1] != last {
 			t.Errorf("%s: %d lines, want %d\n%s", name, len(got), c.lines, text)
