@@ -27,6 +27,7 @@ type replicaCmd struct {
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
 	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
+	BinanceListen  string   `key:"binance.listen" placeholder:"ADDR,..." help:"With --promote: addresses of the Binance-compatible listener, which answers 421 until this node is the writer (none)."`
 	Promote        bool     `help:"Become the writer when the writer is silent for cluster.takeover_after; needs --data-dir."`
 	Snapshot       string   `placeholder:"FILE" help:"Begin with this snapshot (tickhive backup) unless the directory has a copy."`
 	SnapshotFrom   []string `placeholder:"https://HOST:PORT" help:"Internal listener of a node whose snapshot to begin with, instead of the writer's (replica.snapshot_from); may be repeated."`
@@ -46,12 +47,19 @@ func (r *replicaCmd) Run(p *program) error {
 		return usageError{Err: errors.New("--promote: a standby needs a directory: add --data-dir DIR")}
 	case r.TrustLazySync && !r.Promote:
 		return usage("--trust-lazy-sync: only a writer, and with --promote a standby, ask the servers")
+	case r.BinanceListen != "" && !r.Promote:
+		return usage("--binance-listen: only a writer, and with --promote a standby, have this listener")
 	case r.Promote && r.Events:
 		return usageError{Err: errors.New("--events: a writer appends no events; let another replica do it")}
 	}
+	if !r.Promote { // it never trades; its configuration may be the writer's
+		r.Set = append(r.Set, "binance.listen=")
+	}
 	kept := &listen.Kept{Open: listen.At}
 	defer kept.Close()
-	s := serveFlags{Listen: r.Listen, InternalListen: r.InternalListen, Quiet: r.Quiet}
+	s := serveFlags{
+		Listen: r.Listen, InternalListen: r.InternalListen, BinanceListen: r.BinanceListen, Quiet: r.Quiet,
+	}
 	return r.run(p, s, kept, takeSignals(p))
 }
 

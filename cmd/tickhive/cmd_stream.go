@@ -76,8 +76,7 @@ func (f *streamFlags) follower(
 	if f.ClusterKey != "" {
 		s.Set = append(s.Set, "cluster.key_file="+f.ClusterKey)
 	}
-	s.Set = append(s.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.backfill=0", "clock.mode=real",
-		"binance.listen=")
+	s.Set = append(s.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.backfill=0", "clock.mode=real")
 	if cfg, err = s.config(p); err != nil {
 		return cfg, to, nil, err
 	}

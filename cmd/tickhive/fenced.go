@@ -36,8 +36,6 @@ func (s *serveCmd) checkReplaceable(c *config.Config) error {
 	case !c.Replaceable():
 		return usage("--promote: only a writer that waits for a stream on servers of its own can be replaced: set " +
 			"--journal nats://HOST:PORT,... and --ack quorum")
-	case len(c.Binance.Listen) > 0:
-		return usage("--promote: a standby has no Binance-compatible listener: leave out binance.listen")
 	}
 	return nil
 }
@@ -135,8 +133,8 @@ func (s *serveCmd) replica(cfg *config.Config) (r *replicaCmd, flags serveFlags,
 		}
 	}
 	flags = serveFlags{
-		Listen: s.Listen, InternalListen: s.InternalListen, InternalToken: s.InternalToken,
-		InternalHosts: s.InternalHosts, LogLevel: s.LogLevel, Sim: s.Sim, Quiet: s.Quiet,
+		Listen: s.Listen, InternalListen: s.InternalListen, BinanceListen: s.BinanceListen,
+		InternalToken: s.InternalToken, InternalHosts: s.InternalHosts, LogLevel: s.LogLevel, Sim: s.Sim, Quiet: s.Quiet,
 	}
 	return r, flags, nil
 }

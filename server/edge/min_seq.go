@@ -145,8 +145,12 @@ func (e *Listener) waitFor(code string, want uint64) bool {
 }
 
 // answerOnReplica forwards a request that only the writer can answer, and refuses a read of views that are too old.
-// done reports that the request has its answer. Early routes answer in any case.
+// done reports that the request has its answer. Early routes answer in any case, but not on a listener for the writer
+// alone.
 func (e *Listener) answerOnReplica(c *Ctx) (done bool, err *refuse.Refusal) {
+	if e.writerOnly {
+		return true, e.replica.Forward.NotWriter()
+	}
 	signed := c.route.Auth == AuthRequired || c.route.Auth == AuthOptional &&
 		c.Request.Header.PeekCanonical(reqPublicKey) != nil
 	if signed || c.route.Method != fasthttp.MethodGet {

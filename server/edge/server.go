@@ -217,7 +217,7 @@ func New(o Options) (*Server, error) {
 		other := base
 		other.Name = "binance"
 		other.Table, other.refuse, other.aggregatorHost = f.Routes, f.Refuse, ""
-		other.expose = f.Expose
+		other.expose, other.writerOnly = f.Expose, true
 		if s.facade, err = NewListener(other); err != nil {
 			return nil, err
 		}
@@ -385,6 +385,7 @@ type ListenerOptions struct {
 	Clock       clock.Clock
 	MachineNs   func() int64
 	gzip        *doc.Packer                                // nil: no route sends cached documents
+	writerOnly  bool                                       // a replica refuses every request
 	replica     *forward.Replica                           // nil: not a replica
 	seqOf       func(code string) (seq uint64, known bool) // see Options
 	peers       *clusterkey.Ring                           // see Options

@@ -405,20 +405,28 @@ func (b *bot) differs() string {
 	return ""
 }
 
+// refuses checks that the Binance-compatible listener of a standby refuses every request and every handshake.
+func refuses(t *testing.T, standby *harness.Instance, at string) {
+	t.Helper()
+	for _, path := range []string{"/api/v3/time", "/api/v3/account", "/ws/btcusdt@trade", "/ws-api/v3"} {
+		a := standby.Do("GET", "http://"+at+path, "")
+		if a.Status != 421 || !strings.HasPrefix(a.Body, `{"code":-1000,"msg":"This is a replica: `) {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+}
+
 // A grid bot and a bot of OCOs trade on a live market whose writer is killed and started again, and then replaced by
 // another node. What they have learned from their reports, and from REST after each break, is what the exchange has, to
 // the digit: money, fees, what is held, open orders. When all orders are canceled, no later event changes anything.
 func TestBotsKnowWhatTheyHave(t *testing.T) {
 	t.Parallel()
-	f, at := newFailover(t), harness.StreamAddress(t)
+	f, first, second := newFailover(t), harness.StreamAddress(t), harness.StreamAddress(t)
+	front := newLink(t, first) // the one address that the bots know
+	at := front.addr()
 	gobinance.BaseWsMainURL = "ws://" + at + "/ws"
-	serve := func(n int) {
-		f.start(n, append([]string{
-			"serve", "--journal", "nats://" + f.at, "--ack", "quorum", "--data-dir", f.dirs[n],
-			"--binance-listen", at, "--set", "sim.intensity=400",
-		}, f.common...))
-	}
-	serve(0)
+	serve := func() { f.start(0, f.serve("--binance-listen", first, "--set", "sim.intensity=400")) }
+	serve()
 	bots := []*bot{newBot(t, f.nodes[0], at), newBot(t, f.nodes[0], at)}
 	harness.WaitFor(t, func() bool {
 		p, ok := bots[0].price()
@@ -439,15 +447,14 @@ func TestBotsKnowWhatTheyHave(t *testing.T) {
 	trade()
 	f.nodes[0].Signal(syscall.SIGKILL)
 	f.nodes[0].Wait()
-	serve(0)
-	f.start(1, f.standby(1, "--set", "sim.intensity=400"))
+	serve()
+	f.start(1, f.standby(1, "--binance-listen", second, "--set", "sim.intensity=400"))
+	refuses(t, f.nodes[1], second)
 	trade()
+	front.setTarget(second)
 	f.nodes[0].Signal(syscall.SIGKILL)
 	f.nodes[0].Wait()
 	f.awaitRole(1, "writer")
-	f.nodes[1].Signal(syscall.SIGTERM) // a standby has no listener for bots: its node is started as one that has
-	f.nodes[1].EndsClean(f.dirs[1])
-	serve(1)
 	trade()
 	close(stop)
 	trading.Wait()

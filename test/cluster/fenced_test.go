@@ -205,7 +205,6 @@ func TestPromoteNeedsAWriterThatCanBeReplaced(t *testing.T) {
 		{"serve", "--promote"},
 		{"serve", "--promote", "--journal", "embedded", "--ack", "quorum"},
 		{"serve", "--promote", "--journal", "nats://127.0.0.1:1"},
-		{"serve", "--promote", "--journal", "nats://127.0.0.1:1", "--ack", "quorum", "--binance-listen", "127.0.0.1:0"},
 	} {
 		in := harness.Launch(t, nil, append(args, "--data-dir", filepath.Join(t.TempDir(), "d"))...)
 		if code := in.Wait(); code != 2 || !strings.Contains(in.Stderr.String(), "--promote: ") {
