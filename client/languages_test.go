@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,35 @@ func TestPythonModule(t *testing.T) {
 	c := exec.CommandContext(t.Context(), tool(t, "python3"), "python/tickhive_test.py")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%.4000s", err, out)
+	}
+}
+
+// The package installs from its folder without a network, and a program elsewhere imports it with its types.
+func TestPythonPackage(t *testing.T) {
+	python := tool(t, "python3")
+	const needs = "import pip"
+	if out, err := exec.CommandContext(t.Context(), python, "-c", needs).CombinedOutput(); err != nil {
+		if os.Getenv("TICKHIVE_STRICT") == "1" {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Skipf("%s: %s: not run (TICKHIVE_STRICT=1 makes this an error)", needs, out)
+	}
+	site, project := t.TempDir(), t.TempDir()
+	c := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--no-index", "--disable-pip-version-check",
+		"--target", site, "./python")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%.4000s", err, out)
+	}
+	c = exec.CommandContext(t.Context(), python, "-c", `
+import importlib.metadata, importlib.resources, tickhive
+assert tickhive.__file__.startswith(`+strconv.Quote(site)+`), tickhive.__file__
+assert importlib.resources.files(tickhive).joinpath('py.typed').is_file()
+assert importlib.metadata.requires('tickhive') in (None, []), importlib.metadata.requires('tickhive')
+print(tickhive.order('buy', amount='0.1', market=True))`)
+	c.Dir, c.Env = project, append(os.Environ(), "PYTHONPATH="+site)
+	out, err := c.CombinedOutput()
+	if want := "{'side': 'buy', 'amount': '0.1', 'isMarket': True}\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s, want %s", err, out, want)
 	}
 }
 

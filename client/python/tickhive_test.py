@@ -1,17 +1,21 @@
-"""Tests of tickhive.py: python3 client/python/tickhive_test.py. With BASE, INTERNAL (the two listeners), PUBLIC and
+"""Tests of the package tickhive: python3 client/python/tickhive_test.py. With BASE, INTERNAL (the two listeners), PUBLIC and
 PRIVATE (a key pair) in the environment it also asks a running exchange everything once."""
 
+import inspect
 import json
 import os
 import socket
 import struct
 import sys
 import threading
+import time
+import typing
 import unittest
 from decimal import Decimal
 
 sys.dont_write_bytecode = True
 import tickhive  # noqa: E402
+from tickhive import private, rest, streams  # noqa: E402
 
 
 class Signing(unittest.TestCase):
@@ -24,8 +28,8 @@ class Signing(unittest.TestCase):
         ]:
             self.assertEqual(tickhive.sign('privKEY456', 1767225600000, nonce, method, target, body), want)
 
-    def test_an_ed25519_key_is_refused(self):
-        with self.assertRaisesRegex(ValueError, 'Ed25519'):
+    def test_a_key_in_pem_is_refused(self):
+        with self.assertRaisesRegex(ValueError, 'Ed25519 or RSA'):
             tickhive.credentials('p', '-----BEGIN PRIVATE KEY-----', 'GET', '/')
 
     def test_a_request_directly_after_a_start_is_sent_once_more(self):
@@ -37,12 +41,27 @@ class Signing(unittest.TestCase):
             x.headers = {'retry-after': '1'} if len(sent) == 1 else {}
             return (401, b'{"code": "UNAUTHORIZED", "message": "m"}') if len(sent) == 1 else (200, b'[]')
 
-        x._send, sleep, tickhive.time.sleep = send, tickhive.time.sleep, slept.append
+        x._send, sleep, rest.time.sleep = send, rest.time.sleep, slept.append
         try:
             self.assertEqual(x.request('GET', '/api/apikeys', signed=True), [])
         finally:
-            tickhive.time.sleep = sleep
+            rest.time.sleep = sleep
         self.assertEqual((len(set(sent)), slept), (2, [1]))
+
+    def test_an_answer_that_breaks_off_is_no_answer(self):
+        listener = socket.create_server(('127.0.0.1', 0))
+        self.addCleanup(listener.close)
+
+        def answer():
+            line, _ = listener.accept()
+            with line:
+                line.recv(4096)
+                line.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]')
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        x = tickhive.Client('http://127.0.0.1:%d' % listener.getsockname()[1])
+        self.assertRaises(rest.http.client.IncompleteRead, x.pairs)
+        thread.join(30)
 
     def test_decimals_are_exact(self):
         self.assertEqual([tickhive.plain(v) for v in ('1E-7', Decimal('1E+3'), 5)], ['0.0000001', '1000', '5'])
@@ -73,12 +92,37 @@ class Orders(unittest.TestCase):
             (lambda x: x.place_order('A_B', 'sell', quoteAmount='25', type='market', clientIdScope='open', strategyId=3, postOnly=None),
              ('POST', '/api/orders', {'currencyPairCode': 'A_B', 'side': 'sell', 'quoteAmount': '25', 'type': 'market',
                                       'clientIdScope': 'open', 'strategyId': 3})),
-            (lambda x: x.amend_order('7', amount='0.5', keepPriority=True),
+            (lambda x: x.change_order('7', amount='0.5', keepPriority=True),
              ('PATCH', '/api/orders/7', {'amount': '0.5', 'keepPriority': True})),
-            (lambda x: x.amend_order(7, price='9', stopPrice='8', trailingDelta=20),
+            (lambda x: x.change_order('7', price='9', stopPrice='8', trailingDelta=20),
              ('PATCH', '/api/orders/7', {'price': '9', 'stopPrice': '8', 'trailingDelta': 20})),
         ]:
             self.assertEqual(self.sent(call), [want])
+
+    def test_a_market_order_is_one_word(self):
+        want = ('POST', '/api/orders', {'currencyPairCode': 'A_B', 'side': 'buy', 'amount': '1', 'isMarket': True})
+        self.assertEqual(self.sent(lambda x: x.place_order('A_B', 'buy', amount=1, market=True)), [want])
+        for more in ({}, {'type': 'limit'}, {'type': 'stop_limit', 'stopPrice': 9}, {'stopPrice': 9}):
+            with self.assertRaisesRegex(ValueError, 'market=True'):
+                tickhive.order('buy', 1, **more)
+
+    def test_every_other_call(self):
+        for call, want in [
+            (lambda x: x.cancel_order_by_client_id('A_B', 'a:1', only_if='new'),
+             ('DELETE', '/api/orders/by-client-id/A_B/a%3A1?onlyIf=new', None)),
+            (lambda x: x.order_by_client_id('A_B', 'a'), ('GET', '/api/orders/by-client-id/A_B/a', None)),
+            (lambda x: x.cancel_list_by_client_id('A_B', 'a'), ('DELETE', '/api/orders/lists/by-client-id/A_B/a', None)),
+            (lambda x: x.list_by_client_id('A_B', 'a'), ('GET', '/api/orders/lists/by-client-id/A_B/a', None)),
+            (lambda x: x.amendments('7'), ('GET', '/api/orders/7/amendments', None)),
+            (lambda x: x.prevented_matches('A_B', 3), ('GET', '/api/user/prevented-matches?currencyPairCode=A_B&from=3', None)),
+            (lambda x: list(x.fills(order='7', since='2026-01-01')),
+             ('GET', '/api/user/deals?orderId=7&sinceDate=2026-01-01&pageSize=100', None)),
+        ]:
+            self.assertEqual(self.sent(call), [want])
+        self.assertEqual(self.sent(lambda x: self.assertEqual(x.cancel_all(), 3), b'{"canceled": 3}'),
+                         [('DELETE', '/api/orders?all=true', None)])
+        self.assertEqual(self.sent(lambda x: self.assertIsNone(x.cancel_all_after(0)), b'{"timeoutMs": 0, "firesAt": null}'),
+                         [('POST', '/api/orders/cancel-all-after', {'timeoutMs': 0})])
 
     def test_lists_and_batches(self):
         legs = [tickhive.order('sell', 1, '11', type='limit', postOnly=True), tickhive.order('sell', 1, type='stop_market', stopPrice='9')]
@@ -97,7 +141,69 @@ class Orders(unittest.TestCase):
         commands = [{'place': dict(legs[0], currencyPairCode='A_B')}, {'placeList': placed}, {'cancel': {'orderId': '7'}}]
         self.assertEqual(self.sent(lambda x: self.assertEqual(x.batch(commands), [1]), b'{"results": [1]}'),
                          [('POST', '/api/orders/batch', {'commands': commands})])
-        self.assertRaises(TypeError, tickhive.order, 'sell', 0.1)
+        self.assertRaises(TypeError, tickhive.order, 'sell', 0.1, 1)
+
+
+def fill(pair, second, trade, order):
+    return {'currencyPairCode': pair, 'dealDateUtc': '2026-01-01T00:00:%02d.0000000Z' % second, 'tradeId': trade, 'orderId': order}
+
+
+class Cursors(unittest.TestCase):
+    def test_each_fill_is_passed_once(self):
+        c = private._Cursor({})
+        self.assertFalse(c.passed(fill('A_B', 1, 1, '7')))
+        c.advance(fill('A_B', 5, 17, '7'))
+        c.advance(fill('C_D', 3, 900, '9'))
+        self.assertEqual(c.value(), {'date': '2026-01-01T00:00:05.0000000Z', 'pairs': {
+            'A_B': {'date': '2026-01-01T00:00:05.0000000Z', 'tradeId': 17, 'orderIds': ['7']},
+            'C_D': {'date': '2026-01-01T00:00:03.0000000Z', 'tradeId': 900, 'orderIds': ['9']}}})
+        again = private._Cursor(json.loads(json.dumps(c.value())))
+        for f, passed in [
+            (fill('A_B', 5, 17, '7'), True),
+            (fill('A_B', 5, 17, '8'), False),  # the other side of a trade with oneself
+            (fill('A_B', 5, 16, '8'), True),
+            (fill('A_B', 5, 18, '7'), False),
+            (fill('A_B', 4, 18, '7'), True),  # of a history that the exchange has lost
+            (fill('A_B', 6, 12, '7'), False),
+            (fill('C_D', 4, 901, '9'), False),  # older than the newest fill of another pair
+            (fill('E_F', 1, 1, '9'), False),
+        ]:
+            self.assertEqual(again.passed(f), passed, f)
+        again.advance(fill('A_B', 5, 17, '8'))
+        self.assertTrue(again.passed(fill('A_B', 5, 17, '7')) and again.passed(fill('A_B', 5, 17, '8')))
+        self.assertFalse(c.passed(fill('A_B', 5, 17, '8')))
+
+    def test_old_ends_are_forgotten(self):
+        k = private._OpenOrders()
+        for i in range(3000):
+            o = {'id': str(i), 'status': 'Canceled', 'date': '2026-01-01T00:%02d:%02d.0000000Z' % divmod(i, 60)}
+            self.assertEqual((k.note(o), k.note(o)), (True, False))
+        self.assertTrue(len(k.ended) <= 1100 and '2990' in k.ended)
+
+    def test_a_snapshot_names_what_has_ended(self):
+        k = private._OpenOrders()
+        for i in '123':
+            k.note({'id': i, 'status': 'Created', 'date': ''})
+            k.note_list({'id': i, 'status': 'executing'})
+        k.note({'id': '3', 'status': 'Completed', 'date': ''})
+        k.note_list({'id': '3', 'status': 'done'})
+        self.assertEqual(k.restart({'orders': [{'id': '2', 'status': 'PartiallyCompleted', 'date': ''}],
+                                    'lists': [{'id': '2', 'status': 'executing'}]}), (['1'], ['1']))
+
+
+class Types(unittest.TestCase):
+    def test_every_function_is_annotated(self):
+        for module in (tickhive.errors, private, rest, tickhive.signing, streams):
+            for name, value in vars(module).items():
+                if getattr(value, '__module__', None) != module.__name__:
+                    continue
+                for f in [value] + list(vars(value).values()) if isinstance(value, type) else [value]:
+                    if inspect.isfunction(f):
+                        hints = typing.get_type_hints(f)
+                        missing = set(inspect.signature(f).parameters) - {'self', '_'} - set(hints)
+                        self.assertTrue('return' in hints and not missing, '%s.%s: %s' % (name, f.__name__, missing))
+        for shape in (tickhive.Order, tickhive.OrderList, tickhive.Fill, tickhive.Balance, tickhive.Cursor, tickhive.Event):
+            self.assertTrue(typing.get_type_hints(shape))
 
 
 def message(kind, seq, bids, asks=(), checksum=None, **more):
@@ -149,8 +255,8 @@ class Server:
                 while b'\r\n\r\n' not in head:
                     head += line.recv(4096)
                 key = [x.split(': ')[1] for x in head.decode().split('\r\n') if x.startswith('Sec-WebSocket-Key')][0]
-                digest = tickhive.hashlib.sha1((key + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').encode()).digest()
-                line.sendall(b'HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: ' + tickhive.base64.b64encode(digest) + b'\r\n\r\n')
+                digest = streams.hashlib.sha1((key + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').encode()).digest()
+                line.sendall(b'HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: ' + streams.base64.b64encode(digest) + b'\r\n\r\n')
                 script(self, line)
         self.listener.close()
 
@@ -228,7 +334,8 @@ class Sockets(unittest.TestCase):
             ws.close()
 
     def test_a_book_resyncs_and_resumes(self):
-        tickhive.RETRY = 0.0
+        self.addCleanup(setattr, streams, 'RETRY', streams.RETRY)
+        streams.RETRY = 0.0
         b = tickhive.Book('A_B')
         b.bids = [['9.0', '1.0']]
         say = {'checksum': b.checksum()}
@@ -271,7 +378,7 @@ class Exchange(unittest.TestCase):
         self.assertEqual((len(book['bids']), book['seq'] > 0), (5, True))
         self.assertEqual(len(x.deals('BTC_USDT', size=7)), 7)
         self.assertTrue(x.candles('BTC_USDT', 'minute', '2020-01-01', '2100-01-01'))
-        self.assertTrue(abs(x.time() - tickhive.time.time() * 1000) < 60000)
+        self.assertTrue(abs(x.time() - time.time() * 1000) < 60000)
         with self.assertRaises(tickhive.APIError) as e:
             x.ticker('AA_BB')
         self.assertEqual((e.exception.status, e.exception.code), (404, 'NOT_FOUND'))
@@ -284,7 +391,7 @@ class Exchange(unittest.TestCase):
         self.assertTrue(x.balances()['USDT']['held'] > 0)
         self.assertEqual(x.cancel_order(ids[0])['status'], 'Canceled')
         self.assertEqual(x.cancel_all('BTC_USDT'), 102)
-        bought = x.order(x.place_order('BTC_USDT', 'buy', quoteAmount='100', isMarket=True))
+        bought = x.order(x.place_order('BTC_USDT', 'buy', quoteAmount='100', market=True))
         self.assertEqual(bought['status'], 'Completed')
         self.assertEqual(len(list(x.fills('BTC_USDT'))), len(bought['deals']))
         with self.assertRaises(tickhive.APIError) as e:
@@ -337,9 +444,9 @@ class Exchange(unittest.TestCase):
             stop = oco['orders'][1]['id']
             self.assertEqual((oco['status'], oco['clientOrderId'], len(oco['orders'])), ('executing', 'py-list', 2))
             self.assertEqual([row['id'] for row in x.lists()], [oco['id']])
-            self.assertEqual(x.amend_order(stop, stopPrice='93')['stopPrice'], 93)
+            self.assertEqual(x.change_order(stop, stopPrice='93')['stopPrice'], 93)
             smaller = x.place_order(pair, 'buy', 1, 99, type='limit')
-            self.assertEqual(x.amend_order(smaller, amount='0.5', keepPriority=True)['amount'], Decimal('0.5'))
+            self.assertEqual(x.change_order(smaller, amount='0.5', keepPriority=True)['amount'], Decimal('0.5'))
             with self.assertRaises(tickhive.APIError) as e:
                 x.cancel_order(smaller, only_if='partial')
             self.assertEqual(e.exception.code, 'CANCEL_RESTRICTED')

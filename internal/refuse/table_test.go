@@ -120,7 +120,7 @@ func TestTables(t *testing.T) {
 			scriptCodes("  CODE: 'CODE',\n"),
 		},
 		{
-			"client/python/tickhive.py", "    # the codes: internal/refuse/table.go\n", "    # end\n",
+			"client/python/tickhive/errors.py", "    # the codes: internal/refuse/table.go\n", "    # end\n",
 			scriptCodes("    CODE = 'CODE'\n"),
 		},
 	} {
