@@ -190,3 +190,29 @@ func TestCancelsByClientIDAndOnAllPairs(t *testing.T) {
 	}
 	h.CheckTotals()
 }
+
+// Every route that answers orders or lists writes their decimals as strings when it is asked to, and refuses another form
+// before it does anything.
+func TestDecimalsOfChanges(t *testing.T) {
+	h, a, _ := servertest.NewTradedExchange(t)
+	id := a.Place(`{"side":"buy",` + onBTC + `,"amount":1,"price":10}`)
+	order := `{"side":"buy",` + onBTC + `,"amount":1,"price":10}`
+	leg := `{"side":"buy","amount":1,"price":10}`
+	list := `{"kind":"oto",` + onBTC + `,"orders":[` + leg + `,` + leg + `]}`
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/api/orders/batch", `{"commands":[{"place":` + order + `}]}`},
+		{"POST", "/api/orders/lists", list},
+		{"PATCH", "/api/orders/" + id, `{"price":"10"}`},
+		{"DELETE", "/api/orders/" + id, ""},
+	} {
+		before := a.OK("GET", "/api/user/orders", "").Body
+		refused := a.Call(c.method, c.path+"?decimals=text", c.body)
+		h.CheckRefusal(c.method+" "+c.path, refused, 400, "INVALID_PARAM", "decimals")
+		if after := a.OK("GET", "/api/user/orders", "").Body; after != before {
+			t.Errorf("%s %s has changed %s to %s", c.method, c.path, before, after)
+		}
+		if body := a.OK(c.method, c.path+"?decimals=string", c.body).Body; !strings.Contains(body, `"price":"10.00"`) {
+			t.Errorf("%s %s: %s", c.method, c.path, body)
+		}
+	}
+}

@@ -37,8 +37,8 @@ func (s *Service) listRoutes() []*edge.Route {
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodPost, Path: listsPath, Handle: s.placeList, Schema: "CreateOrderListRequest",
-			Members: objects.TradingListMembers,
-			Name:    "createOrderList", Summary: "Place an order list, or none of its orders",
+			Members: objects.TradingListMembers, Params: edge.Params(edge.Decimals),
+			Name: "createOrderList", Summary: "Place an order list, or none of its orders",
 			Refuses: []int{409},
 		},
 		{

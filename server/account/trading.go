@@ -68,8 +68,8 @@ func (s *Service) tradingRoutes() []*edge.Route {
 		},
 		{
 			Method: fasthttp.MethodPost, Path: ordersPath + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
-			Members: objects.TradingBatchMembers,
-			Name:    "batchOrders", Summary: "Place, cancel and replace up to 100 orders, in order",
+			Members: objects.TradingBatchMembers, Params: edge.Params(edge.Decimals),
+			Name: "batchOrders", Summary: "Place, cancel and replace up to 100 orders, in order",
 		},
 		{
 			Method: fasthttp.MethodPost, Path: ordersPath + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,

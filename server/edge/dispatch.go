@@ -224,10 +224,8 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 		return err
 	}
 	c.parseQuery()
-	if route.Method == fasthttp.MethodGet {
-		if err := c.readForm(); err != nil {
-			return err
-		}
+	if err := c.readForm(); err != nil {
+		return err
 	}
 	if c.route.pair != "" {
 		if done, err := e.reach(c); done {

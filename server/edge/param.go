@@ -299,7 +299,7 @@ func (p *Repeated[T]) Of(c *Ctx) (all []T, err *refuse.Refusal) {
 	return all, nil
 }
 
-// Decimals is a parameter of every GET route: it turns the decimals of an answer into strings. A route lists it when
+// Decimals is a parameter of every route: it turns the decimals of an answer into strings. A route lists it when
 // its answer has decimals.
 var Decimals = Word("decimals", "number", "string").Default(0).
 	Says("`string` turns every decimal of the body into a string with the same text.")
