@@ -10,9 +10,12 @@
 //
 // An amount or a price with more digits than the market has is an InvalidOrder: amountToPrecision, priceToPrecision and
 // costToPrecision round. A createOrder with both params.stopLossPrice and params.takeProfitPrice is an OCO; with
-// params.takeProfit or params.stopLoss it is an order that opens those when it has filled. An unwatch call ends the watch
-// calls that have one of its symbols.
-import { Book, TickHive, attached, depthFor, editOf, listOf, orderOf, signature, statusOf, timeframes } from './tickhive.mjs';
+// params.takeProfit or params.stopLoss it is an order that opens those when it has filled. An unwatch call ends the
+// watch calls that have one of its symbols.
+import { Book, signature } from './tickhive.mjs';
+import { attached, candlesOf, editOf, listOf, orderOf, statusOf, timeframes } from './unified.mjs';
+
+const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
 
 const days = (ms) => new Date(ms).toISOString().slice(0, 23);
 
@@ -34,8 +37,8 @@ const errorClasses = {
 
 const pageSize = 100;
 
-// Candles of these lengths are sums of kept ones: the timeframe of those, how many one of them has at most, its length in
-// seconds, and the second at which one begins. Weeks begin on Mondays, three days at multiples of three since 1970.
+// Candles of these lengths are sums of kept ones: the timeframe of those, how many one of them has at most, its length
+// in seconds, and the second at which one begins. Weeks begin on Mondays, three days at multiples of three since 1970.
 const hour = 3600, day = 24 * hour;
 const sums = {
   '2h': { of: '1h', count: 2, seconds: 2 * hour, from: 0 }, '6h': { of: '1h', count: 6, seconds: 6 * hour, from: 0 },
@@ -354,10 +357,10 @@ export function makeTickHive(ccxt) {
         const rows = summed(sum, await this.fetchOHLCV(symbol, of, first, (limit ?? 1000) * count), ccxt.Precise.stringAdd);
         return since === undefined ? rows.slice(-(limit ?? 1000)) : rows.slice(0, limit ?? 1000);
       }
-      const candles = async (_, frame, start, end) => (await this.request('api/ohlc', 'public', 'GET', {
+      const candles = async (frame, start, end) => (await this.request('api/ohlc', 'public', 'GET', {
         currencyPairCode: market.id, interval: timeframes[frame], start: days(start), end: days(end),
       })).map((c) => this.parseOHLCV(c, market));
-      return TickHive.prototype.fetchOHLCV.call({ candles, fetchTime: () => this.fetchTime() }, symbol, timeframe, since, limit ?? 1000);
+      return candlesOf({ candles, fetchTime: () => this.fetchTime() }, timeframe, since, limit ?? 1000);
     }
 
     // sumOf returns what the candles of a timeframe are sums of, undefined for those that the exchange keeps.
@@ -395,8 +398,9 @@ export function makeTickHive(ccxt) {
       }, market);
     }
 
-    // bodyOf returns what a call of createOrder sends: an order, or a list where params has takeProfit or stopLoss. Both a
-    // takeProfitPrice and a stopLossPrice make an OCO: one of two orders that wait is filled, the other one ends.
+    // bodyOf returns what a call of createOrder sends: an order, or a list where params has takeProfit or stopLoss.
+    // Both a takeProfitPrice and a stopLossPrice make an OCO: one of two orders that wait is filled, the other one
+    // ends.
     bodyOf(symbol, type, side, amount, price, params) {
       const market = this.market(symbol), call = this.exactly(market, type, side, amount, price, params);
       const { takeProfitPrice, stopLossPrice, clientOrderId, ...rest } = call[5];
@@ -411,8 +415,11 @@ export function makeTickHive(ccxt) {
       });
     }
 
-    // createOrder takes what TickHive.createOrder in tickhive.mjs takes, and makes an OCO. Of a list it answers the first
-    // order.
+    // createOrder places an order. The type, or a price of params (stopPrice, triggerPrice, stopLossPrice,
+    // takeProfitPrice), makes a stop or a take profit of it, trailingPercent lets it trail, and the objects takeProfit
+    // and stopLoss make a list of it; both prices make an OCO. Amounts and prices may be text, which keeps digits that
+    // a number would lose. What cannot be placed as asked throws before anything is sent. Of a list it answers the
+    // first order.
     async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
       await this.loadMarkets();
       const { market, order, list } = this.bodyOf(symbol, type, side, amount, price, params);
@@ -440,7 +447,8 @@ export function makeTickHive(ccxt) {
     }
 
     // exactly returns a call of createOrder with its numbers as text. A number with more digits than the market has is
-    // refused, because a cut one makes another order; what the arithmetic of doubles adds to a number is no digit of it.
+    // refused, because a cut one makes another order; what the arithmetic of doubles adds to a number is no digit of
+    // it.
     exactly(market, type, side, amount, price, params = {}) {
       const { digitsPrice, digitsAmount } = market.info;
       const text = (name, n, places, precise) => {
@@ -488,8 +496,8 @@ export function makeTickHive(ccxt) {
       return (await this.request('api/orders/by-client-id/{currencyPairCode}/{clientOrderId}', 'private', 'GET', query)).id;
     }
 
-    // editOrder changes price and total amount, and with params the price and the trail of an order that waits; an order
-    // keeps its type and side.
+    // editOrder changes price and total amount, and with params the price and the trail of an order that waits; an
+    // order keeps its type and side.
     async editOrder(id, symbol, type, side, amount = undefined, price = undefined, params = {}) {
       const { clientOrderId, ...others } = params, orderId = await this.idOf(id, symbol, clientOrderId), market = this.market(symbol);
       const [, , , size, at, given] = this.exactly(market, type, side, amount, price, others);
@@ -576,9 +584,9 @@ export function makeTickHive(ccxt) {
 
     // Streams
 
-    // A reader is what one watch call reads. It has an entry for each of its symbols, or for each symbol and timeframe; what
-    // names the kind of call. The source of an entry is a channel of a pair, or a private channel, which has all pairs;
-    // several readers may have one source, and each gets all that comes.
+    // A reader is what one watch call reads. It has an entry for each of its symbols, or for each symbol and timeframe;
+    // what names the kind of call. The source of an entry is a channel of a pair, or a private channel, which has all
+    // pairs; several readers may have one source, and each gets all that comes.
     entryOf(what, channel, market) {
       return { what, channel, market, name: `${what}:${market.id}`, source: `${channel}:${market.id}`, pairs: [market.id], options: {} };
     }
@@ -604,8 +612,8 @@ export function makeTickHive(ccxt) {
       return this.subscribe(url, name, entries);
     }
 
-    // subscribe asks for the sources that the connection does not have yet, in one message where the channel and the options
-    // are the same: messages are limited.
+    // subscribe asks for the sources that the connection does not have yet, in one message where the channel and the
+    // options are the same: messages are limited.
     subscribe(url, name, entries) {
       const key = (e) => `${e.source} ${e.options.depth ?? ''}`;
       const line = this.streamsOf(url), had = this.clients[url]?.subscriptions ?? {}, requests = new Map();
@@ -624,8 +632,8 @@ export function makeTickHive(ccxt) {
       return this.watch(url, name, undefined, key(entries[0]));
     }
 
-    // unfollow ends the readers of a kind of call that have one of the markets, or all of them, and unsubscribes from the
-    // sources that no other reader has. What waits is rejected with an UnsubscribeError.
+    // unfollow ends the readers of a kind of call that have one of the markets, or all of them, and unsubscribes from
+    // the sources that no other reader has. What waits is rejected with an UnsubscribeError.
     async unfollow(what, markets) {
       const url = this.implodeHostname(this.urls.api.ws), line = this.streamsOf(url), client = this.clients[url], left = [];
       for (const [name, entries] of line.readers) {
@@ -778,7 +786,8 @@ export function makeTickHive(ccxt) {
       }
     }
 
-    // deliver gives rows to the readers of a source, each those of its markets: to the call that waits, or to the next one.
+    // deliver gives rows to the readers of a source, each those of its markets: to the call that waits, or to the next
+    // one.
     deliver(client, source, rows) {
       const line = this.streamsOf(client.url);
       for (const name of this.readersOf(client, source)) {
@@ -887,8 +896,8 @@ export function makeTickHive(ccxt) {
       return changed;
     }
 
-    // sumsWith returns the sums that changed candles belong to. The candles before the last one are fetched when that one
-    // begins, so that a sum misses nothing, however late it is followed.
+    // sumsWith returns the sums that changed candles belong to. The candles before the last one are fetched when that
+    // one begins, so that a sum misses nothing, however late it is followed.
     async sumsWith({ market, name, sum }, kept) {
       const line = this.streamsOf(this.implodeHostname(this.urls.api.ws)), begin = beginOf(sum, kept[0][0]), last = kept.at(-1);
       const known = line.sums[name] ??= {};

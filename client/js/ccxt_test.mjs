@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeTickHive } from './ccxt.mjs';
-import { crc32, orderOf, statusOf } from './tickhive.mjs';
+import { crc32 } from './tickhive.mjs';
+import { orderOf, statusOf } from './unified.mjs';
 
 // standIn has the few helpers of ccxt's Exchange that the tests reach, and an error class of
 // each name that is asked for.

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { TickHive } from './tickhive.mjs';
+import { Code, TickHive } from './tickhive.mjs';
 
 export const kinds = JSON.parse(readFileSync(new URL('../testdata/kinds.json', import.meta.url)));
 
-// market makes a pair of its own at a last price of 100, and a user with money of both currencies. Orders at 90 and at 110
-// take whatever triggers; trade sets the last price between them.
+// market makes a pair of its own at a last price of 100, and a user with money of both currencies. Orders at 90 and at
+// 110 take whatever triggers; trade sets the last price between them.
 export async function market(internal, pair) {
   const call = async (path, body) => {
     const answer = await fetch(`${internal}/internal/v1${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
@@ -24,7 +24,7 @@ export async function market(internal, pair) {
   await order('buy', '90', '1000');
   await order('sell', '110', '1000');
   return {
-    apiKey: publicKey, secret: privateKey,
+    publicKey, privateKey,
     trade: async (price) => { await order('sell', price, '1'); await order('buy', price, '2', { timeInForce: 'ioc' }); },
   };
 }
@@ -53,44 +53,95 @@ export async function see(trade, { place, read, cancel, cancelList, codeOf }, ca
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { trade, apiKey, secret } = await market(process.env.INTERNAL, 'JSA_USDT'), symbol = 'JSA/USDT';
-  const x = new TickHive({ baseUrl: process.env.BASE, apiKey, secret });
-  const asked = ({ side, type, amount, price, ...params }) => ({ symbol, side, type, amount, price, params });
+  const pair = process.env.PAIR ?? 'JSA_USDT', { trade, ...keys } = await market(process.env.INTERNAL, pair);
+  const x = new TickHive({ base: process.env.BASE, ...keys });
+  const own = globalThis.WebSocket && x.privateStream();
   await see(trade, {
     place: async (c) => {
-      if (c.list) return (await x.placeList(c.list.kind, symbol, c.list.orders.map(asked))).orders.map((o) => o.id);
-      const o = asked(c.order);
-      return [(await x.createOrder(symbol, o.type, o.side, o.amount, o.price, o.params)).id];
+      if (c.list) return (await x.placeList({ pair, ...c.list })).orders.map((o) => o.id);
+      return [await x.placeOrder({ pair, ...c.order })];
     },
-    read: (id) => x.request('GET', `/api/orders/${id}`, {}, undefined, true), cancel: (id) => x.cancelOrder(id),
-    cancelList: async (id) => assert.equal((await x.cancelList(id)).status, 'closed'), codeOf: (e) => e.code,
+    read: (id) => x.order(id), cancel: (id) => x.cancelOrder(id),
+    cancelList: async (id) => assert.equal((await x.cancelList(id)).status, 'done'), codeOf: (e) => e.code,
   });
 
   // What the other calls say of a list and of orders.
   await trade('100');
-  const legs = [{ type: 'limit_maker', side: 'sell', amount: 2, price: 108 }, { type: 'stop_loss', side: 'sell', amount: 2, params: { stopPrice: 92 } }];
-  const oco = await x.placeList('oco', symbol, legs, { clientOrderId: 'js-list' });
-  assert.deepEqual([oco.kind, oco.status, oco.clientOrderId, oco.orders.map((o) => o.status)], ['oco', 'open', 'js-list', ['open', 'open']]);
-  const bought = await x.createOrder(symbol, 'limit', 'buy', 1, 99, { takeProfit: { triggerPrice: 105 }, stopLoss: { triggerPrice: 95, price: 91 } });
-  assert.deepEqual((await x.fetchLists({ status: 'executing' })).map((l) => [l.id, l.kind]), [[bought.listId, 'opoco'], [oco.id, 'oco']]);
-  assert.deepEqual([(await x.fetchList(oco.id)).status, (await x.fetchList(bought.listId)).orders.map((o) => o.info.status)], ['open', ['Created', 'Pending', 'Pending']]);
-  const edited = await x.editOrder(oco.orders[1].id, symbol, 'market', 'sell', undefined, undefined, { triggerPrice: 93 });
-  assert.deepEqual([edited.id, edited.triggerPrice], [oco.orders[1].id, 93]);
-  const smaller = await x.editOrder(bought.id, symbol, 'limit', 'buy', 0.5, undefined, { keepPriority: true });
-  assert.deepEqual([smaller.id, smaller.amount], [bought.id, 0.5]);
-  await assert.rejects(x.editOrder(bought.id, symbol, 'limit', 'buy', 0.6, undefined, { keepPriority: true }), { code: 'AMEND_NOT_SMALLER' });
-  await assert.rejects(x.cancelOrder(bought.id, symbol, { onlyIf: 'partial' }), { code: 'CANCEL_RESTRICTED' });
-  const results = await x.batch([{ cancel: { orderId: oco.id } }, { placeList: { kind: 'oto', currencyPairCode: 'JSA_USDT', orders: [
-    { side: 'buy', type: 'limit', amount: '1', price: '98' }, { side: 'sell', type: 'market', amount: '1' }] } }]);
-  assert.deepEqual([results[0].status, results[0].endReason, results[1].kind, results[1].status], ['Canceled', 'request', 'oto', 'executing']);
+  const all = async (rows) => { const list = []; for await (const row of rows) list.push(row); return list; };
+  const legs = [
+    { type: 'limit', postOnly: true, side: 'sell', amount: 2, price: 108 },
+    { type: 'stop_market', side: 'sell', amount: 2, stopPrice: 92 },
+  ];
+  const oco = await x.placeList({ kind: 'oco', pair, orders: legs, clientOrderId: 'js-list' });
+  const states = oco.orders.map((o) => o.status);
+  assert.deepEqual([oco.kind, oco.status, oco.clientOrderId], ['oco', 'executing', 'js-list']);
+  assert.deepEqual(states, ['Created', 'Created']);
+  assert.equal(oco.orders[0].price, '108.00'); // text, with all digits
+  const bought = await x.placeList({ kind: 'opoco', pair, orders: [
+    { side: 'buy', amount: 1, price: 99, clientOrderId: 'js-buy' },
+    { side: 'sell', type: 'take_profit_market', stopPrice: 105 },
+    { side: 'sell', type: 'stop_limit', stopPrice: 95, price: 91 },
+  ] });
+  const executing = await all(x.lists({ status: 'executing' }));
+  assert.deepEqual(executing.map((l) => [l.id, l.kind]), [[bought.id, 'opoco'], [oco.id, 'oco']]);
+  assert.deepEqual((await x.list(bought.id)).orders.map((o) => o.status), ['Created', 'Pending', 'Pending']);
+  assert.equal((await x.listByClientId(pair, 'js-list')).id, oco.id);
+  const moved = await x.changeOrder(oco.orders[1].id, { stopPrice: 93 });
+  assert.deepEqual([moved.id, moved.stopPrice], [oco.orders[1].id, '93.00']);
+  const smaller = await x.changeOrder(bought.id, { amount: 0.5, keepPriority: true, clientOrderId: 'js-smaller' });
+  assert.deepEqual([smaller.id, smaller.initialAmount, smaller.clientOrderId], [bought.id, '0.500', 'js-smaller']);
+  assert.deepEqual((await x.amendments(bought.id)).map((a) => [a.oldAmount, a.newAmount]), [['1.000', '0.500']]);
+  assert.equal((await x.orderByClientId(pair, 'js-smaller')).id, bought.id);
+  const larger = x.changeOrder(bought.id, { amount: 0.6, keepPriority: true });
+  await assert.rejects(larger, { code: Code.AMEND_NOT_SMALLER });
+  await assert.rejects(x.cancelOrder(bought.id, { onlyIf: 'partial' }), { code: Code.CANCEL_RESTRICTED });
+  const results = await x.batch([
+    { cancel: { orderId: oco.id } }, { replace: { orderId: bought.id, price: 98.5 } },
+    { placeList: { kind: 'oto', pair, orders: [
+      { side: 'buy', amount: 1, price: 98, clientOrderId: 'js-oto' }, { side: 'sell', amount: 1, market: true }] } },
+    { place: { pair, side: 'buy', amount: 1, price: 120, postOnly: true } },
+  ]);
+  assert.deepEqual([results[0].status, results[0].endReason, results[1].price, results[2].kind, results[2].status,
+    results[3].rejectReason], ['Canceled', 'request', '98.50', 'oto', 'executing', 'would_cross']);
+  assert.equal((await x.cancelListByClientId(pair, 'js-list').catch((e) => e)).code, Code.ORDER_CLOSED);
+  assert.equal((await x.cancelOrderByClientId(pair, 'js-oto', { onlyIf: 'new' })).status, 'Canceled');
 
-  if (globalThis.WebSocket) {
-    const first = await Promise.all([x.watchOrders(), x.watchLists()]);
-    assert.deepEqual([first[0].length, first[1].map((l) => l.kind).sort()], [5, ['opoco', 'oto']]);
-    await x.cancelList(bought.listId);
-    let lists = [];
-    while (!lists.some((l) => l.id === bought.listId && l.status === 'closed')) lists = await x.watchLists();
-    x.close();
+  // One order trades with the account's own, and is kept from it.
+  await x.placeOrder({ pair, side: 'buy', amount: 1, price: 99 });
+  await x.placeOrder({ pair, side: 'sell', amount: 1, price: 99, selfTradePrevention: 'cancel_maker' });
+  const [prevented] = await x.preventedMatches(pair);
+  assert.deepEqual([prevented.price, prevented.selfTradePrevention], ['99.00', 'cancel_maker']);
+  const id = await x.placeOrder({ pair, side: 'buy', amount: 1, market: true, selfTradePrevention: 'none' });
+  const { deals, status } = await x.orderDeals(id);
+  assert.deepEqual([status, deals.length], ['Completed', 1]);
+
+  // The dead man's switch, and what is left.
+  const armed = await x.cancelAllAfter(60000), off = await x.cancelAllAfter(0);
+  assert.deepEqual([armed.timeoutMs, typeof armed.firesAt, off.firesAt], [60000, 'string', null]);
+  const open = await all(x.orders({ pair, status: 'active' }));
+  assert.equal(await x.cancelAll(pair), open.length);
+  await x.placeOrder({ pair, side: 'buy', amount: 1, price: 90 });
+  assert.equal(await x.cancelAll(), 1);
+  const held = (await x.balances()).map((b) => b.held);
+  assert.deepEqual(held.filter((h) => h !== '0.0'), []);
+
+  // The private stream has shown each fill once, and each order to its end.
+  const fills = (await all(x.fills())).reverse();
+  if (own) {
+    const seen = [], last = new Map(), orders = await all(x.orders());
+    const open = (o) => ['Created', 'PartiallyCompleted', 'Pending'].includes(o.status);
+    while (seen.length < fills.length || last.size < orders.length || [...last.values()].some(open)) {
+      const { fill, order } = (await own.next()).value;
+      if (fill) seen.push(fill);
+      if (order) last.set(order.id, order);
+    }
+    own.close();
+    // A trade of the account with itself is two fills, in no order.
+    const key = (f) => `${String(f.tradeId).padStart(9)} ${f.orderId}`;
+    const rows = (list) => list.map((f) => `${key(f)} ${f.volume} ${f.price} ${f.fee}`).sort();
+    assert.deepEqual(seen.map((f) => f.tradeId), fills.map((f) => f.tradeId));
+    assert.deepEqual(rows(seen), rows(fills));
+    assert.deepEqual([...last.keys()].sort(), orders.map((o) => o.id).sort());
   }
-  console.log('each kind of order was seen to its end');
+  console.log(`each kind of order was seen to its end${own ? ', by the private stream too' : ''}`);
 }

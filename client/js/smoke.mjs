@@ -1,69 +1,82 @@
 // Asks a running exchange everything once: node client/js/smoke.mjs, with BASE, PUBLIC and
 // PRIVATE in the environment. Without a WebSocket (Node before 22, unless started with
-// --experimental-websocket) the stream is left out and said so.
+// --experimental-websocket) the streams are left out and said so.
 import assert from 'node:assert/strict';
-import { TickHive, crc32 } from './tickhive.mjs';
+import { Code, TickHive, crc32 } from './tickhive.mjs';
 
 assert.equal(crc32('65000.50:0.12500000,65000.00:1.00000000|65001.00:0.50000000'), 1722274598);
 assert.equal(crc32('|'), 2343686810);
 
-const vector = new TickHive({ apiKey: 'x', secret: 'privKEY456' });
-const signed = await vector.sign('POST', '/api/launchpad/spawn', '{"name":"My Token","symbol":"ALPHA"}', '1767225600000', 'n-2');
-assert.equal(signed['API-Signature'], '1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e');
-
-const x = new TickHive({ baseUrl: process.env.BASE, apiKey: process.env.PUBLIC, secret: process.env.PRIVATE });
-const markets = await x.fetchMarkets();
-assert.ok(markets.some((m) => m.symbol === 'BTC/USDT'));
-const ticker = await x.fetchTicker('BTC/USDT');
-assert.ok(ticker.bid > 0 && ticker.ask > ticker.bid);
-assert.ok((await x.fetchTickers(['BTC/USDT']))['BTC/USDT'].last > 0);
-const book = await x.fetchOrderBook('BTC/USDT', 5);
+const pair = 'BTC_USDT';
+const x = new TickHive({ base: process.env.BASE, publicKey: process.env.PUBLIC, privateKey: process.env.PRIVATE });
+assert.ok((await x.pairs()).some((p) => p.code === pair));
+assert.equal((await x.status()).pairs.find((p) => p.currencyPairCode === pair).state, 'online');
+const ticker = await x.ticker(pair);
+assert.ok(+ticker.bidPrice > 0 && +ticker.askPrice > +ticker.bidPrice);
+assert.ok((await x.summary()).find((r) => r.trading_pairs === pair).last_price > 0);
+const book = await x.orderBook(pair, 10);
 assert.equal(book.bids.length, 5);
-assert.ok(book.bids[0][0] > book.bids[1][0] && book.asks[0][0] < book.asks[1][0]);
-const trades = await x.fetchTrades('BTC/USDT', undefined, 10);
-assert.ok(trades.length === 10 && trades[0].timestamp <= trades[9].timestamp);
-const candles = await x.fetchOHLCV('BTC/USDT', '1m');
-assert.ok(candles.length > 0 && candles.every((c, i) => !i || c[0] > candles[i - 1][0]));
-assert.ok(candles.at(-1)[0] > (await x.fetchTime()) - 5 * 60000, 'the last candle is not the newest');
-assert.equal((await x.fetchOHLCV('BTC/USDT', '1m', undefined, 3)).length, 3);
-assert.deepEqual((await x.fetchOHLCV('BTC/USDT', '1m', candles[2][0], 3)).map((c) => c[0]), candles.slice(2, 5).map((c) => c[0]));
-await assert.rejects(x.fetchTicker('AA/BB'), { code: 'NOT_FOUND' });
+assert.ok(+book.bids[0][0] > +book.bids[1][0] && +book.asks[0][0] < +book.asks[1][0] && book.seq > 0);
+const trades = [];
+for await (const d of x.deals(pair)) if (trades.push(d) === 150) break; // more than a page
+assert.ok(trades.every((d, i) => !i || d.dealDateUtc <= trades[i - 1].dealDateUtc));
+assert.equal(new Set(trades.map((d) => d.id)).size, 150);
+const now = await x.time(), candles = [];
+for await (const c of x.candles(pair, 'minute', now - 3600000, now)) candles.push(c);
+assert.ok(candles.length > 30 && candles.every((c, i) => !i || c.date > candles[i - 1].date));
+await assert.rejects(x.ticker('AA_BB'), { code: Code.NOT_FOUND });
 
-const order = await x.createOrder('BTC/USDT', 'limit', 'buy', '0.01', '10000');
-assert.ok((await x.fetchOpenOrders('BTC/USDT')).some((o) => o.id === order.id));
-assert.ok((await x.fetchBalance()).USDT.used > 0);
-assert.equal((await x.cancelOrder(order.id)).status, 'canceled');
+const open = async () => { const ids = []; for await (const o of x.orders({ pair, status: 'active' })) ids.push(o.id); return ids; };
+const id = await x.placeOrder({ pair, side: 'buy', amount: '0.01', price: '10000' });
+assert.ok((await open()).includes(id));
+assert.ok((await x.balances()).find((b) => b.currencyCode === 'USDT').held > 0);
+assert.equal((await x.cancelOrder(id)).status, 'Canceled');
 
 // A stop above the market waits; as a plain limit order it would trade at once. Without a
-// stop price none is placed.
-const above = Math.ceil(2 * (await x.fetchTicker('BTC/USDT')).ask);
-const stop = await x.createOrder('BTC/USDT', 'stop_limit', 'buy', '0.001', above, { triggerPrice: above });
-const waiting = (await x.fetchOpenOrders('BTC/USDT')).find((o) => o.id === stop.id);
-assert.deepEqual([waiting?.status, waiting?.filled, waiting?.price], ['open', 0, above]);
-assert.equal((await x.cancelOrder(stop.id)).status, 'canceled');
-await assert.rejects(x.createOrder('BTC/USDT', 'stop_market', 'sell', '0.001', '30000'), { code: 'INVALID_PARAM', field: 'stopPrice' });
-assert.deepEqual(await x.fetchOpenOrders('BTC/USDT'), []);
+// price none is placed.
+const above = Math.ceil(2 * ticker.askPrice);
+const stop = await x.placeOrder({ pair, side: 'buy', amount: '0.001', price: above, stopPrice: above });
+const waiting = await x.order(stop);
+assert.deepEqual([waiting.type, waiting.status, +waiting.filledAmount, +waiting.price], ['stop_limit', 'Created', 0, above]);
+assert.equal((await x.cancelOrder(stop)).status, 'Canceled');
+await assert.rejects(x.placeOrder({ pair, side: 'sell', amount: '0.001' }), { code: Code.INVALID_PARAM, field: 'price' });
+assert.deepEqual(await open(), []);
 
 if (globalThis.WebSocket) {
+  const follower = x.followBook(pair, { depth: 10 });
   const watch = async (last) => {
-    const b = await x.watchOrderBook('BTC/USDT', 10);
-    assert.ok(b.nonce > last, `the book of ${b.nonce} came after that of ${last}`);
-    assert.ok(b.bids.length === 10 && b.asks.length === 10 && b.bids[0][0] < b.asks[0][0]);
-    return b.nonce;
+    const { value: b } = await follower.next();
+    if (b.type === 'lost') return watch(last);
+    assert.ok(b.seq > last, `the book of ${b.seq} came after that of ${last}`);
+    assert.ok(b.bids.length === 10 && b.asks.length === 10 && +b.bids[0][0] < +b.asks[0][0]);
+    return b.seq;
   };
   let seq = 0;
   for (let i = 0; i < 3; i++) seq = await watch(seq);
-  const watched = x.books.get('BTC/USDT');
-  watched.bids[0] = [watched.bids[0][0], '123456.00000000']; // the next checksum cannot be right
+  follower.book.bids[0] = [follower.book.bids[0][0], '123456.00000000']; // the next checksum cannot be right
   for (let i = 0; i < 3; i++) seq = await watch(seq);
-  assert.equal(watched.checksum(), watched.lastChecksum);
-  watched.socket.close(); // it reconnects by itself and resumes from its seq
+  assert.equal(follower.book.checksum(), follower.book.lastChecksum);
+  follower.socket.close(); // it reconnects by itself and resumes from its seq
   for (let i = 0; i < 3; i++) seq = await watch(seq);
-  assert.equal((await x.watchOrderBook('BTC/USDT', 20)).bids.length, 20);
-  for (let i = 0; i < 2; i++) await assert.rejects(x.watchOrderBook('AA/BB'), { code: 'NOT_FOUND' });
-  x.close();
-  console.log('watchOrderBook: checked, mended after a wrong book, resumed after a broken line');
+  follower.close();
+  assert.equal((await follower.next()).done, true);
+  await assert.rejects(x.followBook('AA_BB').next(), { code: Code.NOT_FOUND });
+
+  const first = async (events) => { for await (const e of events) return e; };
+  assert.equal((await first(x.followTicker(pair))).ticker.currencyPairCode, pair);
+  assert.ok((await first(x.followCandles(pair, 'minute'))).candle.max > 0);
+  let last = 0;
+  for await (const e of x.followTrades(pair)) {
+    for (const t of e.trades) { assert.ok(!last || t.tradeId === last + 1); last = t.tradeId; }
+    if (e.type === 'update') break;
+  }
+  const own = x.privateStream(), channels = [];
+  for await (const e of own) if (channels.push(`${e.type} ${e.channel}`) === 3) break;
+  assert.deepEqual(channels, ['snapshot fills', 'snapshot orders', 'snapshot balances']);
+  assert.deepEqual(Object.keys(own.cursor), ['date', 'pairs']);
+  console.log('the streams: checked, mended after a wrong book, resumed after a broken line');
 } else {
-  console.log('no WebSocket in this Node: watchOrderBook was not tried');
+  assert.throws(() => x.followTicker(pair), /Node 22/);
+  console.log('no WebSocket in this Node: the streams were not tried');
 }
 console.log('smoke ok');

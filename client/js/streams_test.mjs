@@ -1,9 +1,9 @@
-// The class's streams against a made-up exchange, on a clock of its own: node client/js/streams_test.mjs.
+// The client's streams against a made-up exchange, on a clock of its own: node client/js/streams_test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TickHive, crc32 } from './tickhive.mjs';
 
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const settled = async () => { for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve); }); };
 
 // clock takes the place of setTimeout; pass runs what is due.
 const clock = { now: 0, timers: new Map(), next: 1 };
@@ -19,25 +19,34 @@ function pass(ms) {
   }
 }
 
-// exchange is a class whose sockets are kept, with what was sent on each.
-function exchange() {
+// exchange is a client whose sockets are kept, with what was sent on each. rest has the rows that each list answers.
+function exchange(options) {
   clock.timers.clear();
-  const sockets = [];
+  const sockets = [], rest = {}, asked = [];
   class Socket {
     constructor(url) { this.url = url; this.sent = []; sockets.push(this); }
     send(text) { assert.ok(this.opened && !this.closed, 'sent on a socket that is not open'); this.sent.push(JSON.parse(text)); }
     close() { this.closed = true; }
     open() { this.opened = true; this.onopen(); return this; }
-    say(m) { this.onmessage({ data: JSON.stringify({ channel: 'book', currencyPairCode: 'A_B', time: 1, ...m }) }); }
+    say(m) { this.onmessage({ data: JSON.stringify({ currencyPairCode: 'A_B', time: 1, ...m }) }); }
     get last() { return this.sent.at(-1); }
-    acknowledge() { this.say({ type: 'subscribed', id: this.last.id ?? null, epoch: 'e' }); }
-    snapshot(seq, levels = 1, wrong = 0) {
-      const bids = Array.from({ length: levels }, (_, i) => [`${99 - i}.0`, '1.0']);
-      const top = bids.slice(0, 10).map(([p, a]) => `${p}:${a}`).join(',');
-      this.say({ type: 'snapshot', seq, epoch: 'e', bids, asks: [], checksum: crc32(`${top}|`) + wrong });
+    acknowledge() { this.say({ type: 'subscribed', channel: this.last.channel, id: this.last.id ?? null, epoch: 'e' }); }
+    book(seq, wrong = 0) {
+      const bids = [['99.0', '1.0']];
+      this.say({ channel: 'book', type: 'snapshot', seq, epoch: 'e', bids, asks: [], checksum: crc32('99.0:1.0|') + wrong });
     }
   }
-  return { x: new TickHive({ WebSocket: Socket }), sockets };
+  globalThis.fetch = async (url) => {
+    const { pathname, searchParams } = new URL(url);
+    asked.push(`${pathname} ${searchParams.get('sinceDate') ?? ''}`.trim());
+    const rows = rest[pathname];
+    if (rows instanceof Error) throw rows;
+    const status = rows === undefined ? 404 : 200;
+    return { ok: status === 200, status, headers: new Headers(), json: async () => rows ?? { code: 'NOT_FOUND' } };
+  };
+  const x = new TickHive({ WebSocket: Socket, retry: [1000, 4000], ...options });
+  x.sign = async () => ({ 'API-PublicKey': 'k', 'API-Timestamp': '1', 'API-Nonce': 'n', 'API-Signature': 's' });
+  return { x, sockets, rest, asked };
 }
 
 // state returns the present state of a promise.
@@ -46,167 +55,382 @@ async function state(promise) {
   await settled();
   return Promise.race([outcome, settled().then(() => 'waits')]);
 }
+const next = async (follower) => (await follower.next()).value;
 
-test('a new limit for a known symbol is kept: more levels are subscribed to, fewer are cut', async () => {
+test('a pair that does not exist ends the stream with its error', async () => {
   const { x, sockets } = exchange();
-  const first = x.watchOrderBook('A/B', 5);
-  const s = sockets[0].open();
-  s.acknowledge();
-  s.snapshot(1, 10);
-  assert.equal((await first).bids.length, 5);
-  const wider = x.watchOrderBook('A/B', 20);
-  assert.equal(s.last.op, 'subscribe');
-  assert.equal(s.last.depth, 25);
-  assert.equal(s.last.fromSeq, undefined);
-  s.say({ type: 'update', prevSeq: 1, seq: 2, bids: [], asks: [], checksum: 0 }); // of the stream that is left
-  s.acknowledge();
-  s.snapshot(2, 25);
-  assert.equal((await wider).bids.length, 20);
-  const narrow = x.watchOrderBook('A/B', 2), same = x.watchOrderBook('A/B', 20);
-  s.snapshot(3, 25);
-  assert.equal((await narrow).bids.length, 2);
-  assert.equal((await same).bids.length, 20);
-  s.snapshot(4, 25);
-  assert.equal((await x.watchOrderBook('A/B', 22)).bids.length, 22); // the depth has them already
-  assert.equal(sockets.length, 1);
-  x.close();
-});
-
-test('a limit that grows before the line is open is subscribed to at once', async () => {
-  const { x, sockets } = exchange();
-  const narrow = x.watchOrderBook('A/B', 5), wide = x.watchOrderBook('A/B', 50);
-  const s = sockets[0].open();
-  assert.deepEqual(s.sent.map((r) => r.depth), [100]);
-  s.acknowledge();
-  s.snapshot(1, 60);
-  assert.equal((await narrow).bids.length, 5);
-  assert.equal((await wide).bids.length, 50);
-  x.close();
-});
-
-test('a pair that does not exist is refused to every call', async () => {
-  const { x, sockets } = exchange();
-  for (let i = 0; i < 2; i++) {
-    const book = x.watchOrderBook('A/B');
-    assert.equal(sockets.length, i + 1, 'no request was sent');
-    const s = sockets[i].open(), answer = state(book);
-    s.say({ type: 'error', id: s.last.id ?? null, code: 'NOT_FOUND', message: 'There is no pair A_B.' });
-    assert.equal((await answer).error?.code, 'NOT_FOUND');
-    assert.ok(s.closed);
-  }
-  assert.equal(clock.timers.size, 0);
+  const follower = x.followBook('A_B'), s = sockets[0].open(), answer = state(follower.next());
+  s.say({ type: 'error', id: s.last.id, code: 'NOT_FOUND', message: 'There is no pair A_B.' });
+  assert.equal((await answer).error?.code, 'NOT_FOUND');
+  assert.deepEqual([await follower.next(), s.closed, clock.timers.size], [{ value: undefined, done: true }, true, 0]);
 });
 
 test('a book that failed is asked for again until it is right, once a second', async () => {
   const { x, sockets } = exchange();
-  const first = x.watchOrderBook('A/B');
-  const s = sockets[0].open();
+  const follower = x.followBook('A_B', { depth: 25 }), s = sockets[0].open();
+  assert.deepEqual([s.last.depth, s.last.interval, s.last.decimals], [25, 100, 'string']);
+  s.book(0); // before the acknowledgement: of something else
   s.acknowledge();
-  s.snapshot(1);
-  await first;
-  const next = x.watchOrderBook('A/B');
-  s.say({ type: 'update', prevSeq: 5, seq: 6, bids: [], asks: [], checksum: 0 });
+  s.book(1);
+  assert.deepEqual(await next(follower), {
+    type: 'snapshot', pair: 'A_B', seq: 1, time: 1, bids: [['99.0', '1.0']], asks: [],
+  });
+  const waits = follower.next();
+  s.say({ channel: 'book', type: 'update', prevSeq: 5, seq: 6, bids: [], asks: [], checksum: 0 });
   const resyncs = () => s.sent.filter((r) => r.op === 'resync').length;
   assert.equal(resyncs(), 1);
   s.say({ type: 'error', id: null, channel: '', currencyPairCode: null, code: 'RATE_LIMIT' });
-  for (let i = 0; i < 4; i++) { pass(1000); s.snapshot(7, 1, 1); s.snapshot(7, 1, 1); }
+  for (let i = 0; i < 4; i++) { pass(1000); s.book(7, 1); s.book(7, 1); }
   assert.equal(resyncs(), 5);
-  assert.equal(await state(next), 'waits');
-  s.snapshot(8);
-  assert.equal((await state(next)).value?.nonce, 8);
+  assert.equal(await state(waits), 'waits');
+  s.book(8);
+  assert.equal((await state(waits)).value?.value.seq, 8);
   pass(3000);
   assert.equal(resyncs(), 5);
-  x.close();
+  follower.close();
 });
 
-test('after a broken line it goes on from its seq', async () => {
+test('a slow reader of a book gets the newest one', async () => {
   const { x, sockets } = exchange();
-  const first = x.watchOrderBook('A/B');
+  const follower = x.followBook('A_B'), s = sockets[0].open();
+  s.acknowledge();
+  s.book(1);
+  for (const seq of [2, 3]) {
+    const bids = [['99.0', `${seq}.0`]], checksum = crc32(`99.0:${seq}.0|`);
+    s.say({ channel: 'book', type: 'update', prevSeq: seq - 1, seq, bids, asks: [], checksum });
+  }
+  const { type, seq, bids } = await next(follower);
+  assert.deepEqual([type, seq, bids], ['snapshot', 3, [['99.0', '3.0']]]);
+  assert.equal(await state(follower.next()), 'waits');
+  follower.close();
+});
+
+test('after a broken line a book goes on from its seq', async () => {
+  const { x, sockets } = exchange();
+  const follower = x.followBook('A_B');
   sockets[0].open().acknowledge();
-  sockets[0].snapshot(4);
-  await first;
-  sockets[0].onclose();
+  sockets[0].book(4);
+  await next(follower);
+  sockets[0].onclose({ code: 1006 });
+  assert.deepEqual(await next(follower), { type: 'lost', reason: 'The connection was closed (1006).' });
   pass(1000);
-  const s = sockets[1].open();
-  assert.equal(s.last.fromSeq, 4);
-  assert.equal(s.last.epoch, 'e');
-  x.close();
+  const { fromSeq, epoch } = sockets[1].open().last;
+  assert.deepEqual([fromSeq, epoch], [4, 'e']);
+  follower.close();
+});
+
+test('a line that cannot be opened is tried again, later and later, at each address', () => {
+  const { x, sockets } = exchange({ base: ['http://a', 'http://b'] });
+  const follower = x.followTicker('A_B'), tried = [];
+  for (const ms of [1000, 2000, 4000, 4000]) {
+    sockets.at(-1).onclose();
+    pass(ms - 1);
+    tried.push(sockets.length);
+    pass(1);
+    tried.push(sockets.length);
+  }
+  assert.deepEqual(tried, [1, 2, 2, 3, 3, 4, 4, 5]);
+  assert.deepEqual(sockets.map((s) => s.url), ['a', 'b', 'a', 'b', 'a'].map((host) => `ws://${host}/ws`));
+  follower.close();
 });
 
 test('a line that is silent is given up', async () => {
   const { x, sockets } = exchange();
-  const first = x.watchOrderBook('A/B');
+  const follower = x.followBook('A_B');
   sockets[0].open().acknowledge();
-  sockets[0].snapshot(4);
-  await first;
-  for (let i = 0; i < 20; i++) { pass(1000); sockets[0].say({ type: 'heartbeat', seq: 4 }); }
+  sockets[0].book(4);
+  await next(follower);
+  for (let i = 0; i < 20; i++) { pass(1000); sockets[0].say({ channel: 'book', type: 'heartbeat', seq: 4 }); }
   assert.equal(sockets.length, 1);
   pass(12000);
   assert.ok(sockets.length > 1 && sockets[0].closed);
+  assert.match((await next(follower)).reason, /silent for 5000 ms/);
   assert.equal(sockets.at(-1).open().last.fromSeq, 4);
   sockets[0].onclose(); // late: the old connection has no listeners any more
   const n = sockets.length;
   pass(2000);
   assert.equal(sockets.length, n);
-  x.close();
+  follower.close();
 });
 
 test('close leaves nothing behind: no call that waits, no timer, no line', async () => {
   for (const lost of [false, true]) {
     const { x, sockets } = exchange();
-    const book = state(x.watchOrderBook('A/B'));
+    const follower = x.followTicker('A_B'), waits = state(follower.next());
     sockets[0].open();
     if (lost) sockets[0].onclose();
-    x.close();
+    follower.close();
     sockets[0].onclose();
     pass(60000);
-    assert.equal(sockets.length, 1);
-    assert.equal(clock.timers.size, 0);
-    assert.ok((await book).error, 'the call waits for ever');
+    assert.deepEqual([sockets.length, clock.timers.size, (await waits).value], [1, 0, { value: undefined, done: true }]);
   }
 });
 
 test('an error event of a socket is listened to', () => {
   const { x, sockets } = exchange();
-  x.watchOrderBook('A/B').catch(() => {});
+  const follower = x.followTicker('A_B');
   assert.equal(typeof sockets[0].onerror, 'function'); // without one, some libraries end the process
-  x.close();
+  follower.close();
 });
 
-test('orders and lists that have changed are kept for the next call, on one line that signs in', async () => {
+test('without a WebSocket the error says what to do', () => {
+  const x = new TickHive();
+  x.WebSocket = undefined;
+  assert.throws(() => x.privateStream(), /Node 22.*--experimental-websocket.*npm install ws/);
+});
+
+test('the loop over a stream ends it', async () => {
   const { x, sockets } = exchange();
-  Object.assign(x, { apiKey: 'k', secret: 's' });
-  const o = (id, status) => ({ id, status, currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z', initialAmount: '1', amount: '1', filledAmount: '0' });
-  const l = (id, status) => ({ id, status, kind: 'oco', orderIds: [id], currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z' });
-  const ids = (rows) => rows.map((r) => `${r.id} ${r.status}`);
-  const orders = x.watchOrders(), lists = x.watchLists();
-  const signed = async (s) => { s.open(); while (!s.sent.length) await settled(); return s.last; };
-  const s = sockets[0];
-  assert.equal((await signed(s)).op, 'auth');
-  s.say({ type: 'error', id: 'auth', code: 'UNAUTHORIZED', channel: undefined }); // directly after a start
+  const done = (async () => { for await (const e of x.followTicker('A_B')) return e; })();
+  const s = sockets[0].open();
+  s.acknowledge();
+  s.say({ channel: 'ticker', type: 'snapshot', ticker: { price: '1.0' }, high24h: '2.0', low24h: '0.5', quoteVolume24h: '3.0' });
+  const ticker = { price: '1.0', high24h: '2.0', low24h: '0.5', quoteVolume24h: '3.0' };
+  assert.deepEqual(await done, { type: 'snapshot', pair: 'A_B', time: 1, ticker });
+  assert.ok(s.closed);
+});
+
+test('each trade is shown once, over a lost line and a line that starts over', async () => {
+  const { x, sockets } = exchange();
+  const follower = x.followTrades('A_B'), trades = (...ids) => ids.map((tradeId) => ({ tradeId }));
+  const say = (s, type, ...ids) => s.say({ channel: 'trades', type, trades: trades(...ids) });
+  const shows = async (...want) => {
+    const { type, trades: shown, lost } = await next(follower);
+    assert.deepEqual([type, lost, ...shown.map((t) => t.tradeId)], want);
+  };
+  const begin = (s) => { s.open().acknowledge(); return s.last.fromTradeId; };
+  assert.equal(begin(sockets[0]), undefined);
+  say(sockets[0], 'snapshot', 5, 6);
+  say(sockets[0], 'update', 7);
+  await shows('snapshot', 0, 5, 6);
+  await shows('update', 0, 7);
+  sockets[0].onclose();
   pass(1000);
-  while (s.sent.length < 2) await settled();
-  s.say({ type: 'authenticated', id: 'auth', channel: undefined });
-  assert.deepEqual([s.last.op, s.last.channel], ['subscribe', 'orders']);
-  const say = (m) => s.say({ channel: 'orders', currencyPairCode: undefined, ...m });
-  say({ type: 'snapshot', orders: [o('1', 'Created')], lists: [l('1', 'executing')] });
-  assert.deepEqual([ids(await orders), ids(await lists)], [['1 open'], ['1 open']]);
-  say({ type: 'update', order: o('1', 'Canceled') });
-  say({ type: 'update', list: l('1', 'done') });
-  say({ type: 'heartbeat' });
-  assert.deepEqual([ids(await x.watchOrders()), ids(await x.watchLists()), sockets.length], [['1 canceled'], ['1 closed'], 1]);
-  const waits = x.watchOrders();
+  assert.equal((await next(follower)).type, 'lost');
+  assert.equal(begin(sockets[1]), 8);
+  say(sockets[1], 'snapshot', 8, 9);
+  await shows('update', 0, 8, 9);
+  say(sockets[1], 'snapshot', 12, 13); // the line was slow: what is between is asked for
+  assert.equal(sockets[1].last.fromTradeId, 10);
+  sockets[1].acknowledge();
+  say(sockets[1], 'snapshot', 11, 12, 13); // the exchange no longer has 10
+  await shows('update', 1, 11, 12, 13);
+  follower.close();
+});
+
+test('candles that ended while there was no line are read over REST', async () => {
+  const { x, sockets, rest, asked } = exchange();
+  const follower = x.followCandles('A_B', 'minute'), at = (minute) => ({ date: `2026-01-01T00:0${minute}:00`, open: '1' });
+  const say = (s, type, minute, closed) => s.say({ channel: 'candles.minute', type, candle: at(minute), closed });
+  const shows = async (...want) => {
+    const { type, candle, closed } = await next(follower);
+    assert.deepEqual([type, candle?.date.slice(15, 16), closed], want);
+  };
+  sockets[0].open().acknowledge();
+  say(sockets[0], 'snapshot', 1, false);
+  say(sockets[0], 'update', 1, true);
+  say(sockets[0], 'update', 2, false);
+  await shows('snapshot', '1', false);
+  await shows('update', '1', true);
+  await shows('update', '2', false);
+  sockets[0].onclose();
+  pass(1000);
+  assert.equal((await next(follower)).type, 'lost');
+  rest['/api/ohlc'] = [2, 3, 4].map(at);
+  sockets[1].open().acknowledge();
+  say(sockets[1], 'snapshot', 4, false);
+  say(sockets[1], 'update', 4, true);
+  await shows('update', '2', true);
+  await shows('update', '3', true);
+  await shows('update', '4', false);
+  await shows('update', '4', true);
+  assert.deepEqual(asked, ['/api/ohlc']);
+  follower.close();
+});
+
+// The account of the tests below.
+const date = (second) => `2026-01-01T00:00:${String(second).padStart(2, '0')}.0000000Z`;
+const fill = (pair, tradeId, second = 20 + tradeId, orderId = `o${tradeId}`) => (
+  { currencyPairCode: pair, tradeId, orderId, dealDateUtc: date(second) });
+const order = (id, status, changed = 20) => ({ id, status, dateChanged: date(changed) });
+
+// account opens a line and signs in; begin sends the three snapshots.
+async function account(options, from) {
+  const e = exchange(options);
+  const stream = e.x.privateStream({ from });
+  Object.assign(e.rest, { '/api/user/deals': [], '/api/user/orders': [], '/api/user/lists': [] });
+  const signIn = async (s) => {
+    s.open();
+    await settled();
+    assert.equal(s.last.op, 'auth');
+    s.say({ type: 'authenticated', id: 'auth' });
+    assert.deepEqual(s.sent.slice(-3).map((r) => r.channel), ['orders', 'fills', 'balances']);
+  };
+  const begin = (s, { orders = [], lists = [], time = Date.parse(date(30)) } = {}) => {
+    s.say({ type: 'snapshot', channel: 'orders', orders, lists, time });
+    s.say({ type: 'snapshot', channel: 'fills', fills: [], time });
+    s.say({ type: 'snapshot', channel: 'balances', balances: [], time });
+  };
+  const says = (s, m) => s.say({ type: 'update', channel: m.fill ? 'fills' : 'orders', time: Date.parse(date(31)), ...m });
+  // shows reads as many events as are named: a fill by pair and trade, an order by id and status.
+  const word = (v) => {
+    if (v.fill) return `${v.fill.currencyPairCode} ${v.fill.tradeId} ${v.fill.orderId}${v.missed ? ' missed' : ''}`;
+    const row = v.order ?? v.list;
+    return row ? `${row.id} ${row.status}` : [v.type, v.channel, v.complete].filter((part) => part !== undefined).join(' ');
+  };
+  const shows = async (...want) => {
+    const got = [];
+    for (const _ of want) {
+      const outcome = await state(stream.next());
+      got.push(outcome === 'waits' ? outcome : word(outcome.value.value));
+    }
+    assert.deepEqual(got, want);
+  };
+  const cut = async () => { e.sockets.at(-1).onclose(); await shows('lost'); pass(1000); await signIn(e.sockets.at(-1)); return e.sockets.at(-1); };
+  await signIn(e.sockets[0]);
+  return { ...e, stream, s: e.sockets[0], begin, says, shows, cut };
+}
+const snapshots = ['snapshot fills true', 'snapshot orders', 'snapshot balances'];
+
+test('each fill is shown once, whether the line or REST says it first', async () => {
+  const { s, rest, begin, says, shows, cut, stream, asked } = await account();
+  rest['/api/user/deals'] = [fill('A_B', 3), fill('A_B', 2)]; // before the beginning
+  assert.equal(stream.cursor, undefined);
+  begin(s);
+  says(s, { fill: fill('A_B', 3) }); // of before, too
+  says(s, { fill: fill('A_B', 4) });
+  await shows(...snapshots, 'A_B 4 o4');
+  assert.deepEqual(stream.cursor, { date: date(24), pairs: { A_B: { date: date(24), tradeId: 4, orderIds: ['o4'] } } });
+
+  // Trade 5 is one of the account with itself, of which one fill came before the cut. C_D has an older time than the
+  // last.
+  says(s, { fill: fill('A_B', 5, 25, 'mine') });
+  await shows('A_B 5 mine');
+  const t = await cut();
+  rest['/api/user/deals'] = [fill('A_B', 6), fill('A_B', 5, 25, 'own'), fill('A_B', 5, 25, 'mine'), fill('A_B', 4), fill('C_D', 1, 23)];
+  begin(t);
+  says(t, { fill: fill('A_B', 6) });
+  says(t, { fill: fill('A_B', 7) });
+  await shows('C_D 1 o1 missed', 'A_B 5 own missed', 'A_B 6 o6 missed', ...snapshots, 'A_B 7 o7', 'waits');
+  assert.deepEqual(asked.filter((a) => a.startsWith('/api/user/deals')),
+    ['/api/user/deals', '/api/user/deals 2026-01-01T00:00:15.000']); // 10 s before the last
+  stream.close();
+});
+
+test('fills that were dropped for a slow line are read, and the states start over', async () => {
+  const { s, rest, begin, says, shows, stream } = await account();
+  begin(s, { orders: [order('1', 'Created')] });
+  await shows(...snapshots);
+  says(s, { fill: fill('A_B', 1) });
+  await shows('A_B 1 o1');
+  rest['/api/user/deals'] = [fill('A_B', 2), fill('A_B', 1)];
+  rest['/api/orders/1'] = order('1', 'Completed', 25);
+  begin(s);
+  await shows('A_B 2 o2 missed', ...snapshots, '1 Completed');
+  stream.close();
+});
+
+test('a cut while REST is read changes nothing', async () => {
+  const { s, rest, begin, says, shows, sockets, stream } = await account();
+  begin(s);
+  await shows(...snapshots);
+  says(s, { fill: fill('A_B', 1) });
+  await shows('A_B 1 o1');
   s.onclose();
-  pass(1000);
-  assert.equal((await signed(sockets[1])).op, 'auth');
-  sockets[1].say({ channel: 'orders', currencyPairCode: undefined, type: 'snapshot', orders: [o('2', 'Pending')], lists: [] });
-  assert.deepEqual(ids(await waits), ['2 open']);
-  const never = x.watchLists();
-  sockets[1].say({ type: 'error', id: null, code: 'UNAUTHORIZED', message: 'The key has ended.', channel: undefined });
-  await assert.rejects(never, /The key has ended/);
-  assert.equal(await state(x.watchOrders()), 'waits'); // a call after it starts again
-  assert.equal(sockets.length, 3);
-  const ends = x.watchLists();
-  x.close();
-  await assert.rejects(ends, /closed/);
+  await shows('lost');
+  rest['/api/user/deals'] = [fill('A_B', 2), fill('A_B', 1)];
+  const right = rest['/api/user/deals'];
+  for (const outcome of ['the line is lost', 'REST is lost', 'all is read']) {
+    pass(4000);
+    const t = sockets.at(-1).open();
+    await settled();
+    t.say({ type: 'authenticated', id: 'auth' });
+    rest['/api/user/deals'] = outcome === 'REST is lost' ? new TypeError('fetch failed') : right;
+    begin(t);
+    if (outcome === 'the line is lost') t.onclose();
+    if (outcome !== 'all is read') await settled();
+    assert.equal(stream.events.length, 0, outcome);
+  }
+  await shows('A_B 2 o2 missed', ...snapshots);
+  assert.equal(sockets.length, 4);
+  stream.close();
+});
+
+test('orders and lists that ended meanwhile are shown, and no older state', async () => {
+  const { s, rest, begin, says, shows, cut, stream, asked } = await account();
+  begin(s, { orders: [order('1', 'Created'), order('2', 'Created')], lists: [order('9', 'executing')] });
+  says(s, { order: order('3', 'Created') });
+  await shows(...snapshots, '3 Created');
+  const t = await cut();
+  rest['/api/user/orders'] = [order('5', 'Created', 29), order('4', 'Canceled', 28), order('3', 'Canceled', 28)];
+  rest['/api/orders/1'] = order('1', 'PartiallyExecutedAndCanceled', 28); // 2 is no longer kept
+  rest['/api/orders/lists/9'] = order('9', 'done', 28);
+  begin(t, { orders: [order('5', 'Created', 29)] });
+  says(t, { order: order('3', 'Created', 28) }); // has ended
+  says(t, { order: order('5', 'PartiallyCompleted', 28) }); // is older than the snapshot
+  says(t, { order: order('5', 'Completed', 30) });
+  await shows(...snapshots, '3 Canceled', '4 Canceled', '1 PartiallyExecutedAndCanceled', '9 done', '5 Completed', 'waits');
+  assert.ok(asked.includes('/api/user/orders 2026-01-01T00:00:21.000'), asked.join()); // 10 s before the last message
+  stream.close();
+});
+
+test('a stream goes on behind the cursor of an earlier one, or says that it cannot', async () => {
+  const from = { date: date(24), pairs: { A_B: { date: date(24), tradeId: 4, orderIds: ['o4'] } } };
+  const one = await account({}, from);
+  one.rest['/api/user/deals'] = [fill('A_B', 5), fill('A_B', 4)];
+  one.begin(one.s);
+  await one.shows('A_B 5 o5 missed', ...snapshots);
+  one.stream.close();
+  const two = await account({}, from);
+  two.rest['/api/user/deals'] = [fill('A_B', 6)];
+  two.begin(two.s);
+  await two.shows('A_B 6 o6 missed', 'snapshot fills false');
+  two.stream.close();
+  const all = await account({}, {});
+  all.rest['/api/user/deals'] = [fill('A_B', 6)];
+  all.begin(all.s);
+  await all.shows('A_B 6 o6 missed', ...snapshots);
+  all.stream.close();
+  for (const wrong of [{ date: 1 }, { pairs: { A_B: {} } }, { seq: 1 }, { date: '', pairs: { A_B: { date: '', tradeId: '1', orderIds: [] } } }]) {
+    assert.throws(() => exchange().x.privateStream({ from: wrong }), { code: 'INVALID_PARAM', field: 'from' });
+  }
+});
+
+test('directly after a start the key is tried again; a wrong or deleted one ends the stream', async () => {
+  const { x, sockets } = exchange();
+  const stream = x.privateStream(), s = sockets[0].open(), outcome = stream.next().catch((error) => error);
+  for (let i = 1; i <= 4; i++) {
+    await settled();
+    assert.equal(s.sent.length, i);
+    s.say({ type: 'error', id: 'auth', code: 'UNAUTHORIZED', message: 'No such key.' });
+    pass(1000);
+  }
+  assert.deepEqual([(await outcome).message, s.closed], ['UNAUTHORIZED: No such key.', true]);
+  const two = await account();
+  two.begin(two.s);
+  await two.shows(...snapshots);
+  two.s.say({ type: 'error', id: null, channel: 'orders', code: 'UNAUTHORIZED', message: 'The key was deleted.' });
+  assert.match((await state(two.stream.next())).error.message, /deleted/);
+  const three = await account();
+  three.rest['/api/user/deals'] = undefined; // 404
+  three.begin(three.s);
+  assert.equal((await state(three.stream.next())).error.code, 'NOT_FOUND');
+});
+
+test('a reader that is slow stops the line, and loses nothing', async () => {
+  const { s, rest, begin, says, shows, sockets, stream } = await account();
+  begin(s);
+  await settled();
+  for (let i = 1; i <= 20000; i++) if (!s.closed) says(s, { fill: fill('A_B', i, 20) });
+  assert.deepEqual([s.closed, stream.events.length, clock.timers.size], [true, 10000, 0]);
+  let read = 0, last = 0;
+  rest['/api/user/deals'] = Array.from({ length: 20 }, (_, i) => fill('A_B', 10010 - i, 20));
+  for (; stream.events.length; read++) last = (await next(stream)).fill?.tradeId ?? last;
+  assert.deepEqual([read, last, sockets.length], [10000, 9997, 2]);
+  const t = sockets[1].open();
+  await settled();
+  t.say({ type: 'authenticated', id: 'auth' });
+  begin(t);
+  await shows(...Array.from({ length: 13 }, (_, i) => `A_B ${9998 + i} o${9998 + i} missed`), ...snapshots);
+  stream.close();
 });

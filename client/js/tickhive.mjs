@@ -1,33 +1,23 @@
-// TickHive in the conventions of ccxt: symbols are BTC/USDT, times are Unix ms, amounts and
-// prices are numbers, and `info` holds the exchange's own answer with its exact decimals as
-// text. No dependencies: fetch, WebCrypto and, for the streams, WebSocket (or one that is
-// given as options.WebSocket).
+// A client of TickHive. Names and words are the exchange's own (docs/contract): a pair is BTC_USDT, a decimal of an
+// answer is text with all its digits, a decimal that is sent may be text or a number. It has no dependencies but fetch,
+// WebCrypto and, for the streams, WebSocket, which browsers and Node from 22 on have.
+import { Book, crc32 } from './book.mjs';
 
-const code = (symbol) => symbol.replace('/', '_');
-const symbolOf = (pair) => pair.replace('_', '/');
-const utf8 = (text) => new TextEncoder().encode(text);
-const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, '0')).join('');
-const number = (text) => (text === undefined || text === null ? undefined : Number(text));
-
-export const timeframes = {
-  '1m': 'minute', '3m': 'minutes3', '5m': 'minutes5', '15m': 'minutes15', '30m': 'minutes30',
-  '1h': 'hour', '4h': 'hour4', '1d': 'day', '1M': 'month', '1y': 'year',
-};
-
-// The shortest length of each, in seconds, and the most rows of one answer.
-const seconds = {
-  '1m': 60, '3m': 180, '5m': 300, '15m': 900, '30m': 1800, '1h': 3600, '4h': 14400, '1d': 86400, '1M': 28 * 86400, '1y': 365 * 86400,
-};
-const maxCandles = 1000;
+export { Book, crc32 };
 
 // Directly after its start the exchange accepts no signed request for a second, and carries out none: it is sent again.
 const startSeconds = 2;
 
-export class ExchangeError extends Error {
-  constructor(status, body) {
+// APIError is an answer of the exchange with a status other than 2xx, or a call that cannot be sent as asked. The
+// status of an error of a stream is 0. retryAfter has the seconds after which the call may succeed, if the exchange has
+// said so.
+export class APIError extends Error {
+  constructor(status, body, retryAfter = undefined) {
     super(`${body.code ?? status}: ${body.message ?? 'no message'}`);
-    Object.assign(this, { status, code: body.code, field: body.field, requestId: body.requestId });
+    Object.assign(this, { status, code: body.code, field: body.field, requestId: body.requestId, retryAfter });
   }
+
+  get name() { return 'APIError'; }
 }
 
 // Code has the codes of ExchangeError (docs/contract/errors.md#codes).
@@ -94,12 +84,17 @@ export const Code = Object.freeze({
   TOO_MANY_AMENDS: 'TOO_MANY_AMENDS',
 });
 
-const invalid = (field, message) => new ExchangeError(400, { code: Code.INVALID_PARAM, message: `${field} ${message}`, field });
+const utf8 = (text) => new TextEncoder().encode(text);
+const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, '0')).join('');
+function invalid(field, message) {
+  return new APIError(400, { code: Code.INVALID_PARAM, message: `${field} ${message}`, field });
+}
 
 // plain returns a number or a text as the exchange reads decimals: without an exponent. A
 // text keeps its digits.
 export function plain(field, value) {
-  const m = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+  const text = ['string', 'number'].includes(typeof value) ? String(value) : '';
+  const m = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(text);
   if (!m) throw invalid(field, `must be a decimal such as 0.25 that is not negative, not ${String(value)}.`);
   const [, whole, fraction = '', power] = m;
   if (power === undefined) return m[0];
@@ -109,464 +104,388 @@ export function plain(field, value) {
   return right ? `${left}.${right}` : left;
 }
 
-// The order types of createOrder, in ccxt's spelling and in others' that mean the same. A stop waits for a price that is
-// worse for its side, a take profit for a better one.
-const orderTypes = new Map([
-  ['limit', {}], ['market', { market: true }], ['limit_maker', { postOnly: true }], ['stop_limit', { waits: 'stop' }], ['stop_loss_limit', { waits: 'stop' }],
-  ['stop_market', { waits: 'stop', market: true }], ['stop_loss', { waits: 'stop', market: true }], ['take_profit_limit', { waits: 'take_profit' }],
-  ['take_profit_market', { waits: 'take_profit', market: true }], ['take_profit', { waits: 'take_profit', market: true }],
-  ['trailing_stop_limit', { trails: true }], ['trailing_stop_market', { trails: true, market: true }], ['trailing_stop', { trails: true, market: true }],
-]);
-const timesInForce = ['gtc', 'ioc', 'fok'];
-const otherSide = { buy: 'sell', sell: 'buy' };
+const decimals = ['price', 'amount', 'quoteAmount', 'stopPrice', 'displayAmount'];
+const given = (members) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
-// The spellings of the price at which an order triggers: of both types, of a stop, of a take profit.
-const triggerPrices = ['stopPrice', 'triggerPrice', 'trailingTriggerPrice', 'stopLossPrice', 'takeProfitPrice'];
-const typeOfPrice = { stopLossPrice: 'stop', takeProfitPrice: 'take_profit' };
-const stopDirections = { buy: ['above', 'ascending', 'up'], sell: ['below', 'descending', 'down'] };
-const trails = ['trailingDelta', 'trailingPercent'];
-const sentAsGiven = ['clientOrderId', 'clientIdScope', 'selfTradePrevention', 'strictTrigger', 'expireUnfilled', 'strategyId', 'strategyType'];
-const otherParams = ['triggerDirection', 'timeInForce', 'postOnly', 'cost', 'quoteAmount', 'displayAmount'];
+// exact returns the members that are given, decimals as text.
+function exact(members) {
+  const text = ([name, value]) => [name, decimals.includes(name) ? plain(name, value) : value];
+  return Object.fromEntries(Object.entries(given(members)).map(text));
+}
 
-// one returns the decimal that several spellings of one parameter give, undefined without any.
-function one(names, given, read = plain) {
-  let value;
-  for (const name of names.filter((n) => given[n] !== undefined)) {
-    const text = read(name, given[name]);
-    if (value !== undefined && value !== text) throw invalid(name, `is ${text}, another spelling of it says ${value}.`);
-    value = text;
+// orderBody returns an order as the exchange reads it: pair is its currencyPairCode, market its isMarket.
+function orderBody({ pair, market, ...order }) {
+  const limit = !market && !order.isMarket && !/market$/.test(order.type ?? '');
+  if (limit && order.price === undefined) {
+    throw invalid('price', 'is required for a limit order; market: true makes an order at the price of the market.');
   }
-  return value;
+  return exact({ ...order, currencyPairCode: pair, isMarket: market });
 }
 
-// basisPoints reads trailingDelta, and trailingPercent, which is a hundred times as much.
-function basisPoints(name, value) {
-  const text = plain(name, value), points = Number(name === 'trailingPercent' ? plain(name, `${text}e2`) : text);
-  if (!Number.isSafeInteger(points)) throw invalid(name, `must be a whole number of basis points, which are hundredths of a percent, not ${text}.`);
-  return points;
+function listBody({ pair, orders, ...list }) {
+  return given({ ...list, currencyPairCode: pair, orders: orders?.map(orderBody) });
 }
 
-// triggerOf returns what an order waits for: the price and the trail, and in waits whether it is a stop or a take profit,
-// undefined if it does not wait.
-function triggerOf(type, side, given) {
-  const stopPrice = one(triggerPrices, given), trailingDelta = one(trails, given, basisPoints), direction = given.triggerDirection;
-  const { waits, trails: mustTrail } = orderTypes.get(type), directions = Object.values(stopDirections).flat();
-  if (direction !== undefined && !directions.includes(direction)) throw invalid('triggerDirection', `must be one of ${directions.join(', ')}.`);
-  if (mustTrail && trailingDelta === undefined) throw invalid('trailingPercent', `(or trailingDelta) is required in params for the type ${type}.`);
-  if (stopPrice === undefined && trailingDelta === undefined) {
-    const what = waits ? `the type ${type}` : 'a triggerDirection';
-    if (waits || direction !== undefined) throw invalid('stopPrice', `(or ${triggerPrices.slice(1).join(', ')}) is required in params for ${what}.`);
-    return {};
-  }
-  const says = [['type', waits], ...triggerPrices.map((name) => [name, given[name] === undefined ? undefined : typeOfPrice[name]]),
-    ['triggerDirection', direction && (stopDirections[side].includes(direction) ? 'stop' : 'take_profit')]].filter(([, kind]) => kind !== undefined);
-  for (const [name, kind] of says) if (kind !== says[0][1]) throw invalid(name, `means a ${kind} order, ${says[0][0]} means a ${says[0][1]} order.`);
-  return { stopPrice, trailingDelta, waits: says[0]?.[1] ?? 'stop' };
-}
-
-// forceOf returns timeInForce and postOnly as the exchange writes them; PO is ccxt's post-only.
-function forceOf(type, given) {
-  const force = given.timeInForce === undefined ? undefined : String(given.timeInForce).toLowerCase();
-  if (force !== undefined && force !== 'po' && !timesInForce.includes(force)) throw invalid('timeInForce', 'must be one of GTC, IOC, FOK, PO.');
-  const post = force === 'po' || orderTypes.get(type).postOnly;
-  if (![undefined, true, Boolean(post)].includes(given.postOnly)) throw invalid('postOnly', post ? 'must not be false here.' : 'must be true or false.');
-  return { timeInForce: force === 'po' ? undefined : force, postOnly: post || given.postOnly };
-}
-
-// orderOf returns the body of POST /api/orders for a call of createOrder. What it cannot say
-// in the exchange's words it refuses, so that no other order is ever sent.
-export function orderOf(symbol, kind, side, amount, price, params = {}) {
-  const type = String(kind).replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replaceAll('-', '_');
-  if (!orderTypes.has(type)) throw invalid('type', `must be one of ${[...orderTypes.keys()].join(', ')}, not ${kind}.`);
-  if (!Object.hasOwn(otherSide, side)) throw invalid('side', `must be buy or sell, not ${side}.`);
-  const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
-  if (given.reduceOnly === false) delete given.reduceOnly;
-  const known = [...triggerPrices, ...trails, ...otherParams, ...sentAsGiven];
-  for (const name of Object.keys(given)) if (!known.includes(name)) throw invalid(name, `is not offered; params may have ${known.join(', ')}.`);
-  const { market } = orderTypes.get(type), { waits, ...trigger } = triggerOf(type, side, given);
-  const quoteAmount = one(['quoteAmount', 'cost'], given), kindOfPrice = market ? 'market' : 'limit';
-  const order = {
-    side, currencyPairCode: code(symbol), type: waits ? `${waits}_${kindOfPrice}` : kindOfPrice, quoteAmount, ...trigger, ...forceOf(type, given),
-    displayAmount: one(['displayAmount'], given), ...Object.fromEntries(sentAsGiven.map((name) => [name, given[name]])),
-  };
-  if (quoteAmount === undefined || amount !== undefined) order.amount = plain('amount', amount);
-  if (!market) order.price = plain('price', price);
-  return order;
-}
-
-// The kinds of lists; the pending orders of the last two sell what the working order has bought, and have no amount.
-const listKinds = ['oco', 'oto', 'otoco', 'opo', 'opoco'], listParams = ['clientOrderId', 'clientIdScope'];
-
-// listOf returns the body of POST /api/orders/lists; the orders have the form of createOrders.
-export function listOf(kind, symbol, orders, params = {}) {
-  if (!listKinds.includes(kind)) throw invalid('kind', `must be one of ${listKinds.join(', ')}, not ${kind}.`);
-  for (const name of Object.keys(params)) if (!listParams.includes(name)) throw invalid(name, `is not offered; params may have ${listParams.join(', ')}.`);
-  const sum = (o, i) => (kind.startsWith('opo') && i > 0 && o.amount === undefined);
-  return { kind, currencyPairCode: code(symbol), ...params, orders: orders.map((o, i) => {
-    const { currencyPairCode, ...order } = orderOf(symbol, o.type, o.side, sum(o, i) ? '0' : o.amount, o.price, o.params);
-    if (sum(o, i)) delete order.amount;
-    return order;
-  }) };
-}
-
-// attached returns the list of an order with params.takeProfit and params.stopLoss, undefined without them. They are of
-// the other side, at the market's price or at their own price. A purchase pays its fee in what it buys: its two sell what
-// is left of it.
-export function attached(symbol, type, side, amount, price, { takeProfit, stopLoss, ...params }) {
-  const legs = Object.entries({ takeProfit, stopLoss }).filter(([, leg]) => leg !== undefined);
-  if (legs.length === 0) return undefined;
-  const opens = side === 'buy' ? 'opo' : 'oto', orders = legs.map(([name, leg]) => {
-    const { triggerPrice, stopPrice = triggerPrice, price: at, type: kind = at === undefined ? 'market' : 'limit', ...more } = Object(leg);
-    if (stopPrice === undefined) throw invalid(name, 'must be an object with a triggerPrice.');
-    return { type: kind, side: otherSide[side], amount: opens === 'opo' ? undefined : amount, price: at, params: { ...more, [`${name}Price`]: stopPrice } };
+// commandBody returns one command of a batch.
+function commandBody({ place, placeList, replace, ...command }) {
+  return given({
+    ...command, place: place && orderBody(place), placeList: placeList && listBody(placeList),
+    replace: replace && exact(replace),
   });
-  return listOf(legs.length === 2 ? `${opens}co` : opens, symbol, [{ type, side, amount, price, params }, ...orders]);
 }
 
-// editOf returns the body of PATCH /api/orders/{id}: what is given changes.
-export function editOf(amount, price, { stopPrice, triggerPrice, trailingDelta, trailingPercent, ...params } = {}) {
-  const body = { ...params, stopPrice: one(['stopPrice', 'triggerPrice'], { stopPrice, triggerPrice }) };
-  body.trailingDelta = one(trails, { trailingDelta, trailingPercent }, basisPoints);
-  if (amount !== undefined) body.amount = plain('amount', amount);
-  if (price !== undefined) body.price = plain('price', price);
-  return body;
+// queryOf returns parameters as the exchange reads them. A time is a Date, Unix milliseconds, or text.
+const times = ['sinceDate', 'endDate', 'start', 'end'];
+const timeText = (t) => (typeof t === 'string' ? t : new Date(t).toISOString().slice(0, 23));
+const queryOf = ({ pair, ...query }) => Object.fromEntries(Object.entries(given({ ...query, currencyPairCode: pair }))
+  .map(([name, value]) => [name, times.includes(name) ? timeText(value) : value]));
+
+const part = encodeURIComponent;
+const byClientId = (path, pair, clientOrderId) => `${path}/by-client-id/${part(pair)}/${part(clientOrderId)}`;
+
+// The private key of each kind: text is a secret of HMAC, PEM (PKCS #8) an Ed25519 or an RSA key, as the identifier in
+// it says.
+const hmac = { name: 'HMAC', hash: 'SHA-256' };
+const pemKinds = [
+  ['06032b6570', { name: 'Ed25519' }], ['06092a864886f70d010101', { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
+];
+let imported = {};
+
+async function importKey(privateKey) {
+  const subtle = globalThis.crypto?.subtle;
+  if (!subtle) throw new Error('There is no crypto.subtle to sign with: browsers have it on https and localhost only.');
+  if (!privateKey) throw new Error('This call is signed: give publicKey and privateKey to new TickHive().');
+  if (!privateKey.startsWith('-----BEGIN')) return subtle.importKey('raw', utf8(privateKey), hmac, false, ['sign']);
+  const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----/.exec(privateKey);
+  const bytes = pem && Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0));
+  const [, algorithm] = (bytes && pemKinds.find(([id]) => hex(bytes.slice(0, 32)).includes(id))) || [];
+  if (!algorithm) {
+    throw new Error('The private key must be an Ed25519 or RSA key in PKCS #8 without a password; '
+      + 'openssl pkcs8 -topk8 -nocrypt -in FILE makes it one.');
+  }
+  return subtle.importKey('pkcs8', bytes, algorithm, false, ['sign']);
 }
 
-// statusOf returns ccxt's word for the status of an order. An order that the exchange ended has expired; a pending order
-// of a list is open.
-export function statusOf({ status, endReason }) {
-  const open = { Created: 'open', PartiallyCompleted: 'open', Pending: 'open', Completed: 'closed', Rejected: 'rejected' }[status];
-  return open ?? ([undefined, null, 'request', 'replace'].includes(endReason) ? 'canceled' : 'expired');
-}
-
-// signature returns the credential headers of a request.
-export async function signature(apiKey, secret, method, target, body = '', timestamp = String(Date.now()), nonce = hex(crypto.getRandomValues(new Uint8Array(16)))) {
-  const digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
-  // A secret in PEM (PKCS #8) is an Ed25519 key.
-  const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)/.exec(secret);
-  const algorithm = pem ? { name: 'Ed25519' } : { name: 'HMAC', hash: 'SHA-256' };
-  const bytes = pem ? Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0)) : utf8(secret);
-  const key = await crypto.subtle.importKey(pem ? 'pkcs8' : 'raw', bytes, algorithm, false, ['sign']);
+// signature returns the credential headers of a request (docs/contract/signing.md). It keeps the key that it used last.
+export async function signature(publicKey, privateKey, method, target, body = '', timestamp = String(Date.now()),
+  nonce = newNonce()) {
+  if (imported.privateKey !== privateKey) imported = { privateKey, key: importKey(privateKey) };
+  const key = await imported.key, digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
   const text = [timestamp, nonce, method, target, digest].join('\n');
   return {
-    'API-PublicKey': apiKey, 'API-Timestamp': timestamp, 'API-Nonce': nonce,
-    'API-Signature': hex(await crypto.subtle.sign(algorithm.name, key, utf8(text))),
+    'API-PublicKey': publicKey, 'API-Timestamp': timestamp, 'API-Nonce': nonce,
+    'API-Signature': hex(await crypto.subtle.sign(key.algorithm.name, key, utf8(text))),
   };
 }
 
+const newNonce = () => hex(crypto.getRandomValues(new Uint8Array(16)));
+
+// now is the exchange's clock, if that is a virtual one; timeout limits a request; retry has the times after which a
+// lost stream is opened again, the first and the longest. All in milliseconds.
+const defaults = { now: Date.now, timeout: 30000, retry: [100, 5000], WebSocket: undefined };
+
+// TickHive calls one exchange. Only signed calls need the keys; both are in the file of `tickhive demo-key`. base may
+// be a list of the addresses of a cluster: when one does not answer, the next call goes to the next one.
 export class TickHive {
-  constructor({ baseUrl = 'http://127.0.0.1:8080', apiKey, secret, WebSocket = globalThis.WebSocket } = {}) {
-    Object.assign(this, { baseUrl: baseUrl.replace(/\/$/, ''), apiKey, secret, WebSocket });
-    this.books = new Map();
+  constructor({ base = 'http://127.0.0.1:8080', publicKey, privateKey, ...options } = {}) {
+    for (const name of Object.keys(options)) {
+      if (!Object.hasOwn(defaults, name)) {
+        throw invalid(name, `is no option; they are base, publicKey, privateKey, ${Object.keys(defaults).join(', ')}.`);
+      }
+    }
+    this.bases = [base].flat().map((address) => address.replace(/\/+$/, ''));
+    Object.assign(this, { base: this.bases[0], publicKey, privateKey }, defaults, given(options));
+    this.WebSocket ??= globalThis.WebSocket;
   }
 
-  async sign(method, target, body, timestamp, nonce) { return signature(this.apiKey, this.secret, method, target, body, timestamp, nonce); }
+  async sign(method, target, body = '', timestamp = String(this.now()), nonce = newNonce()) {
+    return signature(this.publicKey, this.privateKey, method, target, body, timestamp, nonce);
+  }
 
-  async request(method, path, params = {}, payload = undefined, signed = false) {
-    const query = String(new URLSearchParams(method === 'GET' ? { ...params, decimals: 'string' } : params));
-    const target = query ? `${path}?${query}` : path;
-    const body = payload === undefined ? '' : JSON.stringify(payload);
-    const send = async () => {
-      const headers = signed ? await this.sign(method, target, body) : {};
-      if (body) headers['Content-Type'] = 'application/json';
-      return fetch(this.baseUrl + target, { method, headers, body: body || undefined });
+  // request sends one request and returns the decoded answer. It is signed if signed is true.
+  async request(method, path, query = {}, body = undefined, signed = false) {
+    return (await this.send(method, path, query, body, signed)).answer;
+  }
+
+  // signed is request with a signature.
+  async signed(method, path, query, body) { return this.request(method, path, query, body, true); }
+
+  // send is request with the headers of the answer.
+  async send(method, path, query = {}, body = undefined, signed = false) {
+    const target = `${path}?${new URLSearchParams({ ...queryOf(query), decimals: 'string' })}`;
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const once = async () => {
+      const headers = signed ? await this.sign(method, target, text) : {};
+      if (text) headers['Content-Type'] = 'application/json';
+      const { base, timeout } = this, signal = AbortSignal.timeout(timeout);
+      const answered = fetch(base + target, { method, headers, body: text || undefined, signal });
+      return answered.catch((error) => { this.turn(base); throw error; });
     };
-    let response = await send();
-    const seconds = response.status === 401 ? Number(response.headers.get('Retry-After') ?? 0) : 0;
-    if (seconds > 0 && seconds <= startSeconds) {
+    let response = await once();
+    const retryAfter = () => Number(response.headers.get('Retry-After')) || undefined, seconds = retryAfter();
+    if (response.status === 401 && seconds <= startSeconds) {
       await new Promise((r) => { setTimeout(r, seconds * 1000); });
-      response = await send();
+      response = await once();
     }
-    const answer = await response.json().catch((error) => { if (response.ok) throw error; return {}; }); // a proxy's page is none of ours
-    if (!response.ok) throw new ExchangeError(response.status, answer);
-    return answer;
-  }
-
-  async fetchTime() { return (await this.request('GET', '/api/time')).serverTime; }
-
-  async fetchMarkets() {
-    const pairs = await this.request('GET', '/api/currencies/pairs');
-    return pairs.map((p) => {
-      const [base, quote] = p.code.split('_');
-      return {
-        id: p.code, symbol: `${base}/${quote}`, base, quote, type: 'spot', spot: true, active: true,
-        precision: { price: Number(`1e-${p.digitsPrice}`), amount: Number(`1e-${p.digitsAmount}`) },
-        limits: { cost: { min: number(p.minQuoteAmount) } }, info: p,
-      };
+    const answer = await response.json().catch((error) => {
+      if (response.ok) throw error;
+      return {}; // a proxy's page
     });
+    if (!response.ok) throw new APIError(response.status, answer, retryAfter());
+    return { answer, headers: response.headers };
   }
 
-  parseTicker(t) {
-    return {
-      symbol: symbolOf(t.currencyPairCode), timestamp: t.timestamp * 1000, datetime: new Date(t.timestamp * 1000).toISOString(),
-      bid: number(t.bidPrice), ask: number(t.askPrice), last: number(t.price), close: number(t.price), open: number(t.price24hAgo),
-      percentage: number(t.priceChangePercentage24h), baseVolume: number(t.volume24h), info: t,
-    };
-  }
-
-  async fetchTicker(symbol) {
-    return this.parseTicker(await this.request('GET', '/api/tickers', { currencyPairCode: code(symbol) }));
-  }
-
-  async fetchTickers(symbols = undefined) {
-    const rows = await this.request('GET', '/api/summary');
-    const all = rows.map((r) => ({
-      symbol: symbolOf(r.trading_pairs), bid: number(r.highest_bid), ask: number(r.lowest_ask), last: number(r.last_price),
-      high: number(r.highest_price_24h), low: number(r.lowest_price_24h), percentage: number(r.price_change_percent_24h),
-      baseVolume: number(r.base_volume), quoteVolume: number(r.quote_volume), info: r,
-    }));
-    return Object.fromEntries(all.filter((t) => !symbols || symbols.includes(t.symbol)).map((t) => [t.symbol, t]));
-  }
-
-  async fetchOrderBook(symbol, limit = 100) {
-    const b = await this.request('GET', '/api/marketdata/getaggregator/orderbook', { ticker_id: code(symbol), depth: limit * 2 });
-    const side = (levels) => levels.map(([p, a]) => [Number(p), Number(a)]);
-    return { symbol, timestamp: b.timestamp, datetime: new Date(b.timestamp).toISOString(), bids: side(b.bids), asks: side(b.asks), info: b };
-  }
-
-  async fetchTrades(symbol, since = undefined, limit = 100) {
-    const params = { currencyPairCode: code(symbol), pageSize: limit };
-    if (since !== undefined) params.sinceDate = new Date(since).toISOString().slice(0, 23);
-    const deals = await this.request('GET', '/api/deals', params);
-    return deals.map((d) => this.parseTrade(d)).reverse();
-  }
-
-  parseTrade(d) {
-    return {
-      id: d.id, symbol: symbolOf(d.currencyPairCode), timestamp: Date.parse(d.dealDateUtc), datetime: d.dealDateUtc,
-      side: d.isBuy ? 'buy' : 'sell', price: number(d.price), amount: number(d.volume), cost: Number(d.price) * Number(d.volume), info: d,
-    };
-  }
-
-  async candles(symbol, timeframe, start, end) {
-    const text = (ms) => new Date(ms).toISOString().slice(0, 23);
-    const rows = await this.request('GET', '/api/ohlc', { currencyPairCode: code(symbol), interval: timeframes[timeframe], start: text(start), end: text(end) });
-    return rows.map((c) => [Date.parse(`${c.date}Z`), +c.open, +c.max, +c.min, +c.close, +c.volumeBase]);
-  }
-
-  // fetchOHLCV answers the first limit candles from since on, the newest without since. An
-  // interval without a trade has no candle, and an answer has the oldest rows of its range:
-  // the newest are read backwards, in ranges that grow over gaps and are halved where one is full.
-  async fetchOHLCV(symbol, timeframe = '1m', since = undefined, limit = maxCandles) {
-    if (!timeframes[timeframe]) throw new ExchangeError(400, { code: 'INVALID_PARAM', message: `timeframe must be one of ${Object.keys(timeframes).join(', ')}.`, field: 'timeframe' });
-    let rows = [];
-    if (since !== undefined) {
-      for (let start = since; rows.length < limit;) {
-        const page = await this.candles(symbol, timeframe, start, Date.UTC(9999, 0, 1));
-        rows = rows.concat(page);
-        if (page.length < maxCandles) break;
-        start = page.at(-1)[0] + 1000;
-      }
-      return rows.slice(0, limit);
+  // pages yields all rows of a list, page by page: none comes twice, none that stays in the list is left out.
+  async* pages(path, query, signed) {
+    for (let cursor; ;) {
+      const { answer, headers } = await this.send('GET', path, { pageSize: 100, ...query, cursor }, undefined, signed);
+      yield* answer;
+      cursor = headers.get('X-Next-Cursor') ?? undefined;
+      if (cursor === undefined) return;
     }
-    const least = (maxCandles - 1) * 1000 * seconds[timeframe]; // holds no more rows than one answer
-    let span = Math.min(limit * 1000 * seconds[timeframe], least);
-    let full; // from here to end there are more rows than one answer holds
-    for (let end = await this.fetchTime(); rows.length < limit && end >= 0;) {
-      const start = full === undefined ? Math.max(0, end - span) : Math.max(full, end - Math.max(least, (end - full) / 2));
-      const page = await this.candles(symbol, timeframe, start, end);
-      if (page.length === maxCandles && end - start > least) {
-        full = start;
-        continue;
-      }
-      rows = page.concat(rows);
-      end = start - 1;
-      if (full > end) [full, span] = [undefined, least];
-      else if (page.length < maxCandles / 16) span *= 16;
+  }
+
+  // Market data
+
+  async time() { return (await this.request('GET', '/api/time')).serverTime; }
+
+  async status() { return this.request('GET', '/api/status'); }
+
+  async pairs() { return this.request('GET', '/api/currencies/pairs'); }
+
+  async ticker(pair) { return this.request('GET', '/api/tickers', { pair }); }
+
+  async summary() { return this.request('GET', '/api/summary'); }
+
+  // orderBook returns depth / 2 levels of each side, best first; depth 0 means the whole book.
+  async orderBook(pair, depth = 100) {
+    const path = '/api/marketdata/getaggregator/orderbook';
+    const { answer, headers } = await this.send('GET', path, { ticker_id: pair, depth });
+    return { ...answer, seq: Number(headers.get('X-Seq')) };
+  }
+
+  // deals yields the trades of a pair, newest first; query may have sinceDate and endDate.
+  deals(pair, query = {}) { return this.pages('/api/deals', { ...query, pair }, false); }
+
+  // candles yields the candles of an interval (minute, minutes3, hour, day and so on) from start to end, oldest first.
+  async* candles(pair, interval, start, end) {
+    for (let from = start; from !== null;) {
+      const { answer, headers } = await this.send('GET', '/api/ohlc', { pair, interval, start: from, end });
+      yield* answer;
+      from = headers.get('X-Next-Start');
     }
-    return rows.slice(-limit);
   }
 
-  parseOrder(o) {
-    const status = statusOf(o), amount = number(o.initialAmount) || undefined, filled = number(o.filledAmount); // an amount of 0 is not known yet
-    const rest = () => (amount === undefined ? undefined : Number((amount - filled).toPrecision(12)));
-    const left = status === 'open' ? number(o.amount) || undefined : status === 'closed' ? 0 : rest();
-    return {
-      id: o.id, clientOrderId: o.clientOrderId ?? undefined, symbol: symbolOf(o.currencyPairCode), timestamp: Date.parse(o.date), datetime: o.date,
-      type: o.isMarket ? 'market' : 'limit', side: o.isBid ? 'buy' : 'sell', price: number(o.price), amount, stopPrice: number(o.stopPrice),
-      triggerPrice: number(o.stopPrice), remaining: left, filled, status, listId: o.listId ?? undefined, info: o,
-    };
+  // Trading
+
+  // placeOrder places an order and returns its id. It has pair, side and amount, with a price or market: true, and the
+  // other members of POST /api/orders: type, quoteAmount, stopPrice, trailingDelta, timeInForce and so on.
+  async placeOrder(order) { return this.signed('POST', '/api/orders', {}, orderBody(order)); }
+
+  // placeList places a list, whole or not at all, and returns it: kind (oco, oto, otoco, opo, opoco), pair and orders.
+  async placeList(list) { return this.signed('POST', '/api/orders/lists', {}, listBody(list)); }
+
+  // changeOrder changes price and total amount of an order, stopPrice and trailingDelta of one that waits, and returns
+  // it. With keepPriority it lowers the amount alone, and the order keeps its place in the queue.
+  async changeOrder(id, change) { return this.signed('PATCH', `/api/orders/${part(id)}`, {}, exact(change)); }
+
+  // cancelOrder cancels an order and returns it; with onlyIf new or partial only if it has no deal yet, or has one.
+  async cancelOrder(id, { onlyIf } = {}) { return this.signed('DELETE', `/api/orders/${part(id)}`, { onlyIf }); }
+
+  async cancelOrderByClientId(pair, clientOrderId, { onlyIf } = {}) {
+    return this.signed('DELETE', byClientId('/api/orders', pair, clientOrderId), { onlyIf });
   }
 
-  // parseList: the status of a list is open until its last order has ended. A list of the stream has no orders but their ids.
-  parseList(l) {
-    return {
-      id: l.id, clientOrderId: l.clientOrderId ?? undefined, symbol: symbolOf(l.currencyPairCode), timestamp: Date.parse(l.date), datetime: l.date,
-      kind: l.kind, status: l.status === 'executing' ? 'open' : 'closed', orderIds: l.orderIds ?? l.orders.map((o) => o.id),
-      orders: l.orders?.map((o) => this.parseOrder(o)), info: l,
-    };
+  // cancelList cancels all orders of a list and returns it.
+  async cancelList(id) { return this.signed('DELETE', `/api/orders/lists/${part(id)}`); }
+
+  async cancelListByClientId(pair, clientOrderId) {
+    return this.signed('DELETE', byClientId('/api/orders/lists', pair, clientOrderId));
   }
 
-  // createOrder places an order. The type, or a price of params (stopPrice, triggerPrice, stopLossPrice, takeProfitPrice),
-  // makes a stop or a take profit of it, trailingPercent lets it trail, and the objects takeProfit and stopLoss make a
-  // list of it. Amounts and prices may be text, which keeps digits that a number would lose. The price of a market order
-  // is ignored, as ccxt does. What cannot be placed as asked throws before anything is sent.
-  async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
-    const list = attached(symbol, type, side, amount, price, params);
-    const order = list ? list.orders[0] : orderOf(symbol, type, side, amount, price, params);
-    const info = list ? await this.request('POST', '/api/orders/lists', {}, list, true) : await this.request('POST', '/api/orders', {}, order, true);
-    return {
-      id: list ? info.orders[0].id : info, listId: list ? info.id : undefined, clientOrderId: order.clientOrderId, symbol, side,
-      type: order.type.endsWith('market') ? 'market' : 'limit', amount: number(order.amount), price: number(order.price),
-      stopPrice: number(order.stopPrice), triggerPrice: number(order.stopPrice), timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info,
-    };
+  // cancelAll cancels the open orders on a pair, without one in all pairs that are not halted, and returns their
+  // number.
+  async cancelAll(pair = undefined) {
+    return (await this.signed('DELETE', '/api/orders', pair === undefined ? { all: true } : { pair })).canceled;
   }
 
-  // batch carries out up to 100 commands in order and returns a result for each: { place }, { placeList }, { cancel },
-  // { replace }, in the exchange's words.
-  async batch(commands) { return (await this.request('POST', '/api/orders/batch', {}, { commands }, true)).results; }
+  // cancelAllAfter sets the dead man's switch: unless it is set again within timeoutMs (1,000 to 86,400,000), every
+  // open order of the account is canceled. 0 turns it off.
+  async cancelAllAfter(timeoutMs) { return this.signed('POST', '/api/orders/cancel-all-after', {}, { timeoutMs }); }
 
-  // createOrders places up to 100 orders in one request. A refused one has the status rejected, and its reason in info.
-  async createOrders(orders) {
-    const commands = orders.map((o) => ({ place: orderOf(o.symbol, o.type, o.side, o.amount, o.price, o.params) }));
-    const refused = (r, o) => ({ id: r.id ?? undefined, symbol: o.symbol, status: 'rejected', info: r });
-    return (await this.batch(commands)).map((r, i) => (r.rejectReason ? refused(r, orders[i]) : this.parseOrder(r)));
+  // batch carries out up to 100 commands in order and returns a result for each: { place: order }, { placeList: list },
+  // { cancel: { orderId, onlyIf } }, { replace: { orderId, ...change } }. That of a refused command has a rejectReason.
+  async batch(commands) {
+    return (await this.signed('POST', '/api/orders/batch', {}, { commands: commands.map(commandBody) })).results;
   }
 
-  // editOrder changes price and total amount; params may have stopPrice and trailingPercent of an order that waits. With
-  // params.keepPriority the amount must be smaller, and the order keeps its place in the queue.
-  async editOrder(id, symbol, type, side, amount = undefined, price = undefined, params = {}) {
-    return this.parseOrder(await this.request('PATCH', `/api/orders/${id}`, {}, editOf(amount, price, params), true));
+  async order(id) { return this.signed('GET', `/api/orders/${part(id)}`); }
+
+  async orderByClientId(pair, clientOrderId) {
+    return this.signed('GET', byClientId('/api/orders', pair, clientOrderId));
   }
 
-  // cancelOrder cancels an order; with params.onlyIf new or partial only if it has no deal yet, or has one.
-  async cancelOrder(id, symbol = undefined, params = {}) {
-    return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, params, undefined, true));
+  // orderDeals returns an order with its newest 1,000 deals.
+  async orderDeals(id) { return this.signed('GET', `/api/orders/${part(id)}/deals`); }
+
+  async amendments(id) { return this.signed('GET', `/api/orders/${part(id)}/amendments`); }
+
+  async list(id) { return this.signed('GET', `/api/orders/lists/${part(id)}`); }
+
+  async listByClientId(pair, clientOrderId) {
+    return this.signed('GET', byClientId('/api/orders/lists', pair, clientOrderId));
   }
 
-  // placeList places a list of a kind (oco, oto, otoco, opo, opoco), whole or not at all. Each order has type, side,
-  // amount, price and params as createOrder has them.
-  async placeList(kind, symbol, orders, params = {}) {
-    return this.parseList(await this.request('POST', '/api/orders/lists', {}, listOf(kind, symbol, orders, params), true));
+  // orders yields orders, newest first; query may have pair, status (all, active, canceled), sinceDate and endDate.
+  orders(query = {}) { return this.pages('/api/user/orders', query, true); }
+
+  // lists yields order lists, newest first; query may have pair, status (all, executing, done), sinceDate and endDate.
+  lists(query = {}) { return this.pages('/api/user/lists', query, true); }
+
+  // fills yields the account's deals, newest first; query may have pair, orderId, sinceDate and endDate.
+  fills(query = {}) { return this.pages('/api/user/deals', query, true); }
+
+  // preventedMatches returns up to 100 trades that self-trade prevention has prevented; query may have orderId and
+  // from.
+  async preventedMatches(pair, query = {}) {
+    return this.signed('GET', '/api/user/prevented-matches', { ...query, pair });
   }
 
-  async cancelList(id) { return this.parseList(await this.request('DELETE', `/api/orders/lists/${id}`, {}, undefined, true)); }
+  async balances() { return (await this.signed('GET', '/api/wallets/balances')).balances; }
 
-  async fetchList(id) { return this.parseList(await this.request('GET', `/api/orders/lists/${id}`, {}, undefined, true)); }
+  // Streams. Each call returns an async iterator on a connection of its own, which is opened again when it is lost or
+  // silent: for await (const event of x.followTrades('BTC_USDT')) ... The end of the loop, or close(), ends it.
 
-  // fetchLists returns the newest lists, of params.status executing, done or all.
-  async fetchLists(params = {}) {
-    return (await this.request('GET', '/api/user/lists', { pageSize: 100, ...params }, undefined, true)).map((l) => this.parseList(l));
-  }
+  // followBook shows the order book after each change, checked by chain and checksum; a reader that is slow gets the
+  // newest.
+  followBook(pair, { depth = 100, interval = 100 } = {}) { return new BookFollower(this, pair, { depth, interval }); }
 
-  async fetchOpenOrders(symbol = undefined) {
-    const params = { status: 'active', pageSize: 100 };
-    if (symbol) params.currencyPairCode = code(symbol);
-    return (await this.request('GET', '/api/user/orders', params, undefined, true)).map((o) => this.parseOrder(o));
-  }
+  // followTrades shows the newest trades as a snapshot, then each trade once, over lost connections too; with
+  // fromTradeId all trades from there on.
+  followTrades(pair, { fromTradeId } = {}) { return new TradesFollower(this, pair, fromTradeId); }
 
-  async fetchBalance() {
-    const { balances } = await this.request('GET', '/api/wallets/balances', {}, undefined, true);
-    const out = { info: balances, free: {}, used: {}, total: {} };
-    for (const b of balances) {
-      out[b.currencyCode] = { free: Number(b.free), used: Number(b.held), total: Number(b.total) };
-      out.free[b.currencyCode] = Number(b.free);
-      out.used[b.currencyCode] = Number(b.held);
-      out.total[b.currencyCode] = Number(b.total);
-    }
-    return out;
-  }
+  // followTicker shows the ticker after each change; a reader that is slow gets the newest.
+  followTicker(pair) { return new TickerFollower(this, pair); }
 
-  // watchOrderBook resolves with the book after each change of it; the first call with its
-  // snapshot. Every message is checked by chain and checksum before it is shown.
-  async watchOrderBook(symbol, limit = 10) {
-    let book = this.books.get(symbol);
-    if (!book) {
-      book = new WatchedBook(this, symbol, limit);
-      this.books.set(symbol, book);
-    }
-    return book.next(limit);
-  }
+  // followCandles shows the candle that is open after each trade, and each candle once with closed: true.
+  followCandles(pair, interval) { return new CandlesFollower(this, pair, interval); }
 
-  // watchOrders resolves with the orders that have changed since the last call, watchLists with the lists; the first call
-  // with those that are open, and so the first one after a line was lost.
-  async watchOrders() { return this.mine().next('orders'); }
+  // privateStream shows each fill of the account exactly once, those of a pair in the order of their trades, and the
+  // states of its orders, lists and balances. It begins with what happens from now on; with from, the cursor of an
+  // earlier stream, behind the last fill of that; with from = {} with the oldest fill that is kept. Events have a type
+  // and a channel:
+  //
+  //   snapshot fills     complete: false if the exchange has lost the fill of the cursor, so that some may be missing
+  //   snapshot orders    orders, lists: all that are open
+  //   snapshot balances  balances: all that are not zero
+  //   update fills       fill, missed: it was read over REST, because the stream had no line
+  //   update orders      order, or list
+  //   update balances    balances: those that have changed
+  //   lost               reason: the line is lost; the stream opens it again by itself
+  //
+  // At the beginning and after each outage come the missed fills, the three snapshots and the orders that ended
+  // meanwhile.
+  privateStream({ from } = {}) { return new PrivateStream(this, from); }
 
-  async watchLists() { return this.mine().next('lists'); }
-
-  mine() { return this.own ??= new WatchedOrders(this); }
-
-  close() {
-    for (const b of [...this.books.values(), this.own]) b?.end(new Error('the exchange was closed'));
+  // turn takes the next address in place of one that did not answer.
+  turn(failed) {
+    const { bases } = this;
+    if (this.base === failed) this.base = bases[(bases.indexOf(failed) + 1) % bases.length];
   }
 }
 
-const crcTable = new Uint32Array(256).map((_, n) => {
-  for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
-  return n;
-});
-
-export function crc32(text) {
-  let c = 0xffffffff;
-  for (let i = 0; i < text.length; i++) c = crcTable[(c ^ text.charCodeAt(i)) & 0xff] ^ (c >>> 8);
-  return (c ^ 0xffffffff) >>> 0;
-}
-
-// Prices of one pair have the same number of digits, so that text compares like numbers.
-const compare = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
-
-// Book is one order book, rebuilt from a snapshot and updates. It is ready while its bids and
-// asks have passed their checks.
-export class Book {
-  constructor() { this.ready = false; }
-
-  // apply returns 'shown' for a change that passed its checks, 'same' for a message without
-  // one, and 'broken' when a snapshot is needed.
-  apply(m) {
-    if (m.type === 'heartbeat') {
-      if (this.ready && m.seq === this.seq) return 'same';
-      this.ready = false;
-      return 'broken';
-    }
-    if (m.type === 'snapshot') Object.assign(this, { bids: m.bids, asks: m.asks, seq: m.seq, epoch: m.epoch, ready: true });
-    else if (m.type === 'update') {
-      if (!this.ready || m.seq <= this.seq) return 'same';
-      this.ready = m.prevSeq === this.seq;
-      if (!this.ready) return 'broken';
-      m.bids.forEach((l) => this.put(this.bids, l, -1));
-      m.asks.forEach((l) => this.put(this.asks, l, 1));
-      this.seq = m.seq;
-    } else return 'same';
-    this.lastChecksum = m.checksum;
-    this.ready = this.checksum() === m.checksum;
-    return this.ready ? 'shown' : 'broken';
-  }
-
-  put(side, level, direction) {
-    let lo = 0, hi = side.length;
-    while (lo < hi) {
-      const mid = (lo + hi) >> 1;
-      if (compare(side[mid][0], level[0]) * direction < 0) lo = mid + 1; else hi = mid;
-    }
-    const found = lo < side.length && side[lo][0] === level[0];
-    if (/^[0.]+$/.test(level[1])) { if (found) side.splice(lo, 1); } else side.splice(lo, found ? 1 : 0, level);
-  }
-
-  checksum() {
-    const text = (side) => side.slice(0, 10).map(([p, a]) => `${p}:${a}`).join(',');
-    return crc32(`${text(this.bids)}|${text(this.asks)}`);
-  }
-}
-
-const askAgain = 1000; // ms between two resyncs, and before a lost connection is reopened
 const patience = 5000; // ms: a subscription speaks once a second at least
-const mostKept = 1000; // changed orders that wait for the next call; beyond it the oldest go
-export const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
+const mostWaiting = 10000; // events that wait for the reader; beyond it the line is closed until half of them are read
+const noWebSocket = 'There is no WebSocket here. Use Node 22 or newer, start Node 20 with --experimental-websocket, or '
+  + "give one: npm install ws, import WebSocket from 'ws', new TickHive({ WebSocket }).";
 
-// onLine adds a connection to a class. The connection is opened again when it is lost or silent; subscribe then sends
-// what it is for, receive gets its messages.
-const onLine = (Base) => class extends Base {
+// passing reports whether the same call may succeed later.
+function passing(e) {
+  return !(e instanceof APIError) || e.status >= 500 || e.retryAfter !== undefined || [408, 421].includes(e.status);
+}
+
+// Follower is an async iterator of events. A subclass has opened, which sends what the line is for, and receive, which
+// gets its messages.
+class Follower {
+  constructor(exchange) {
+    if (!exchange.WebSocket) throw new Error(noWebSocket);
+    Object.assign(this, { exchange, timers: {}, events: [], readers: [], tries: 0, live: false });
+  }
+
+  [Symbol.asyncIterator]() { return this; }
+
+  next() {
+    if (this.events.length) return Promise.resolve({ value: this.hand(this.events.shift()), done: false });
+    if (!this.ended) return new Promise((resolve, reject) => { this.readers.push({ resolve, reject }); });
+    const { error } = this.ended;
+    this.ended = {};
+    return error ? Promise.reject(error) : Promise.resolve({ value: undefined, done: true });
+  }
+
+  return() {
+    this.close();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  close() { this.end(); }
+
+  // end is for good: what waits can still be read, then comes the error.
+  end(error = undefined) {
+    if (this.ended) return;
+    this.drop();
+    this.ended = { error };
+    for (const reader of this.readers.splice(0)) this.next().then(reader.resolve, reader.reject);
+  }
+
+  // push gives an event to the reader, or keeps it for the next call.
+  push(event) {
+    if (this.ended) return;
+    const reader = this.readers.shift();
+    if (reader) { reader.resolve({ value: this.hand(event), done: false }); return; }
+    this.events.push(event);
+    if (this.events.length >= mostWaiting && !this.paused) {
+      this.paused = true;
+      this.drop();
+    }
+  }
+
+  // hand is called with each event that the reader gets.
+  hand(event) {
+    if (this.paused && this.events.length < mostWaiting / 2) {
+      this.paused = false;
+      this.open();
+    }
+    return event;
+  }
+
+  // pushNewest is push of a state that makes the one before it worthless.
+  pushNewest(event) {
+    const before = this.events.pop();
+    this.push(before?.type === 'snapshot' ? { ...event, type: 'snapshot' } : event);
+  }
+
   open() {
-    if (!this.exchange.WebSocket) throw new Error('there is no WebSocket here: give one as options.WebSocket');
-    const socket = new this.exchange.WebSocket(`${this.exchange.baseUrl.replace(/^http/, 'ws')}/ws`);
+    const base = this.exchange.base, socket = new this.exchange.WebSocket(`${base.replace(/^http/, 'ws')}/ws`);
     const mine = (run) => (e) => { if (this.socket === socket) run(e); }; // a line that was given up is not heard
-    Object.assign(this, { socket, connected: false, subscribed: false });
-    socket.onopen = mine(() => { this.connected = true; this.subscribe(); });
-    socket.onmessage = mine((e) => { this.heard = true; this.receive(JSON.parse(e.data)); });
+    Object.assign(this, { base, socket });
+    socket.onopen = mine(() => this.opened());
+    socket.onmessage = mine((e) => this.hear(e.data));
     socket.onerror = () => {}; // the close that follows says it; unheard it ends the process with some libraries
-    socket.onclose = mine(() => this.leave(askAgain));
+    socket.onclose = mine((e) => this.lose(`The connection was closed (${e?.code ?? 'no code'}).`));
     this.listen();
   }
+
+  hear(text) {
+    this.heard = true;
+    let message;
+    try { message = JSON.parse(text); } catch { this.lose('A message was no JSON.'); return; }
+    const behind = message.type === 'error' && message.code === Code.STALE; // said by a replica
+    if (behind) this.lose(message.message); else this.receive(message);
+  }
+
+  ask(request) { this.socket.send(JSON.stringify(request)); }
+
+  subscribe(request) { this.ask({ op: 'subscribe', decimals: 'string', ...request }); }
 
   // after keeps one timer of each name, so that none is left behind.
   after(name, ms, run) {
@@ -576,141 +495,379 @@ const onLine = (Base) => class extends Base {
 
   listen() {
     this.heard = false;
-    this.after('silence', patience, () => { if (this.heard) this.listen(); else this.leave(0); });
-  }
-
-  // leave abandons the connection and opens another one in ms; undefined: never.
-  leave(ms) {
-    const { socket } = this;
-    Object.values(this.timers).forEach((t) => clearTimeout(t));
-    Object.assign(this, { socket: undefined, connected: false, subscribed: false, timers: {} });
-    socket?.close();
-    if (ms !== undefined) this.after('open', ms, () => this.open());
-  }
-};
-
-// WatchedOrders follows the orders and the lists of the account, on one line for both.
-class WatchedOrders extends /* @__PURE__ */ onLine(Object) {
-  constructor(exchange) {
-    super();
-    Object.assign(this, { exchange, timers: {}, kept: { orders: [], lists: [] }, waiting: { orders: [], lists: [] } });
-    this.open();
-  }
-
-  async subscribe() {
-    const { socket } = this, h = await this.exchange.sign('GET', '/ws');
-    const credentials = { publicKey: h['API-PublicKey'], timestamp: h['API-Timestamp'], nonce: h['API-Nonce'], signature: h['API-Signature'] };
-    if (this.socket === socket) socket.send(JSON.stringify({ op: 'auth', id: 'auth', ...credentials }));
-  }
-
-  receive(m) {
-    if (m.type === 'error' && m.id === 'auth' && !this.refused) { // directly after a start the exchange accepts nothing signed for a second
-      this.refused = true;
-      this.after('auth', askAgain, () => this.subscribe());
-    } else if (m.type === 'error' && (['auth', 'orders'].includes(m.id) || m.code === Code.UNAUTHORIZED)) this.end(new ExchangeError(0, m));
-    if (m.type === 'authenticated') {
-      this.refused = false;
-      this.socket.send(JSON.stringify({ op: 'subscribe', id: 'orders', channel: 'orders', decimals: 'string' }));
-    }
-    if (m.channel !== 'orders') return;
-    this.tell('orders', (m.orders ?? [m.order]).filter(Boolean).map((o) => this.exchange.parseOrder(o)));
-    this.tell('lists', (m.lists ?? [m.list]).filter(Boolean).map((l) => this.exchange.parseList(l)));
-  }
-
-  // tell resolves the calls that wait, or keeps the rows for the next one.
-  tell(name, rows) {
-    this.kept[name] = [...this.kept[name], ...rows].slice(-mostKept);
-    if (!rows.length || !this.waiting[name].length) return;
-    const changed = this.kept[name];
-    this.kept[name] = [];
-    this.waiting[name].splice(0).forEach((w) => w.resolve(changed));
-  }
-
-  next(name) {
-    return new Promise((resolve, reject) => {
-      const changed = this.kept[name];
-      this.kept[name] = [];
-      if (changed.length) resolve(changed); else this.waiting[name].push({ resolve, reject });
+    this.after('silence', patience, () => {
+      if (this.heard) this.listen(); else this.lose(`The exchange was silent for ${patience} ms.`);
     });
   }
 
-  // end is for good: the next call starts again.
-  end(error) {
-    this.leave();
-    this.exchange.own = undefined;
-    Object.values(this.waiting).flat().forEach((w) => w.reject(error));
+  // drop gives the connection up.
+  drop() {
+    const { socket } = this;
+    Object.values(this.timers).forEach((t) => clearTimeout(t));
+    Object.assign(this, { socket: undefined, timers: {}, recovering: undefined });
+    socket?.close();
+  }
+
+  // lose opens another connection, the first time soon, then later and later.
+  lose(reason) {
+    this.drop();
+    if (this.live) this.push({ type: 'lost', reason });
+    this.live = false;
+    if (this.paused || this.ended) return;
+    this.exchange.turn(this.base);
+    const [least, most] = this.exchange.retry;
+    this.after('open', Math.min(least * 2 ** Math.min(this.tries++, 20), most), () => this.open());
+  }
+
+  // settle notes that the line shows what it is for.
+  settle() { Object.assign(this, { live: true, tries: 0 }); }
+
+  // recover runs work, and then the messages that have come meanwhile. An error that may pass is that of the line.
+  async recover(work, held = []) {
+    const mine = {};
+    Object.assign(this, { recovering: mine, held });
+    try {
+      const finish = await work();
+      if (this.recovering !== mine) return; // the line was lost, or begins again
+      this.recovering = undefined;
+      finish();
+      held.forEach((m) => this.receive(m));
+    } catch (error) {
+      if (this.recovering !== mine) return;
+      if (passing(error)) this.lose(error.message); else this.end(error);
+    }
   }
 }
 
-// WatchedBook follows one book on the stream and reconnects with fromSeq; limit is the most
-// that a call wanted.
-class WatchedBook extends /* @__PURE__ */ onLine(Book) {
-  constructor(exchange, symbol, limit) {
-    super();
-    Object.assign(this, { exchange, symbol, depth: depthFor(limit), limit, id: 0, waiting: [], timers: {}, fresh: false });
+// ChannelFollower follows one public channel of a pair.
+class ChannelFollower extends Follower {
+  constructor(exchange, channel, pair) {
+    super(exchange);
+    Object.assign(this, { channel, pair, id: 0 });
+  }
+
+  // opened subscribes with the options. The id tells the answers from those to an earlier request.
+  opened() {
+    this.subscribed = false;
+    this.subscribe({ id: ++this.id, channel: this.channel, pairs: [this.pair], ...this.options() });
+  }
+
+  options() { return {}; }
+
+  receive(m) {
+    if (m.type === 'error' && m.id === this.id) this.end(new APIError(0, m));
+    else if (m.type === 'subscribed' && m.id === this.id) this.subscribed = true;
+    else if (m.channel !== this.channel || !this.subscribed) return;
+    else if (this.recovering) this.held.push(m);
+    else this.show(m);
+  }
+}
+
+class BookFollower extends ChannelFollower {
+  constructor(exchange, pair, options) {
+    super(exchange, 'book', pair);
+    Object.assign(this, { asked: options, book: new Book() });
     this.open();
   }
 
-  // subscribe's id tells its answers from those to an earlier one: what comes before the
-  // acknowledgement is of the depth that was left.
-  subscribe() {
-    const request = { op: 'subscribe', id: ++this.id, channel: 'book', pairs: [code(this.symbol)], depth: this.depth, interval: 100, decimals: 'string' };
-    if (this.ready) Object.assign(request, { fromSeq: this.seq, epoch: this.epoch });
-    this.subscribed = false;
-    this.socket.send(JSON.stringify(request));
+  options() {
+    const { ready, seq, epoch } = this.book;
+    return ready ? { ...this.asked, fromSeq: seq, epoch } : this.asked;
+  }
+
+  show(m) {
+    const outcome = this.book.apply(m), { seq, bids, asks } = this.book;
+    if (outcome === 'broken') { this.resync(); return; }
+    this.settle();
+    if (outcome !== 'shown') return;
+    this.pushNewest({ type: m.type, pair: this.pair, seq, time: m.time, bids: bids.slice(), asks: asks.slice() });
   }
 
   // resync asks for a snapshot, and again until one is right.
   resync() {
     if (this.timers.resync !== undefined) return;
-    if (this.subscribed) this.socket.send(JSON.stringify({ op: 'resync', channel: 'book', pairs: [code(this.symbol)] }));
-    this.after('resync', askAgain, () => { if (!this.ready) this.resync(); });
+    this.ask({ op: 'resync', channel: 'book', pairs: [this.pair] });
+    this.after('resync', 1000, () => { if (!this.book.ready) this.resync(); });
+  }
+}
+
+class TradesFollower extends ChannelFollower {
+  constructor(exchange, pair, fromTradeId) {
+    super(exchange, 'trades', pair);
+    this.last = fromTradeId === undefined ? undefined : fromTradeId - 1;
+    this.open();
+  }
+
+  opened() {
+    this.resumed = this.last !== undefined;
+    super.opened();
+  }
+
+  options() { return this.last === undefined ? {} : { fromTradeId: this.last + 1 }; }
+
+  show({ type, trades, time }) {
+    if (!trades) return;
+    this.settle();
+    const first = this.last === undefined, fresh = first ? trades : trades.filter((t) => t.tradeId > this.last);
+    const lost = first || !fresh.length ? 0 : fresh[0].tradeId - this.last - 1;
+    if (lost > 0 && !this.resumed) { this.opened(); return; } // a slow line has started over: ask for what is missing
+    this.resumed = false;
+    this.last = fresh.at(-1)?.tradeId ?? this.last ?? 0;
+    if (first || fresh.length) this.push({ type: first ? type : 'update', pair: this.pair, time, trades: fresh, lost });
+  }
+}
+
+class TickerFollower extends ChannelFollower {
+  constructor(exchange, pair) {
+    super(exchange, 'ticker', pair);
+    this.open();
+  }
+
+  show({ type, ticker, time, high24h, low24h, quoteVolume24h }) {
+    if (!ticker) return;
+    this.settle();
+    this.pushNewest({ type, pair: this.pair, time, ticker: { ...ticker, high24h, low24h, quoteVolume24h } });
+  }
+}
+
+class CandlesFollower extends ChannelFollower {
+  constructor(exchange, pair, interval) {
+    super(exchange, `candles.${interval}`, pair);
+    this.interval = interval;
+    this.open();
+  }
+
+  show(m) {
+    if (!['snapshot', 'update'].includes(m.type)) return;
+    this.settle();
+    if (m.type === 'snapshot' && this.last && m.candle?.date > this.last) this.recover(() => this.missed(m));
+    else this.tell(m);
+  }
+
+  // missed reads the candles that have ended while there was no line.
+  async missed(m) {
+    const ended = [];
+    for await (const candle of this.exchange.candles(this.pair, this.interval, this.last, m.candle.date)) {
+      if (candle.date < m.candle.date) ended.push({ candle, closed: true, time: m.time });
+    }
+    return () => [...ended, m].forEach((c) => this.tell(c));
+  }
+
+  // tell shows a candle that was not shown as closed already.
+  tell({ candle, closed, time }) {
+    if (candle && this.closed >= candle.date) return;
+    this.push({ type: this.told ? 'update' : 'snapshot', pair: this.pair, time, candle, closed });
+    this.told = true;
+    if (!candle) return;
+    this.last = candle.date;
+    if (closed) this.closed = candle.date;
+  }
+}
+
+// overlap is how far behind a cursor the fills are read again, in milliseconds of the exchange's clock. A long command
+// of one pair is published behind the fills of other pairs that happened meanwhile, so a fill that was not sent yet can
+// be older than the newest that was.
+const overlap = 10000;
+
+// Position is the place behind the last fill of a private stream: date of the newest fill, and of each pair the date,
+// the trade and the account's orders in it. Its JSON is the cursor. All dates have the same form, so that text
+// compares.
+class Position {
+  constructor({ date = '', pairs = {}, ...unknown }) {
+    const text = (v) => typeof v === 'string', ids = (v) => Array.isArray(v) && v.every(text);
+    const right = (at) => text(at?.date) && Number.isSafeInteger(at.tradeId) && ids(at.orderIds);
+    const known = Object.values(pairs ?? {}).every(right) && Object.keys(unknown).length === 0;
+    if (!text(date) || !known) throw invalid('from', 'must be the cursor of a private stream.');
+    Object.assign(this, { date, pairs: new Map(Object.entries(structuredClone(pairs ?? {}))) });
+  }
+
+  // passed reports whether a fill is at or before the position. The date decides before the id: an exchange that has
+  // lost its newest trades, in a power cut for example, gives their ids again, at a later time.
+  passed({ currencyPairCode, dealDateUtc, tradeId, orderId }) {
+    const at = this.pairs.get(currencyPairCode);
+    if (!at) return false;
+    if (dealDateUtc !== at.date) return dealDateUtc < at.date;
+    return tradeId === at.tradeId ? at.orderIds.includes(orderId) : tradeId < at.tradeId;
+  }
+
+  // advance moves the position behind a fill that it has not passed.
+  advance({ currencyPairCode, dealDateUtc, tradeId, orderId }) {
+    let at = this.pairs.get(currencyPairCode);
+    if (at?.tradeId !== tradeId || at.date !== dealDateUtc) {
+      at = { date: dealDateUtc, tradeId, orderIds: [] };
+      this.pairs.set(currencyPairCode, at);
+    }
+    at.orderIds.push(orderId);
+    if (dealDateUtc > this.date) this.date = dealDateUtc;
+  }
+
+  // isAt reports whether a fill is the newest one before the position, or another one of the same trade.
+  isAt({ currencyPairCode, dealDateUtc, tradeId }) {
+    const at = this.pairs.get(currencyPairCode);
+    return dealDateUtc === this.date && dealDateUtc === at?.date && tradeId === at.tradeId;
+  }
+
+  cursor() { return { date: this.date, pairs: structuredClone(Object.fromEntries(this.pairs)) }; }
+}
+
+const before = (date) => (date ? new Date(Date.parse(date) - overlap) : undefined);
+
+const privateChannels = ['orders', 'fills', 'balances'];
+const authTries = 4; // a second apart: directly after a start the exchange accepts nothing signed for a second
+const mostEnded = 1000; // ended orders that are remembered, so that no older state of them is shown
+const isOpen = (row) => ['Created', 'PartiallyCompleted', 'Pending', 'executing'].includes(row.status);
+
+// States remembers which orders, or lists, are open and which have ended last.
+class States {
+  constructor() { Object.assign(this, { open: new Map(), ended: new Map() }); }
+
+  // note reports whether a state is newer than the one that was shown.
+  note(row) {
+    const before = this.open.get(row.id);
+    if (this.ended.has(row.id) || before > row.dateChanged) return false;
+    if (isOpen(row)) { this.open.set(row.id, row.dateChanged); return true; }
+    this.open.delete(row.id);
+    this.ended.set(row.id, row.dateChanged);
+    if (this.ended.size > mostEnded) this.ended.delete(this.ended.keys().next().value);
+    return true;
+  }
+}
+
+// PrivateStream follows an account. On each new line it subscribes, and reads over REST what the account did meanwhile:
+// the fills behind its position, the orders and lists that it knew as open and those that were placed since. What the
+// line says before all is read waits, and what both say is shown once.
+class PrivateStream extends Follower {
+  constructor(exchange, from) {
+    super(exchange);
+    const fromNow = from === undefined;
+    Object.assign(this, {
+      fromNow, received: new Position(from ?? {}), handed: fromNow ? undefined : new Position(from),
+      orders: new States(), lists: new States(), refused: 0,
+    });
+    this.open();
+  }
+
+  // cursor is the position behind the last fill that the reader got: give it to privateStream as from after a restart
+  // of the program. A stream that begins with what happens from now on has none before the first snapshot of fills.
+  get cursor() { return this.handed?.cursor(); }
+
+  hand({ position, ...event }) {
+    if (position) this.handed ??= new Position(position);
+    if (event.fill) this.handed.advance(event.fill);
+    return super.hand(event);
+  }
+
+  opened() {
+    const { socket } = this;
+    Object.assign(this, { snapshots: {}, early: [] });
+    this.exchange.sign('GET', '/ws').then((h) => {
+      if (this.socket !== socket) return;
+      const names = ['publicKey', 'timestamp', 'nonce', 'signature'], values = Object.values(h); // in the same order
+      this.ask({ op: 'auth', id: 'auth', ...Object.fromEntries(names.map((name, i) => [name, values[i]])) });
+    }, (error) => this.end(error));
   }
 
   receive(m) {
-    if (m.type === 'error' && m.id === this.id) this.end(new ExchangeError(0, m));
-    if (m.type === 'subscribed' && m.id === this.id) this.subscribed = true;
-    if (m.channel !== 'book' || !this.subscribed) return;
-    const outcome = this.apply(m);
-    if (outcome === 'broken') this.resync();
-    else if (outcome === 'shown') this.tell(m.time);
+    if (m.type === 'error') this.fail(m);
+    else if (m.type === 'authenticated') {
+      this.refused = 0;
+      for (const channel of privateChannels) this.subscribe({ id: channel, channel });
+    } else if (!privateChannels.includes(m.channel)) return;
+    else if (m.type === 'snapshot') this.begin(m);
+    else if (this.recovering) this.held.push(m);
+    else if (this.live) this.show(m);
+    else if (this.snapshots[m.channel]) this.early.push(m);
+    if (this.live && m.time) this.heardAt = m.time;
   }
 
-  tell(time) {
-    this.show(time);
-    const waiting = this.waiting.splice(0);
-    this.fresh = waiting.length === 0;
-    waiting.forEach((w) => w.resolve(this.cut(w.limit)));
+  fail(m) {
+    const error = new APIError(0, m);
+    const early = m.code === Code.UNAUTHORIZED && m.id === 'auth' && ++this.refused < authTries;
+    if (early) this.after('auth', 1000, () => this.opened());
+    else if ([Code.UNAUTHORIZED, Code.FORBIDDEN].includes(m.code)) this.end(error);
+    else this.lose(error.message); // a replica is not the writer, or there is too much to do
   }
 
-  show(time) {
-    const side = (levels) => levels.slice(0, this.limit).map(([p, a]) => [Number(p), Number(a)]);
-    this.book = { symbol: this.symbol, timestamp: time, datetime: new Date(time).toISOString(), nonce: this.seq, bids: side(this.bids), asks: side(this.asks) };
+  // begin collects the snapshots of the three channels, which come together, also when a slow line starts over. An
+  // update before the snapshot of its channel is older than it.
+  begin(m) {
+    Object.assign(this, { recovering: undefined, live: false });
+    if (this.snapshots[m.channel]) Object.assign(this, { snapshots: {}, early: [] });
+    this.snapshots[m.channel] = m;
+    if (privateChannels.some((channel) => !this.snapshots[channel])) return;
+    const { snapshots: { orders: open, balances }, early } = this;
+    Object.assign(this, { snapshots: {}, early: [] });
+    this.recover(async () => {
+      const fills = await this.readFills();
+      const orders = await this.readEnded('orders', open), lists = await this.readEnded('lists', open);
+      return () => this.restart(open, balances, fills, orders, lists);
+    }, early);
   }
 
-  cut(limit) { return { ...this.book, bids: this.book.bids.slice(0, limit), asks: this.book.asks.slice(0, limit) }; }
-
-  // widen makes the levels of a larger limit known.
-  widen(limit) {
-    this.limit = limit;
-    const depth = depthFor(limit);
-    if (depth !== this.depth) {
-      Object.assign(this, { depth, ready: false, fresh: false });
-      if (this.connected) this.subscribe();
-    } else if (this.ready) this.show(this.book.timestamp);
-    else this.fresh = false;
+  // restart shows what was read, and what is open.
+  restart(open, { balances, time }, { missed, complete, position }, orders, lists) {
+    for (const fill of missed) this.showFill(fill, true);
+    if (position) Object.assign(this, { received: position, fromNow: false });
+    this.push({ type: 'snapshot', channel: 'fills', complete, position: position?.cursor() });
+    open.orders.forEach((o) => this.orders.note(o));
+    open.lists.forEach((l) => this.lists.note(l));
+    this.push({ type: 'snapshot', channel: 'orders', time, orders: open.orders, lists: open.lists });
+    this.push({ type: 'snapshot', channel: 'balances', time, balances });
+    for (const order of orders) this.show({ order });
+    for (const list of lists) this.show({ list });
+    this.heardAt = time;
+    this.settle();
   }
 
-  next(limit) {
-    if (limit > this.limit) this.widen(limit);
-    if (this.fresh) { this.fresh = false; return Promise.resolve(this.cut(limit)); }
-    return new Promise((resolve, reject) => this.waiting.push({ limit, resolve, reject }));
+  // readFills returns the fills behind the position, oldest first. It is complete if it reaches back to the position.
+  // The very first time it sets the position.
+  async readFills() {
+    const { received, fromNow } = this, missed = [];
+    let complete = received.date === '';
+    for await (const fill of this.exchange.fills({ sinceDate: before(received.date) })) {
+      if (fromNow && missed.length && Date.parse(fill.dealDateUtc) < before(missed[0].dealDateUtc)) break;
+      complete ||= received.isAt(fill);
+      if (!received.passed(fill)) missed.push(fill);
+    }
+    missed.reverse();
+    if (!fromNow) return { missed, complete };
+    const position = new Position({});
+    for (const fill of missed) position.advance(fill);
+    return { missed: [], complete, position };
   }
 
-  // end is for good: the next call for the symbol starts again.
-  end(error) {
-    this.leave();
-    this.exchange.books.delete(this.symbol);
-    this.waiting.splice(0).forEach((w) => w.reject(error));
+  // readEnded returns the states of the orders, or the lists, that have ended since the line was lost: of those that
+  // were open and are not any more, and of those that were placed and ended meanwhile.
+  async readEnded(rows, snapshot) {
+    const states = this[rows], shown = new Set(snapshot[rows].map((r) => r.id)), ended = [];
+    if (this.heardAt === undefined) return ended;
+    for await (const r of this.exchange[rows]({ status: 'all', sinceDate: this.heardAt - overlap })) {
+      if (!shown.has(r.id) && !isOpen(r)) ended.push(r);
+    }
+    ended.reverse();
+    const read = new Set(ended.map((r) => r.id));
+    for (const id of states.open.keys()) {
+      if (shown.has(id) || read.has(id)) continue;
+      try {
+        ended.push(await this.exchange[rows.slice(0, -1)](id));
+      } catch (error) {
+        if (error.code !== Code.NOT_FOUND) throw error;
+        states.open.delete(id); // the exchange no longer keeps it
+      }
+    }
+    return ended;
+  }
+
+  show({ fill, order, list, balances }) {
+    if (fill) this.showFill(fill, false);
+    else if (order && this.orders.note(order)) this.push({ type: 'update', channel: 'orders', order });
+    else if (list && this.lists.note(list)) this.push({ type: 'update', channel: 'orders', list });
+    else if (balances) this.push({ type: 'update', channel: 'balances', balances });
+  }
+
+  showFill(fill, missed) {
+    if (this.received.passed(fill)) return;
+    this.received.advance(fill);
+    this.push({ type: 'update', channel: 'fills', fill, missed });
   }
 }

@@ -17,11 +17,10 @@ const client = async () => {
   await x.authenticate({ type: 'spot' }); // ends with the answer to the subscription of user data: no fill comes before
   return x;
 };
-const own = new TickHive({ baseUrl: at.public, apiKey: at.publicKey, secret: at.privateKey });
+const own = new TickHive({ base: at.public, publicKey: at.publicKey, privateKey: at.privateKey });
 // total returns free + held of each currency, in 10^-18.
 async function total() {
-  const { balances } = await own.request('GET', '/api/wallets/balances', { decimals: 'string' }, undefined, true);
-  return Object.fromEntries(balances.map((b) => [b.currencyCode, units(b.free) + units(b.held)]));
+  return Object.fromEntries((await own.balances()).map((b) => [b.currencyCode, units(b.free) + units(b.held)]));
 }
 
 // settled returns when the user data of x have shown an order that is newer than all others: the stream keeps the

@@ -103,7 +103,7 @@ test('market orders are filled; trades, fees and balances agree with them', asyn
 });
 
 test('each kind of order is placed and seen to its end', async () => {
-  const { trade, apiKey, secret } = await market(at.internal, 'NAT_USDT'), pair = 'NAT/USDT';
+  const { trade, publicKey: apiKey, privateKey: secret } = await market(at.internal, 'NAT_USDT'), pair = 'NAT/USDT';
   const y = make({ apiKey, secret });
   await see(trade, {
     place: async (c) => {
@@ -123,7 +123,7 @@ test('each kind of order is placed and seen to its end', async () => {
 });
 
 test("ccxt's own calls make take profits, trails and lists", async () => {
-  const { trade, apiKey, secret } = await market(at.internal, 'NAU_USDT'), pair = 'NAU/USDT';
+  const { trade, publicKey: apiKey, privateKey: secret } = await market(at.internal, 'NAU_USDT'), pair = 'NAU/USDT';
   const y = make({ apiKey, secret });
   const ends = async (id, status) => { const o = await y.fetchOrder(id, pair); clean(checkOrder(o, pair)); assert.equal(o.status, status); return o; };
   await trade('100');
@@ -168,7 +168,7 @@ test('amounts and prices are never cut', async () => {
 });
 
 test('a stop loss and a take profit of one order are an OCO', async () => {
-  const { trade, apiKey, secret } = await market(at.internal, 'NAV_USDT'), pair = 'NAV/USDT', y = make({ apiKey, secret });
+  const { trade, publicKey: apiKey, privateKey: secret } = await market(at.internal, 'NAV_USDT'), pair = 'NAV/USDT', y = make({ apiKey, secret });
   for (const [price, status] of [['105', ['closed', 'expired']], ['95', ['expired', 'closed']]]) {
     await trade('100');
     const o = await y.createOrder(pair, 'market', 'sell', 1, undefined, { takeProfitPrice: 105, stopLossPrice: 95 });

@@ -49,7 +49,7 @@ func etag(r *fasthttp.Response) (tag string) {
 // bundles again and compares.
 func TestBundlesAreCurrent(t *testing.T) {
 	var want bytes.Buffer
-	for _, pattern := range []string{"src/*", "../../client/js/tickhive.mjs", "app/*.js", "app/*.css"} {
+	for _, pattern := range []string{"src/*", "../../client/js/book.mjs", "app/*.js", "app/*.css"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

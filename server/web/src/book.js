@@ -1,7 +1,7 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { canMove } from './account.js';
 import { clockTime, decimal, digitsOf, el, group, units } from './dom.js';
-import { Book } from '../../../client/js/tickhive.mjs';
+import { Book } from '../../../client/js/book.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
 const most = 40; // rows of a side
