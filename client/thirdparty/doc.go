@@ -13,6 +13,7 @@
 //	binance_spot_test.mjs    every call of @binance/spot
 //	binance_clients_test.mjs every call for Spot of node-binance-api and of the three others
 //	programs_test.mjs        the programs of docs/programs.md, as they are printed
+//	package_test.mjs         the npm package of client/js in an empty project, and its types by tsc
 //	binance_bots_test.mjs    the bots of bots.mjs, for some seconds, or 10 minutes with TICKHIVE_SOAK=1
 //
 // generated_test.go makes clients of the OpenAPI documents with oapi-codegen and openapi-typescript, and runs
