@@ -1,0 +1,142 @@
+package recipes
+
+import (
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tickhive/tickhive/client"
+
+	"github.com/tickhive/tickhive/test/harness"
+)
+
+// botSays is the last line of a bot: its fills and what they have brought of both currencies.
+var botSays = regexp.MustCompile(`(\d+) fills: (-?[0-9.E+-]+) BTC, (-?[0-9.E+-]+) USDT\n$`)
+
+// The bots of the examples trade on a simulated market until they have some fills. Then no order is open, and the position
+// that they know from their streams is what the balances have changed by.
+func TestBotsKnowTheirPosition(t *testing.T) {
+	t.Parallel()
+	maker := filepath.Join(t.TempDir(), "maker")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", maker, "./client/examples/maker")
+	build.Dir = harness.SourceTree
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const grid = harness.SourceTree + "/client/examples/grid/grid.py"
+	in := harness.Start(t, "--backfill", "1h", "--quiet", "--set", "rate.allow=127.0.0.1")
+	for _, bot := range []struct {
+		name, program string
+		args          []string
+	}{
+		{"maker", maker, []string{"-base", in.Public, "-fills", "5"}},
+		{"grid", "python3", []string{grid, in.Public, "BTC_USDT", "5"}},
+	} {
+		t.Run(bot.name, func(t *testing.T) {
+			t.Parallel()
+			runBot(t, in, bot.program, bot.args)
+		})
+	}
+}
+
+// The Python of docs/guide/write-a-bot.md runs as it is printed but for the address.
+func TestGuideOfBotsRuns(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(harness.SourceTree + "/docs/guide/write-a-bot.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	in := harness.Start(t, "--backfill", "1h", "--quiet", "--set", "rate.allow=127.0.0.1")
+	c, python := newBotUser(in), look(t, "python3")
+	out := runWith(t, c, python, "-c", strings.ReplaceAll(blocks[0][1], "http://127.0.0.1:8080", in.Public))
+	for _, want := range []string{"'fill': {", "'lists': [{", "'missed': True", "{'date': '", "'BTC_USDT': {'date': "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+}
+
+// runBot runs a bot with the key of a new user to its end and checks what it leaves.
+func runBot(t *testing.T, in *harness.Instance, name string, args []string) {
+	t.Helper()
+	c := newBotUser(in)
+	out := runWith(t, c, look(t, name), args...)
+	said := botSays.FindStringSubmatch(out)
+	if said == nil {
+		t.Fatal(out)
+	}
+	if open, err := c.OpenOrders(t.Context(), "BTC_USDT"); err != nil || len(open) > 0 {
+		t.Errorf("%d orders are open: %v", len(open), err)
+	}
+	balances, err := c.Balances(t.Context())
+	if err != nil || len(balances) != len(botMoney) {
+		t.Fatalf("%d balances: %v", len(balances), err)
+	}
+	position := map[string]string{"BTC": said[2], "USDT": said[3]}
+	for _, b := range balances {
+		change := rat(t, string(b.Total))
+		if change.Sub(change, botMoney[b.Currency]).Cmp(rat(t, position[b.Currency])) != 0 {
+			t.Errorf("%s changed by %s: %s", b.Currency, change.FloatString(8), out)
+		}
+	}
+}
+
+// botMoney is what the user of a bot has at first.
+var botMoney = map[string]*big.Rat{"BTC": big.NewRat(10, 1), "USDT": big.NewRat(1000000, 1)}
+
+// newBotUser returns a client of a new user with money.
+func newBotUser(in *harness.Instance) *client.Client {
+	user := in.Call(200, "POST", "/users", `{}`)["id"].(string)
+	for code, amount := range botMoney {
+		in.Call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%s}`, code,
+			amount.FloatString(0)))
+	}
+	key := in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"bot"}`)
+	return &client.Client{
+		Base: in.Public, PublicKey: key["publicKey"].(string), PrivateKey: key["privateKey"].(string),
+	}
+}
+
+// look returns the path of a program and skips the test without it.
+func look(t *testing.T, name string) string {
+	t.Helper()
+	program, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("TICKHIVE_STRICT") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
+	}
+	return program
+}
+
+// runWith runs a program with the keys of a user and the Python package, and returns its output.
+func runWith(t *testing.T, c *client.Client, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(os.Environ(), "PUBLIC="+c.PublicKey, "PRIVATE="+c.PrivateKey, "PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONPATH="+harness.SourceTree+"/client/python")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+func rat(t *testing.T, text string) *big.Rat {
+	t.Helper()
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		t.Fatalf("%q is no number", text)
+	}
+	return r
+}
