@@ -9,7 +9,7 @@ BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr fuzz sbom release govulncheck cluster cluster-soak clients bench-build bench bench-scale pgo
+.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr fuzz sbom release govulncheck cluster cluster-soak clients recordings bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ clients: ## the program against third-party clients (ccxt and others, pinned in 
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./client/thirdparty -v
 	$(GO) test -pgo=off -count=1 -timeout 10m ./test/cluster -run TestBotsKnowWhatTheyHave -bots.time=1m -v
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./test/browser -v
+	$(MAKE) recordings
+
+recordings: build ## files that people hold (../shared/data/forms) against a reading in Python; skipped where they are missing
+	test/recordings/forms.py bin/tickhive
 
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
 CLUSTER ?= -cluster.runs=60 -cluster.time=8m

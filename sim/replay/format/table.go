@@ -39,18 +39,19 @@ type table struct {
 	number    []byte   // a number without its decoration
 	joint     []byte   // a date and a time of day
 
-	units   [maxRanks]timeKind // kind of the times, by the rank of their name
-	symbol  string             // symbol of the rows before
-	last    int64              // the latest time that orders the rows
-	shown   int64              // the time of the row before
-	order   lineOrder          // of trades with a time of receipt
-	rows    int
-	first   int64 // time of the first row
-	head    int   // number of lines before the first row
-	newest  bool  // the second time of the file is before the first one
-	changes int   // number of rows whose times have another unit than the row before
-	blank   int   // number of bars without prices
-	filled  int   // number of bars whose volume the layout gives
+	units    [maxRanks]timeKind // kind of the times, by the rank of their name
+	symbol   string             // symbol of the rows before
+	last     int64              // the latest time that orders the rows
+	shown    int64              // the time of the row before
+	order    lineOrder          // of trades with a time of receipt
+	rows     int
+	first    int64 // time of the first row
+	head     int   // number of lines before the first row
+	newest   bool  // the second time of the file is before the first one
+	repeated int   // number of times that a clock shows for the second time
+	changes  int   // number of rows whose times have another unit than the row before
+	blank    int   // number of bars without prices
+	filled   int   // number of bars whose volume the layout gives
 
 	pair   string // the pair whose rows are taken; "": the rows have one symbol
 	others int    // number of rows of other symbols
@@ -373,6 +374,13 @@ func (r *table) ordered(v *field, ns int64) (_ int64, err error) {
 		}
 		if r.rows > 1 {
 			back = maxBack // the second row shows whether the newest one is first
+		}
+	}
+	// Bars of the hour that a clock repeats have its times twice.
+	if bar := !r.fields.first[colPrice].set; when < r.last || bar && r.rows > 0 && when == r.last {
+		if second, ok := r.times.again(ns); ok && when == ns && second > r.last {
+			ns, when = second, second
+			r.repeated++
 		}
 	}
 	if when < r.last-back {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tickhive/tickhive/engine"
 )
 
 // Taken says what the reader of a table takes from where, for one file.
@@ -46,6 +48,9 @@ func Takings(r Reader) (out []Taken) {
 	}
 	return out
 }
+
+// manyTrades is a number of trades that are hardly all of one side.
+const manyTrades = 100
 
 // maxUnused bounds the listed columns that are not used.
 const maxUnused = 20
@@ -105,10 +110,16 @@ func (r *table) taken(f *tradeFile) Taken {
 		{f.blank, "%d bars without prices left out"},
 		{f.filled, "%d bars without a volume filled in"},
 		{f.changes, "%d times in another unit than the row before"},
+		{f.repeated, "%d times of the hour that the clock shows twice, taken at the second"},
 		{f.sideless, "%d trades without a side: the tick rule decides"},
 		{f.empty, "%d bars in which nothing was traded"},
 	} {
 		t.Left = noted(t.Left, n.n, n.text)
+	}
+	for side, n := range f.sides {
+		if n == f.rows && n >= manyTrades {
+			t.Left = append(t.Left, fmt.Sprintf("all trades have the side %s", engine.Side(side)))
+		}
 	}
 	if f.rows > 2 && f.first == f.last {
 		t.Left = append(t.Left, "all rows have the same time")

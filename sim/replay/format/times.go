@@ -140,7 +140,30 @@ type timeReader struct {
 	hasDay bool
 
 	dates []dateLayout
-	last  int // index in dates of the layout of the time before
+	last  int  // index in dates of the layout of the time before
+	local bool // the time before was written without a zone
+}
+
+// earliest returns the first time at which the clock in the zone shows what at shows: it shows an hour twice when
+// daylight saving time ends.
+func (t *timeReader) earliest(at time.Time) time.Time {
+	if t.zone == time.UTC || !t.local {
+		return at
+	}
+	if before := at.Add(-time.Hour); before.Hour() == at.Hour() {
+		return before
+	}
+	return at
+}
+
+// again returns the time at which the clock in the zone shows the time before a second time. ok is false when it does not.
+func (t *timeReader) again(ns int64) (second int64, ok bool) {
+	if t.zone == time.UTC || !t.local {
+		return 0, false
+	}
+	at := time.Unix(0, ns).In(t.zone)
+	after := at.Add(time.Hour)
+	return after.UnixNano(), after.Hour() == at.Hour()
 }
 
 // readTime reads a Unix time or a date. The size of a Unix time determines its unit: seconds below 10^11, then
@@ -271,6 +294,7 @@ func (t *timeReader) written(s []byte) (int64, timeKind, error) {
 		if err == nil && at.Year() == 0 && t.hasDay { // the layout has no date
 			return t.midnight(int64(at.Sub(at.Truncate(24 * time.Hour)))), timeWritten, nil
 		}
+		t.local = !hasZone(t.layout)
 		return t.dated(s, at, dateLayout{}, err)
 	}
 	if len(t.dates) == 0 {
@@ -291,7 +315,7 @@ func (t *timeReader) written(s []byte) (int64, timeKind, error) {
 		if err != nil {
 			continue
 		}
-		t.last = at
+		t.last, t.local = at, !l.utc && !hasZone(l.layout)
 		return t.dated(s, parsed, l, nil)
 	}
 	return t.dated(s, time.Time{}, dateLayout{}, errNumber)
@@ -312,7 +336,13 @@ func (t *timeReader) dated(s []byte, at time.Time, l dateLayout, err error) (int
 	if l.day {
 		return at.UnixNano(), timeWrittenDay, nil
 	}
+	at = t.earliest(at)
 	return at.UnixNano(), timeWritten, nil
+}
+
+// hasZone reports whether times of a layout name their zone.
+func hasZone(layout string) bool {
+	return strings.Contains(layout, "07") || strings.Contains(layout, "MST")
 }
 
 // readDate reads a written date.

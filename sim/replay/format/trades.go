@@ -37,9 +37,12 @@ type tradeFile struct {
 	early  int  // number of times of the exchange that go back, in order of receipt
 	events int  // number of messages that are no trades
 
-	blank, filled, changes int     // as table counts them
-	bad                    int     // number of rows that are wrong by themselves
-	worst                  []error // the first of them
+	blank, filled, changes, repeated int // as table counts them
+
+	sides [2]int // number of trades by the taker's side
+
+	bad   int     // number of rows that are wrong by themselves
+	worst []error // the first of them
 }
 
 // again clears what the survey found and keeps how the file is read.
@@ -255,6 +258,8 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 		f.empty++
 	case !bar && !r.Sided:
 		f.sideless++
+	case !bar:
+		f.sides[r.Side]++
 	}
 	return nil
 }
@@ -262,7 +267,7 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 // ended completes the survey of the file.
 func (f *tradeFile) ended(in *lineReader, rows *table) error {
 	f.blank, f.filled, f.changes = rows.blank, rows.filled, rows.changes
-	f.away, f.early = rows.away, rows.order.early
+	f.away, f.early, f.repeated = rows.away, rows.order.early, rows.repeated
 	switch {
 	case f.bad > 0 && f.bad*100_000 > f.set.plan.skip*(f.bad+f.rows):
 		return errors.Join(append(f.worst, topOf(in.File).Refuse("correct the rows, or give a larger --skip-bad",
