@@ -13,7 +13,7 @@ import (
 
 // faultsCmd sets the fault rules of a running exchange (docs/contract/faults.md).
 type faultsCmd struct {
-	Apply faultsApplyCmd `cmd:"" help:"Put a ready scenario in force: flaky-network, overload, stale-feed or lost-ack."`
+	Apply faultsApplyCmd `cmd:"" help:"Put a ready scenario in force: dirty-listing, failing-cdn, flaky-network, lost-ack, overload or stale-feed."`
 	Add   faultsAddCmd   `cmd:"" help:"Put rules in force, each a text such as \"latency probability=0.1 delay=250ms\"."`
 	List  faultsListCmd  `cmd:"" help:"List the rules in force and their counters."`
 	Clear faultsClearCmd `cmd:"" help:"Remove all rules, or one."`

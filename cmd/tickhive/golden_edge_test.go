@@ -27,7 +27,7 @@ func (g *golden) system() {
 	g.note("faults on demand")
 	g.in("POST", "/faults",
 		`{"rules":["status route=/api/time status=502 retry-after=3","skew skew=-5s","drop channel=*"]}`)
-	g.in("POST", "/faults", `{"rules":["slow"]}`)
+	g.in("POST", "/faults", `{"rules":["sluggish"]}`)
 	g.in("POST", "/faults", `{"scenario":"lost-ack","rules":["close"]}`)
 	g.in("POST", "/faults", `{"scenario":"lost-ack","seed":7,"for":"1h"}`)
 	g.get("/api/time")

@@ -36,13 +36,18 @@ type Decision struct {
 	size    uint64
 }
 
+// Selects reports whether the rule concerns m. It counts nothing.
+func (a *Active) Selects(m *Match) bool {
+	return m.NowNs >= a.FromNs && (a.UntilNs == 0 || m.NowNs < a.UntilNs) &&
+		(a.Listener == "" || a.Listener == m.Listener) && (a.Method == "" || a.Method == m.Method) &&
+		(a.Key == "" || a.Key == m.Key) && selects(a.Route, m.Route) && selects(a.Channel, m.Channel) &&
+		(a.Pair == "" || m.Names(a.Pair))
+}
+
 // Decide counts a match of the rule and decides whether the fault happens. Happens is false when the rule does not
 // concern m.
 func (a *Active) Decide(m *Match) Decision {
-	if m.NowNs < a.FromNs || a.UntilNs != 0 && m.NowNs >= a.UntilNs ||
-		a.Listener != "" && a.Listener != m.Listener || a.Method != "" && a.Method != m.Method ||
-		a.Key != "" && a.Key != m.Key || !selects(a.Route, m.Route) || !selects(a.Channel, m.Channel) ||
-		a.Pair != "" && !m.Names(a.Pair) {
+	if !a.Selects(m) {
 		return Decision{}
 	}
 	n := a.matched.Add(1)
@@ -56,6 +61,24 @@ func (a *Active) Decide(m *Match) Decision {
 	}
 	return Decision{Happens: true, size: hash(h, a.identity, n)}
 }
+
+// Below returns a number from 0 to n-1 that the decision chooses.
+func (d Decision) Below(n uint64) uint64 {
+	chosen, _ := bits.Mul64(d.size, n)
+	return chosen
+}
+
+// Pieces returns how a Slow rule sends a body: the bytes of a piece, and the time from one to the next.
+func (a *Active) Pieces() (bytes int, every time.Duration) {
+	if a.Rate == 0 {
+		return a.Chunk, a.Every
+	}
+	bytes = max(a.Rate/piecesPerSecond, 1)
+	return bytes, time.Duration(bytes) * time.Second / time.Duration(a.Rate)
+}
+
+// piecesPerSecond is the number of pieces in which the bytes of a second come.
+const piecesPerSecond = 10
 
 // Skip records that a fault did not happen because a limit of what is held back was reached.
 func (a *Active) Skip() {

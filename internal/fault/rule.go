@@ -17,6 +17,8 @@ const (
 	MaxSkew     = 24 * time.Hour
 	MaxWindow   = 366 * 24 * time.Hour
 	MaxKeep     = 1 << 20 // bytes of a truncated body
+	MaxPiece    = 1 << 20 // bytes of a slow body that are sent at once
+	MaxSlow     = 5 * time.Minute
 	certain     = 1_000_000
 )
 
@@ -42,11 +44,17 @@ type Rule struct {
 	Delay        time.Duration
 	Max          time.Duration
 	Distribution Distribution
-	Status       int // Status; LostAck: 0 closes the connection instead
+	Status       int // of the answer; LostAck: 0 closes the connection instead
 	RetryAfter   int // s
-	Keep         int // Truncate: bytes of the body that are sent
+	Keep         int // Truncate, BrokenJSON: bytes of the body that are sent
 	Age          time.Duration
 	Skew         time.Duration
+	Rate         int           // Slow: bytes a second; 0: Chunk says how many
+	Chunk        int           // Slow: bytes of a piece
+	Every        time.Duration // Slow: from one piece to the next
+	Type         string        // ContentType: the value of the header
+	Location     string        // Redirect: empty is the request's own target
+	Member       string        // Null, Zero: the member that they change
 }
 
 // Stream reports whether the rule concerns messages of streams, and not requests.
@@ -55,7 +63,9 @@ func (r *Rule) Stream() bool { return r.Action >= Drop || r.Channel != "" }
 // uses lists, for each action, the parameters that it takes besides the selectors.
 var uses = [actions][]string{
 	Latency: {"delay", "max", "distribution"}, Status: {"status", "retry-after"}, RateLimit: {"retry-after"},
-	HalfOpen: {"delay"}, Truncate: {"keep"}, Stale: {"age"}, LostAck: {"status"}, Skew: {"skew"},
+	HalfOpen: {"delay"}, Truncate: {"keep"}, Slow: {"rate", "chunk", "every"}, Empty: {"status"},
+	HTML: {"status", "retry-after"}, BrokenJSON: {"keep"}, Redirect: {"status", "location"}, ContentType: {"type"},
+	Null: {"member"}, Zero: {"member"}, Stale: {"age"}, LostAck: {"status"}, Skew: {"skew"},
 	Delay: {"delay", "max", "distribution"},
 }
 
@@ -86,10 +96,32 @@ func (r *Rule) check(given []string) error {
 		return fmt.Errorf("%s: max= needs distribution=uniform or exponential", r.Action)
 	case r.Action == Skew && r.Skew == 0:
 		return fmt.Errorf("%s: needs skew=, for example skew=-5s", r.Action)
+	case r.Action == Slow && (r.Rate == 0) == (r.Chunk == 0 && r.Every == 0):
+		return fmt.Errorf("%s: needs rate= (bytes a second), or chunk= and every=, for example rate=1024", r.Action)
+	case r.Action == Slow && r.Rate == 0 && (r.Chunk == 0 || r.Every == 0):
+		return fmt.Errorf("%s: chunk= and every= belong together, for example chunk=10 every=2s", r.Action)
 	case r.For != 0 && r.UntilNs != 0:
 		return errors.New("for and until exclude each other")
 	case r.UntilNs != 0 && r.UntilNs <= r.FromNs:
 		return errors.New("until must be after from")
+	}
+	return r.checkStatus()
+}
+
+// redirects are the statuses of a redirect that has a Location.
+var redirects = []int{301, 302, 303, 307, 308}
+
+// checkStatus checks that the action can have the status; 0 is none.
+func (r *Rule) checkStatus() error {
+	switch {
+	case r.Status == 0:
+	case r.Action == Redirect:
+		if !slices.Contains(redirects, r.Status) {
+			return fmt.Errorf("status: must be one of 301, 302, 303, 307, 308 for %s: %d", r.Action, r.Status)
+		}
+	case (r.Action == Empty || r.Action == HTML) && r.Status == 200:
+	case r.Status < 400:
+		return fmt.Errorf("status: must be from 400 to 599 for %s (empty and html: 200 too): %d", r.Action, r.Status)
 	}
 	return nil
 }

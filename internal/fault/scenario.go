@@ -31,6 +31,24 @@ var scenarios = map[string][]string{
 	"lost-ack": {
 		"lost-ack probability=0.2",
 	},
+	"failing-cdn": {
+		"html probability=0.05 status=503 retry-after=5",
+		"html method=GET probability=0.02",
+		"empty method=GET probability=0.02",
+		"redirect method=GET probability=0.01",
+		"stale probability=0.1 age=20s",
+		"broken-json method=GET probability=0.02",
+		"content-type method=GET probability=0.05 type=text/plain",
+		"slow method=GET probability=0.05 rate=2048",
+	},
+	"dirty-listing": {
+		"missing probability=0.05",
+		"null probability=0.05",
+		"zero probability=0.05",
+		"null probability=0.05 member=amount",
+		"crossed probability=0.05",
+		"doubled probability=0.05",
+	},
 }
 
 // Scenarios returns the names of the ready scenarios.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -94,7 +95,7 @@ var parameters = map[string]member{
 		return r.Distribution.String()
 	}},
 	"status": {
-		func(r *Rule, v string) error { return setInt(&r.Status, v, 400, 599) },
+		func(r *Rule, v string) error { return setInt(&r.Status, v, 200, 599) },
 		func(r *Rule) string { return number(uint64(r.Status)) },
 	},
 	"retry-after": {
@@ -105,6 +106,36 @@ var parameters = map[string]member{
 		func(r *Rule, v string) error { return setInt(&r.Keep, v, 0, MaxKeep) },
 		func(r *Rule) string { return number(uint64(r.Keep)) },
 	},
+	"rate": {
+		func(r *Rule, v string) error { return setInt(&r.Rate, v, 1, 10*MaxPiece) },
+		func(r *Rule) string { return number(uint64(r.Rate)) },
+	},
+	"chunk": {
+		func(r *Rule, v string) error { return setInt(&r.Chunk, v, 1, MaxPiece) },
+		func(r *Rule) string { return number(uint64(r.Chunk)) },
+	},
+	"every": lasting(func(r *Rule) *time.Duration { return &r.Every }, time.Millisecond, MaxLatency),
+	"type": {
+		func(r *Rule, v string) error {
+			r.Type = v
+			return matches(v, typeForm, "a media type without spaces such as text/html;charset=utf-8")
+		},
+		func(r *Rule) string { return r.Type },
+	},
+	"location": {
+		func(r *Rule, v string) error {
+			r.Location = v
+			return matches(v, locationForm, "a path or a URL of at most 500 characters")
+		},
+		func(r *Rule) string { return r.Location },
+	},
+	"member": {
+		func(r *Rule, v string) error {
+			r.Member = v
+			return matches(v, jsonMemberForm, "price, amount, or the name of a member such as last_price")
+		},
+		func(r *Rule) string { return r.Member },
+	},
 	"age":  lasting(func(r *Rule) *time.Duration { return &r.Age }, time.Millisecond, MaxAge),
 	"skew": lasting(func(r *Rule) *time.Duration { return &r.Skew }, -MaxSkew, MaxSkew),
 }
@@ -112,7 +143,8 @@ var parameters = map[string]member{
 // order is the order of the members in a rule's text.
 var order = []string{
 	"listener", "method", "route", "pair", "key", "channel", "probability", "count", "delay", "max", "distribution",
-	"status", "retry-after", "keep", "age", "skew", "seed", "from", "until", "for",
+	"status", "retry-after", "keep", "age", "skew", "rate", "chunk", "every", "type", "location",
+	"member", "seed", "from", "until", "for",
 }
 
 func memberOf(name string) (m member, ok bool) {
@@ -128,6 +160,8 @@ const (
 	defaultRetryAfter = 1
 	defaultHalfOpen   = 30 * time.Second
 	defaultAge        = 10 * time.Second
+	defaultType       = "text/html"
+	defaultMember     = "price"
 	maxText           = 1 << 10
 )
 
@@ -195,7 +229,16 @@ func (r *Rule) setDefaults() {
 		if r.Distribution == Exponential && r.Max == 0 {
 			r.Max = min(10*r.Delay, MaxLatency)
 		}
-	case Close, Truncate, LostAck, Skew, Drop, Repeat, Reorder, Gap, Checksum, actions:
+	case Empty, HTML:
+		set(&r.Status, 200)
+	case Redirect:
+		set(&r.Status, 302)
+	case ContentType:
+		r.Type = cmp.Or(r.Type, defaultType)
+	case Null, Zero:
+		r.Member = cmp.Or(r.Member, defaultMember)
+	case Close, Truncate, LostAck, Skew, Slow, BrokenJSON, Missing, Crossed, Doubled,
+		Drop, Repeat, Reorder, Gap, Checksum, actions:
 	}
 }
 
@@ -223,10 +266,14 @@ func (r *Rule) text(names []string) string {
 }
 
 var (
-	routeForm   = regexp.MustCompile(`^/[A-Za-z0-9_./{}-]{0,200}\*?$`)
-	pairForm    = regexp.MustCompile(`^[A-Z0-9]{1,20}_[A-Z0-9]{1,20}$`) // as engine.ValidPairCode
-	keyForm     = regexp.MustCompile(`^[A-Za-z0-9]{1,128}$`)
-	channelForm = regexp.MustCompile(`^([a-z]{1,20}(\.[a-z0-9-]{1,20})?|[a-z.]{0,20}\*)$`)
+	routeForm = regexp.MustCompile(`^/[A-Za-z0-9_./{}-]{0,200}\*?$`)
+	pairForm  = regexp.MustCompile(`^[A-Z0-9]{1,20}_[A-Z0-9]{1,20}$`) // as engine.ValidPairCode
+	keyForm   = regexp.MustCompile(`^[A-Za-z0-9]{1,128}$`)
+	typeForm  = regexp.MustCompile(`^[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}(;[a-zA-Z0-9=-]{1,60})?$`)
+	// locationForm allows what may be in a URL, and nothing that could end the header.
+	locationForm   = regexp.MustCompile(`^(/|https?://)[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%{}-]{0,490}$`)
+	jsonMemberForm = regexp.MustCompile(`^[A-Za-z0-9_]{1,60}$`)
+	channelForm    = regexp.MustCompile(`^([a-z]{1,20}(\.[a-z0-9-]{1,20})?|[a-z.]{0,20}\*)$`)
 )
 
 func matches(v string, form *regexp.Regexp, what string) error {

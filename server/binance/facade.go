@@ -414,6 +414,9 @@ func sendRefusal(ctx *fasthttp.RequestCtx, r *refuse.Refusal) { fromRefusal(r).s
 
 // fromRefusal translates a refusal of this service. The status stays.
 func fromRefusal(r *refuse.Refusal) *failure {
+	if r.Code == refuse.NotFound && r.Field == "symbol" { // a fault rule leaves the pair out
+		return fail(codeBadSymbol, "Invalid symbol.")
+	}
 	row := refuse.RowOf(r.Code)
 	return &failure{
 		status: row.Status, code: row.Binance.Number, msg: cmp.Or(row.Binance.Message, r.Message),

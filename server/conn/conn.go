@@ -247,7 +247,7 @@ func (c *Conn) Close() error {
 	}
 	defer c.table.uncount(c.ip)
 	c.table.untrack(c)
-	_ = c.flush() // the peer may have gone
+	_ = c.Flush() // the peer may have gone
 	if c.linger.Load() {
 		c.lingerOn(c.Conn)
 	}

@@ -46,7 +46,7 @@ func (c *Conn) initWait() {
 // PassThrough makes reads and writes go to the socket at once: an upgraded connection has other owners. Bytes that
 // were read before it are still delivered first.
 func (c *Conn) PassThrough() {
-	_ = c.flush() // after an error the next write fails too
+	_ = c.Flush() // after an error the next write fails too
 	c.wait.raw = nil
 }
 
@@ -61,7 +61,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			}
 			return n, err
 		}
-		if err := c.flush(); err != nil {
+		if err := c.Flush(); err != nil {
 			return 0, err
 		}
 		if len(p) != 1 {
@@ -183,7 +183,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	w.mu.Unlock()
-	if err := c.flush(); err != nil {
+	if err := c.Flush(); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
@@ -197,14 +197,14 @@ func (c *Conn) Gathers() bool {
 
 // WriteParts writes parts to the socket with one call, after what Write kept. It consumes the slice.
 func (c *Conn) WriteParts(parts net.Buffers) (int64, error) {
-	if err := c.flush(); err != nil {
+	if err := c.Flush(); err != nil {
 		return 0, err
 	}
 	return parts.WriteTo(c.Conn)
 }
 
-// flush sends the answers that Write kept, and then lets the connection be closed for others.
-func (c *Conn) flush() error {
+// Flush sends the answers that Write kept, and then lets the connection be closed for others.
+func (c *Conn) Flush() error {
 	w := &c.wait
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -41,7 +41,7 @@ func TestAKeptAnswerProtectsItsConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.BeginRequest() // the next pipelined request
-	if err := c.flush(); err != nil || c.use.Load() != useBusy {
+	if err := c.Flush(); err != nil || c.use.Load() != useBusy {
 		t.Fatalf("%v: a connection was free to be closed during a request", err)
 	}
 	if _, err := c.Write([]byte("second")); err != nil {
@@ -54,7 +54,7 @@ func TestAKeptAnswerProtectsItsConnection(t *testing.T) {
 	if other, _ := table.enter(nil, netip.MustParseAddr("192.0.2.2")); other != nil || c.use.Load() != useBusy {
 		t.Fatal("a connection with an unsent answer was closed for another one")
 	}
-	if err := c.flush(); err != nil {
+	if err := c.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]byte, 12)

@@ -249,6 +249,7 @@ var (
 	hdrEncoding      = []byte("Content-Encoding")
 	HdrNextStart     = []byte("X-Next-Start")
 	hdrFault         = []byte("X-Fault")
+	hdrLocation      = []byte("Location")
 	hdrLagMs         = []byte("X-Lag-Ms")
 	hdrRequestID     = []byte("X-Request-Id")
 	hdrRetryAfter    = []byte("Retry-After")

@@ -1,10 +1,7 @@
 package edge
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
-	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -24,17 +21,32 @@ const maxKeptBody = 8 << 20
 
 // outcome holds the faults that happen to a request after its handler has run.
 type outcome struct {
-	cut, lost, keep *fault.Active
+	cut, lost, keep, slow, broken, typed *fault.Active
+	edits                                []*fault.Active
+	brokenBy                             fault.Decision
 }
 
 // faultyRequest is a request to which fault rules may apply.
 type faultyRequest struct{ *Ctx }
 
-// has reports whether an earlier rule already applies this action to the answer. Truncate, LostAck and Stale apply
-// once.
-func (o *outcome) has(a fault.Action) bool {
-	return a == fault.Truncate && o.cut != nil || a == fault.LostAck && o.lost != nil ||
-		a == fault.Stale && o.keep != nil
+// of returns the place of an action that happens once to an answer; nil for other actions.
+func (o *outcome) of(a fault.Action) **fault.Active {
+	switch a {
+	case fault.Truncate:
+		return &o.cut
+	case fault.LostAck:
+		return &o.lost
+	case fault.Stale:
+		return &o.keep
+	case fault.Slow:
+		return &o.slow
+	case fault.BrokenJSON:
+		return &o.broken
+	case fault.ContentType:
+		return &o.typed
+	default:
+		return nil
+	}
 }
 
 // handleFaulty calls the handler of a request and applies the fault rules that concern it, in the order in which
@@ -44,7 +56,15 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 	m := c.match()
 	var after outcome
 	for _, a := range rules {
-		if !concerns(a.Action, c.route) || after.has(a.Action) {
+		once := after.of(a.Action)
+		if !concerns(a.Action, c.route) || once != nil && *once != nil {
+			continue
+		}
+		if a.Action.Edits() {
+			if refused := c.plan(a, m, &after); refused != nil {
+				c.nameFault(a)
+				return refused
+			}
 			continue
 		}
 		d := a.Decide(&m)
@@ -59,6 +79,10 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 		case fault.Status, fault.RateLimit:
 			c.nameFault(a)
 			return c.faultyAnswer(a)
+		case fault.Empty, fault.HTML, fault.Redirect:
+			c.nameFault(a)
+			c.replaceAnswer(a)
+			return nil
 		case fault.Close:
 			c.dropConnection()
 			return nil
@@ -77,21 +101,50 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 			continue
 		case fault.Skew:
 			c.skewNs = int64(a.Skew)
-		case fault.Truncate:
-			after.cut = a
+		case fault.BrokenJSON:
+			after.brokenBy = d
+			fallthrough
+		default: // happens to the answer
+			*once = a
 			continue
-		case fault.LostAck:
-			after.lost = a
-			continue
-		case fault.Drop, fault.Repeat, fault.Reorder, fault.Delay, fault.Gap, fault.Checksum:
-			continue // of streams
 		}
 		c.nameFault(a)
 	}
-	if err := ctx.route.Handle(ctx); err != nil || c.Hijacked() {
+	return c.handle(&after, m)
+}
+
+// plan adds a rule that edits documents to those that decide once the document is known. It returns the refusal of a
+// request of one pair that the rule leaves out.
+func (c faultyRequest) plan(a *fault.Active, m fault.Match, after *outcome) *refuse.Refusal {
+	m.Names = func(string) bool { return true } // the rule's pair selects entries of documents
+	if !a.Selects(&m) {
+		return nil
+	}
+	if a.Action == fault.Missing {
+		if refused := c.missing(a, m); refused != nil {
+			return refused
+		}
+	}
+	after.edits = append(after.edits, a)
+	return nil
+}
+
+// handle calls the handler and applies the faults that happen to its answer.
+func (c faultyRequest) handle(after *outcome, m fault.Match) *refuse.Refusal {
+	if after.cut != nil || after.slow != nil || after.broken != nil || after.typed != nil {
+		c.wantsBody() // these faults happen to a body
+	}
+	var err *refuse.Refusal
+	if len(after.edits) > 0 && after.keep == nil {
+		m.Names = func(string) bool { return true }
+		err = c.handleEdited(after.edits, m)
+	} else {
+		err = c.route.Handle(c.Ctx)
+	}
+	if err != nil || c.Hijacked() {
 		return err
 	}
-	return c.apply(&after)
+	return c.apply(after)
 }
 
 // concerns reports whether an action can happen to requests of a route.
@@ -103,6 +156,8 @@ func concerns(a fault.Action, r *Route) bool {
 		return r.Method != fasthttp.MethodGet
 	case fault.Skew:
 		return r.Time
+	case fault.Missing, fault.Null, fault.Zero, fault.Crossed, fault.Doubled:
+		return r.Method == fasthttp.MethodGet && r.Public
 	default:
 		return true
 	}
@@ -123,8 +178,30 @@ func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
 	if o.keep != nil && ok && !c.keepAnswer(o.keep) {
 		o.keep.Skip()
 	}
-	if o.cut != nil && ok && !c.IsHead() && c.cutBody(o.cut.Keep) {
+	if !ok {
+		return nil
+	}
+	if o.broken != nil {
+		if c.breakJSON(o.broken, o.brokenBy) {
+			c.nameFault(o.broken)
+		} else {
+			o.broken.Skip()
+		}
+	}
+	if o.typed != nil {
+		c.Response.Header.SetContentType(o.typed.Type)
+		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
+		c.nameFault(o.typed)
+	}
+	cuts, slows := c.spoilBody(o.cut, o.slow)
+	if cuts {
 		c.nameFault(o.cut)
+	}
+	switch {
+	case slows:
+		c.nameFault(o.slow)
+	case o.slow != nil:
+		o.slow.Skip()
 	}
 	return nil
 }
@@ -210,14 +287,21 @@ func (e *Listener) holdBack(a *fault.Active, d time.Duration) bool {
 		a.Skip()
 		return false
 	}
+	e.wait(a, d)
+	return true
+}
+
+// wait waits. It returns false early when the rule is removed or the listener shuts down.
+func (e *Listener) wait(a *fault.Active, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
 	case <-a.Ended:
 	case <-e.closing:
 	}
-	return true
+	return false
 }
 
 // dropConnection closes the connection without an answer.
@@ -280,42 +364,4 @@ func (c faultyRequest) keepAnswer(a *fault.Active) bool {
 		}
 	}
 	return a.Answers.Put(c.keptUnder(), kept)
-}
-
-// cutBody lets the connection end after the first bytes of the body, which Content-Length announces whole. It reports
-// false when the body is too long to be read.
-func (c faultyRequest) cutBody(keep int) bool {
-	if !c.holdsBody() {
-		return false
-	}
-	body := bytes.Clone(c.Response.Body())
-	if len(body) == 0 {
-		return false
-	}
-	c.Response.SetBodyStream(&cutBody{body[:min(keep, len(body)-1)]}, len(body))
-	return true
-}
-
-var errCut = errors.New("edge: a fault rule cut the body")
-
-// cutBody is a body that ends too early.
-type cutBody struct{ left []byte }
-
-// Read implements io.Reader.
-func (b *cutBody) Read(p []byte) (int, error) {
-	if len(b.left) == 0 {
-		return 0, errCut
-	}
-	n := copy(p, b.left)
-	b.left = b.left[n:]
-	return n, nil
-}
-
-// WriteTo implements io.WriterTo. It flushes, because fasthttp drops the buffer of a failed answer.
-func (b *cutBody) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(b.left)
-	if buffer, ok := w.(*bufio.Writer); ok && err == nil {
-		err = buffer.Flush()
-	}
-	return int64(n), errors.Join(err, errCut)
 }

@@ -100,7 +100,9 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 				delay = a.DelayOf(d)
 			}
 			held = delayedMessage{m, f.hub.opts.MachineNs() + int64(delay), a.Action == fault.Reorder}
-		case fault.Latency, fault.Status, fault.RateLimit, fault.Truncate, fault.Stale, fault.LostAck, fault.Skew:
+		case fault.Latency, fault.Status, fault.RateLimit, fault.Truncate, fault.Stale, fault.LostAck, fault.Skew,
+			fault.Slow, fault.Empty, fault.HTML, fault.BrokenJSON, fault.Redirect, fault.ContentType, fault.Missing,
+			fault.Null, fault.Zero, fault.Crossed, fault.Doubled:
 			// of requests
 		}
 	}

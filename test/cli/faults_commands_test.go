@@ -34,23 +34,25 @@ func TestFaultCommands(t *testing.T) {
 			}
 			return string(said)
 		}
-		for _, name := range []string{"flaky-network", "overload", "stale-feed", "lost-ack"} {
+		for _, name := range []string{
+			"flaky-network", "overload", "stale-feed", "lost-ack", "failing-cdn", "dirty-listing",
+		} {
 			if got := faults(0, "apply", name, "--seed", "3", "--for", "1h"); !strings.Contains(got, "seed=3 until=") {
 				t.Errorf("apply %s prints %s", name, got)
 			}
 		}
-		if got := faults(0, "clear"); got != "removed 14 rules\n" {
+		if got := faults(0, "clear"); got != "removed 28 rules\n" {
 			t.Errorf("clear prints %s", got)
 		}
 		if got := faults(0, "add", "drop channel=book", "close probability=0.5"); !strings.HasPrefix(got,
-			"15  drop channel=book seed=1  matched=0 applied=0 skipped=0\n16  close ") {
+			"29  drop channel=book seed=1  matched=0 applied=0 skipped=0\n30  close ") {
 			t.Errorf("add prints %s", got)
 		}
-		faults(0, "clear", "15")
-		if got := faults(0, "list"); !strings.HasPrefix(got, "16  close probability=0.5 ") {
+		faults(0, "clear", "29")
+		if got := faults(0, "list"); !strings.HasPrefix(got, "30  close probability=0.5 ") {
 			t.Errorf("list prints %s", got)
 		}
-		faults(1, "clear", "15")
+		faults(1, "clear", "29")
 		faults(0, "clear")
 		if got := faults(0, "list"); got != "no fault rules are in force\n" {
 			t.Errorf("list prints %s", got)
@@ -79,6 +81,18 @@ func TestFaultsOfTheFacade(t *testing.T) {
 	if a.Status != 429 || a.Header.Get("Retry-After") != "4" || a.Header.Get("X-Fault") != "rate-limit; rule=2" ||
 		!strings.HasPrefix(a.Body, `{"code":-1003`) {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	in.Call(200, "DELETE", "/faults", "")
+	in.Call(200, "POST", "/faults", `{"rules":["missing listener=binance pair=BTC_USDT"]}`)
+	if a := in.Do("GET", base+"/api/v3/ticker/price", ""); a.Status != 200 || strings.Contains(a.Body, "BTCUSDT") ||
+		!strings.Contains(a.Body, "ETHUSDT") {
+		t.Errorf("the list without the pair: %d %s", a.Status, a.Body)
+	}
+	for _, target := range []string{"depth?", "ticker/24hr?"} {
+		a := in.Do("GET", base+"/api/v3/"+target+"symbol=BTCUSDT", "")
+		if a.Status != 400 || a.Body != `{"code":-1121,"msg":"Invalid symbol."}` {
+			t.Errorf("%s of the pair: %d %s", target, a.Status, a.Body)
+		}
 	}
 	if a := in.Do("GET", in.Public+"/api/time", ""); !strings.Contains(a.Body, `"serverTime":1767225600000`) {
 		t.Errorf("the time of the public listener: %s", a.Body)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,10 @@ func startFaulty(t *testing.T, args ...string) *faulty {
 	t.Helper()
 	f := &faulty{
 		Instance: harness.StartEmpty(t, args...),
-		once:     &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: harness.Patience},
+		once: &http.Client{
+			Transport: &http.Transport{DisableKeepAlives: true}, Timeout: harness.Patience,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}
 	f.Pair("AA_BB")
 	for i := range 20 {
@@ -72,11 +76,7 @@ func TestFaultsOfRequests(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
 	before, hash := f.Do("GET", f.Public+faultyBook, "").Body, f.hash()
-	for _, c := range []struct {
-		rule   string
-		target string
-		check  func(a harness.Answer, err error) bool
-	}{
+	f.see([]faultyCase{
 		{"status method=GET status=502 retry-after=7", faultyBook, func(a harness.Answer, err error) bool {
 			return err == nil && a.Status == 502 && a.Header.Get("Retry-After") == "7" &&
 				strings.HasPrefix(a.Body, `{"code":"UNAVAILABLE"`)
@@ -104,27 +104,162 @@ func TestFaultsOfRequests(t *testing.T) {
 		{"skew skew=-90s", "/api/time", func(a harness.Answer, err error) bool {
 			return err == nil && strings.Contains(a.Body, `"iso":"2025-12-31T23:58:30.000Z"`)
 		}},
-	} {
+	})
+	f.unchanged(before, hash)
+}
+
+// A client sees each fault of the content of an answer.
+func TestFaultsOfContent(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t)
+	before, hash := f.Do("GET", f.Public+faultyBook, "").Body, f.hash()
+	f.see([]faultyCase{
+		{"slow chunk=40 every=1ms", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Body == before
+		}},
+		{"slow rate=1000000", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Body == before
+		}},
+		{"empty", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 200 && a.Body == "" && a.Header.Get("Content-Length") == "0"
+		}},
+		{"html status=503 retry-after=5", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 503 && a.Header.Get("Content-Type") == "text/html; charset=utf-8" &&
+				a.Header.Get("Retry-After") == "5" && strings.HasPrefix(a.Body, "<!DOCTYPE html>")
+		}},
+		{"html", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 200 && strings.HasPrefix(a.Body, "<!DOCTYPE html>")
+		}},
+		{"broken-json keep=40", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 200 && a.Body == before[:40]
+		}},
+		{"broken-json", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 200 && strings.HasPrefix(before, a.Body) && !json.Valid([]byte(a.Body))
+		}},
+		{"redirect location=/api/time", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 302 && a.Header.Get("Location") == "/api/time"
+		}},
+		{"redirect status=307", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 307 && a.Header.Get("Location") == faultyBook
+		}},
+		{"content-type type=text/plain;charset=ascii", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Body == before && a.Header.Get("Content-Type") == "text/plain;charset=ascii"
+		}},
+		{"missing", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 404 &&
+				strings.Contains(a.Body, `"There is no pair AA_BB.","field":"currencyPairCode"`)
+		}},
+		{"null pair=AA_BB", faultyBook, func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 200 && a.Header.Get("ETag") == "" && json.Valid([]byte(a.Body)) &&
+				strings.Count(a.Body, `"price":null`) == 1 && strings.Count(before, `"price":null`) == 0
+		}},
+	})
+	f.unchanged(before, hash)
+}
+
+// faultyCase is a rule and what a client sees of it at a target.
+type faultyCase struct {
+	rule, target string
+	check        func(a harness.Answer, err error) bool
+}
+
+// see puts each rule in force alone and requests its target.
+func (f *faulty) see(cases []faultyCase) {
+	f.T.Helper()
+	for _, c := range cases {
 		id := f.rules(c.rule)
 		a, err := f.get(c.target)
 		if !c.check(a, err) {
-			t.Errorf("%s: %d %v %.200s, error %v", c.rule, a.Status, a.Header, a.Body, err)
+			f.T.Errorf("%s: %d %v %.200s, error %v", c.rule, a.Status, a.Header, a.Body, err)
 		}
 		action, _, _ := strings.Cut(c.rule, " ")
 		want := action + "; rule=" + id
 		if a.Status != 0 && a.Header.Get("X-Fault") != want {
-			t.Errorf("%s: X-Fault is %q, want %q", c.rule, a.Header.Get("X-Fault"), want)
+			f.T.Errorf("%s: X-Fault is %q, want %q", c.rule, a.Header.Get("X-Fault"), want)
 		}
 		if got := f.Call(200, "DELETE", "/faults/"+id, ""); fmt.Sprint(got["removed"]) != "1" {
-			t.Errorf("%s: %v rules removed", c.rule, got["removed"])
+			f.T.Errorf("%s: %v rules removed", c.rule, got["removed"])
 		}
 	}
+}
+
+// unchanged checks that without rules the answers and the state are as before them.
+func (f *faulty) unchanged(before, hash string) {
+	f.T.Helper()
 	if after := f.Do("GET", f.Public+faultyBook, "").Body; after != before || f.hash() != hash {
-		t.Errorf("the faults changed the market:\n%v\n%v", before, after)
+		f.T.Errorf("the faults changed the market:\n%v\n%v", before, after)
 	}
 	a, err := f.get("/api/status")
 	if err != nil || strings.Contains(a.Body, "faults") || a.Header.Get("X-Fault") != "" {
-		t.Errorf("the status without rules: %s, error %v", a.Body, err)
+		f.T.Errorf("the status without rules: %s, error %v", a.Body, err)
+	}
+}
+
+// Every document that a poller reads has the faults of listing data: a pair that is missing, null, 0, crossed or listed
+// twice. The other pair, and documents without the pair, keep their bytes and their tags.
+func TestFaultsOfListingData(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t, "--binance-listen", "127.0.0.1:0")
+	f.Pair("CC_BB")
+	for _, pair := range []string{"AA_BB", "CC_BB"} {
+		f.Limit(pair, "sell", "150", "1")
+		f.Limit(pair, "buy", "150", "1") // a trade: listed from now on
+		f.Limit(pair, "buy", "90", "2")
+		f.Limit(pair, "sell", "300", "3")
+	}
+	lists := []string{
+		"/api/summary", "/api/marketdata/getaggregator/tickers", "/v1/spot/market/tickers", "/listing/coingecko/tickers",
+		"/listing/coinmarketcap/summary", "/listing/coinmarketcap/ticker", "/listing/coingecko/pairs",
+	}
+	for _, target := range lists {
+		before := f.Do("GET", f.Public+target, "")
+		f.rules("missing pair=AA_BB")
+		gone, err := f.get(target)
+		if err != nil || !json.Valid([]byte(gone.Body)) || strings.Contains(gone.Body, "AA_BB") ||
+			!strings.Contains(gone.Body, "CC_BB") || !strings.Contains(before.Body, "AA_BB") {
+			t.Errorf("%s without the pair: %v %s", target, err, gone.Body)
+		}
+		f.Call(200, "DELETE", "/faults", "")
+		f.rules("missing pair=DD_BB")
+		same, err := f.get(target)
+		if err != nil || same.Body != before.Body || same.Header.Get("ETag") != before.Header.Get("ETag") ||
+			same.Header.Get("X-Fault") != "" {
+			t.Errorf("%s, another pair: %v %v %s", target, err, same.Header, same.Body)
+		}
+		if a := f.Do("GET", f.Public+target, "", "If-None-Match", before.Header.Get("ETag")); a.Status != 304 {
+			t.Errorf("%s, another pair, with its tag: %d", target, a.Status)
+		}
+		f.Call(200, "DELETE", "/faults", "")
+	}
+	f.see([]faultyCase{
+		{"null pair=AA_BB", "/listing/coingecko/tickers", jsonWith(`"last_price":null`, `"last_price":"150.00"`)},
+		{"zero pair=AA_BB", "/listing/coingecko/tickers", jsonWith(`"last_price":"0"`, `"last_price":"150.00"`)},
+		{"zero pair=AA_BB member=amount", "/api/summary", jsonWith(`"base_volume":0,`, `"base_volume":1.00000000,`)},
+		{"crossed pair=CC_BB", "/api/summary", jsonWith(`"lowest_ask":90.00,"highest_bid":300.00`)},
+		{"crossed", "/listing/coinmarketcap/orderbook/CC_BB", jsonWith(`"bids":[[300.00,3.00000000]],"asks":[[90.00,2.00000000]]`)},
+		{
+			"doubled pair=CC_BB", "/listing/coingecko/pairs",
+			jsonWith(`{"ticker_id":"CC_BB","base":"CC","target":"BB"},{"ticker_id":"CC_BB"`),
+		},
+		{
+			"doubled", "/listing/coingecko/historical_trades?ticker_id=CC_BB",
+			jsonWith(`[{"trade_id":1,`, `},{"trade_id":1,`),
+		},
+		{"missing pair=CC_BB", "/listing/coinmarketcap/trades/CC_BB", func(a harness.Answer, err error) bool {
+			return err == nil && a.Status == 404 && strings.Contains(a.Body, "There is no pair CC_BB.")
+		}},
+	})
+}
+
+// jsonWith returns the check that an answer is valid JSON with status 200 and has all texts.
+func jsonWith(texts ...string) func(harness.Answer, error) bool {
+	return func(a harness.Answer, err error) bool {
+		for _, text := range texts {
+			if !strings.Contains(a.Body, text) {
+				return false
+			}
+		}
+		return err == nil && a.Status == 200 && json.Valid([]byte(a.Body))
 	}
 }
 
