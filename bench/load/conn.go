@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,6 +160,15 @@ func Post(name, target string, body []byte) *Request {
 		"Content-Type: application/json",
 		"Content-Length: " + strconv.Itoa(len(body)),
 	})
+}
+
+// Of returns a request of any method to a host. headers are whole header lines without CRLF; the length of a body that
+// is not nil is added.
+func Of(method, host, name, target string, body []byte, headers []string) *Request {
+	if body != nil {
+		headers = append(slices.Clip(headers), "Content-Length: "+strconv.Itoa(len(body)))
+	}
+	return build(name, host, method, target, body, headers)
 }
 
 func build(name, host, method, target string, body []byte, headers []string) *Request {

@@ -97,6 +97,38 @@ func TestMissedSendsAreCounted(t *testing.T) {
 }
 
 // The schedule is a function of the number alone: in order, within the run, a third of
+// Stages send as many requests as their area, in order, each at its rate: one request lies between neighbors.
+func TestStagesFollowTheirRates(t *testing.T) {
+	s := Stages{{10 * time.Second, 100}, {20 * time.Second, 100}, {0, 10}, {10 * time.Second, 0}, {5 * time.Second, 0}}
+	if s.Count() != 500+2000+50 || s.Length() != 45*time.Second {
+		t.Fatalf("%d requests in %s", s.Count(), s.Length())
+	}
+	rate := func(at float64) float64 {
+		switch {
+		case at < 10:
+			return 10 * at
+		case at < 30:
+			return 100
+		default:
+			return max(40-at, 0)
+		}
+	}
+	last := s.Due(0)
+	if last != 0 {
+		t.Errorf("the first request is due after %s", last)
+	}
+	for i := 1; i < s.Count(); i++ {
+		due := s.Due(i)
+		mean := (rate(last.Seconds()) + rate(due.Seconds())) / 2
+		sent := mean * (due - last).Seconds()
+		crosses := last < 30*time.Second && due >= 30*time.Second
+		if due <= last || due > 40*time.Second || !crosses && (sent < 0.999 || sent > 1.001) {
+			t.Fatalf("request %d is due at %s, behind %s: %g requests between them", i, due, last, sent)
+		}
+		last = due
+	}
+}
+
 // TopOfMinute in its first twelfth.
 func TestScheduleIsPure(t *testing.T) {
 	s := TopOfMinute{PerSecond: 3400, Minute: 24 * time.Second, Minutes: 2}

@@ -1,9 +1,12 @@
 package load
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Schedule returns the time at which each request of a run should be sent. The time depends only on the
@@ -33,6 +36,54 @@ func (e Even) Due(i int) time.Duration {
 
 // Length returns the duration of the run.
 func (e Even) Length() time.Duration { return e.For }
+
+// Stage is a part of a run, in which the rate changes evenly to PerSecond. A stage without a length changes it at once.
+type Stage struct {
+	For       time.Duration
+	PerSecond float64
+}
+
+// Stages sends at rates that change. The first stage begins at the rate 0.
+type Stages []Stage
+
+// Count returns the area below the rates.
+func (s Stages) Count() int {
+	n, rate := 0., 0.
+	for _, part := range s {
+		n += (rate + part.PerSecond) / 2 * part.For.Seconds()
+		rate = part.PerSecond
+	}
+	return int(n)
+}
+
+// Due returns the time at which the area below the rates is i.
+func (s Stages) Due(i int) time.Duration {
+	left, rate, began := float64(i), 0., time.Duration(0)
+	for _, part := range s {
+		length := part.For.Seconds()
+		area := (rate + part.PerSecond) / 2 * length
+		if left < area {
+			// rate*t + slope/2*t*t = left, in the form that also holds for a slope of 0
+			slope := (part.PerSecond - rate) / length
+			speeds := rate + math.Sqrt(max(rate*rate+2*slope*left, 0))
+			if speeds == 0 { // the first request of a ramp from 0
+				return began
+			}
+			return began + time.Duration(min(2*left/speeds, length)*float64(time.Second))
+		}
+		left -= area
+		began, rate = began+part.For, part.PerSecond
+	}
+	return began
+}
+
+// Length returns the sum of the stages' lengths.
+func (s Stages) Length() (all time.Duration) {
+	for _, part := range s {
+		all += part.For
+	}
+	return all
+}
 
 // TopOfMinute sends like pollers: a third of a minute's requests come in the first twelfth of the minute (5 s),
 // the others evenly in the rest. Minutes may be shorter than 60 s; PerSecond is the mean rate.
@@ -83,6 +134,10 @@ type Loop struct {
 	Requests []*Request
 	// Next, unless nil, makes every request in place of Requests, when it is sent: it appends the next one of a worker.
 	Next func(worker int, dst []byte) ([]byte, error)
+	// Name returns the kind of the request that Next made last for a worker.
+	Name func(worker int) string
+	// ByRoute makes the result have a row for each kind of request.
+	ByRoute bool
 	// Span is the number of consecutive requests that a worker repeats; 0: all.
 	Span    int
 	Workers int
@@ -106,7 +161,18 @@ type Loop struct {
 // Live counts the requests of a run that goes on. Any goroutine may read it.
 type Live struct {
 	Answers, Errors, Late atomic.Int64
-	SlowestUs             atomic.Int64 // since it was last set to 0
+
+	mu   sync.Mutex
+	hist *hdrhistogram.Histogram // of the latencies since the last Take; nil: none
+}
+
+// Take returns the latencies since it was last called, nil when there were none.
+func (l *Live) Take() *hdrhistogram.Histogram {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.hist
+	l.hist = nil
+	return h
 }
 
 // Count counts an answer or an error, whose latency was d.
@@ -118,12 +184,12 @@ func (l *Live) Count(d time.Duration, failed bool) {
 	if failed {
 		l.Errors.Add(1)
 	}
-	for us := d.Microseconds(); ; {
-		was := l.SlowestUs.Load()
-		if us <= was || l.SlowestUs.CompareAndSwap(was, us) {
-			return
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hist == nil {
+		l.hist = newCoarse()
 	}
+	record(l.hist, d)
 }
 
 // Run sends the requests and returns the results. It returns an error only when it could not start.
@@ -203,6 +269,7 @@ type worker struct {
 	step   int // number of requests sent
 	tags   [][]byte
 	out    []byte
+	kind   string // of the last request
 	res    Result
 }
 
@@ -247,6 +314,9 @@ func (w *worker) run(start, end time.Time, warm time.Duration) {
 		}
 		took := time.Since(due)
 		w.res.Record(took)
+		if w.ByRoute {
+			w.res.Route(w.kind).count(took, w.res.Errors > failed)
+		}
 		w.Live.Count(took, w.res.Errors > failed)
 	}
 }
@@ -311,10 +381,14 @@ func (w *worker) ask(start time.Time) error {
 func (w *worker) prepare() (i int, err error) {
 	if w.Next != nil {
 		w.out, err = w.Next(w.index, w.out[:0])
+		if w.Name != nil {
+			w.kind = w.Name(w.index)
+		}
 		return -1, err
 	}
 	i = (w.first + w.step%w.Span) % len(w.Requests)
 	w.step++
+	w.kind = w.Requests[i].Name
 	w.out = w.Requests[i].Bytes(w.out[:0], w.tags[i])
 	return i, nil
 }

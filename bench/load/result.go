@@ -14,12 +14,32 @@ import (
 const (
 	maxLatency = 120 * time.Second
 	digits     = 3
+	coarse     = 2    // digits of the histograms of a second or a route: 20 KB each
 	maxSeconds = 3600 // longest run in seconds whose answers a second are recorded
 )
 
 // NewHistogram returns an empty histogram of latencies in us.
 func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
+}
+
+func newCoarse() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, maxLatency.Microseconds(), coarse)
+}
+
+// Route holds the results of one kind of request.
+type Route struct {
+	Answers, Errors int64 // requests, and how many of them failed
+	Hist            *hdrhistogram.Histogram
+}
+
+// count counts a request.
+func (r *Route) count(took time.Duration, failed bool) {
+	r.Answers++
+	if failed {
+		r.Errors++
+	}
+	record(r.Hist, took)
 }
 
 // Result holds the results of a run. Server and Client are 0 unless the run measures CPU.
@@ -35,7 +55,8 @@ type Result struct {
 	Status  [6]int64      // number of answers by hundreds of the status; 304 counts in [0]
 	Hist    *hdrhistogram.Histogram
 	Seconds []int64 // number of answers in each second
-	Err     error   // the first error
+	Routes  map[string]*Route
+	Err     error // the first error
 }
 
 // Rate returns the answers a second.
@@ -96,6 +117,12 @@ func (r *Result) Merge(w *Result) {
 	for i, n := range w.Seconds {
 		r.Seconds[i] += n
 	}
+	for name, of := range w.Routes {
+		all := r.Route(name)
+		all.Answers += of.Answers
+		all.Errors += of.Errors
+		all.Hist.Merge(of.Hist)
+	}
 	if r.Err == nil {
 		r.Err = w.Err
 	}
@@ -119,10 +146,31 @@ func (r *Result) count(a *Answer, at time.Duration) {
 	r.countSecond(at)
 }
 
+// Route returns the results of a kind of request, which it adds if there are none.
+func (r *Result) Route(name string) *Route {
+	of := r.Routes[name]
+	if of == nil {
+		if r.Routes == nil {
+			r.Routes = map[string]*Route{}
+		}
+		of = &Route{Hist: newCoarse()}
+		r.Routes[name] = of
+	}
+	return of
+}
+
 // Record adds a latency.
-func (r *Result) Record(d time.Duration) {
-	if r.Hist.RecordValue(max(d.Microseconds(), 1)) != nil {
-		_ = r.Hist.RecordValue(maxLatency.Microseconds())
+func (r *Result) Record(d time.Duration) { record(r.Hist, d) }
+
+// RecordMessage adds the latency of a message of a channel.
+func (r *Result) RecordMessage(channel string, d time.Duration) {
+	r.Record(d)
+	r.Route(channel).count(d, false)
+}
+
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	if h.RecordValue(max(d.Microseconds(), 1)) != nil {
+		_ = h.RecordValue(maxLatency.Microseconds())
 	}
 }
 

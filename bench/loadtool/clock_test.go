@@ -37,7 +37,7 @@ func (s *stillClock) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestARefusedTimestampIsSignedAgain(t *testing.T) {
 	for field, sent := range map[string]int{"API-Timestamp": 2, "API-PublicKey": 1} {
 		x := &stillClock{nowMs: 1767225600000, field: field}
-		m := &orderMix{prefix: "load-", pairs: []orderPair{{code: "AA_BB"}}}
+		m := &orderMix{signer: &signer{}, prefix: "load-", pairs: []orderPair{{code: "AA_BB"}}}
 		m.public = client.Client{Base: "http://x", HTTP: &http.Client{Transport: x}}
 		m.client = m.public
 		m.client.PublicKey, m.client.PrivateKey = "p", "s"

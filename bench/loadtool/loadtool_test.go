@@ -77,7 +77,8 @@ func TestARunSendsTheWantedRate(t *testing.T) {
 			t.Errorf("%s: %s", what, b)
 		}
 	}
-	if n := strings.Count(page.String(), "<svg"); n != 2 || strings.Contains(page.String(), "<script") {
+	if n := strings.Count(page.String(), "<svg"); n != 3 || strings.Contains(page.String(), "<script") ||
+		strings.Contains(page.String(), " us") {
 		t.Errorf("%d charts in %s", n, page.String())
 	}
 }
@@ -206,8 +207,22 @@ func TestOptionsAreChecked(t *testing.T) {
 		"pairs": func(o *Options) { o.Mix, o.Pairs = MixPolls, 0 },
 		"--mix": func(o *Options) { o.Pairs = 1 }, "target": func(o *Options) { o.Target = "ftp://x" },
 		"--mix orders needs --signed": func(o *Options) { o.Mix, o.Pairs = MixOrders, 1 },
-		"--signed":                    func(o *Options) { o.Key = Key{"a", "b"} },
-		"--rps is for requests":       func(o *Options) { o.Mix, o.Pairs = MixStreams, 1 },
+		"--signed":                    func(o *Options) { o.Mix, o.Pairs, o.Key = MixPolls, 1, Key{"a", "b"} },
+		"--method must":               func(o *Options) { o.Method = "HEAD" },
+		"--method, --body":            func(o *Options) { o.Mix, o.Pairs, o.Method = MixPolls, 1, "POST" },
+		"--body with GET":             func(o *Options) { o.Method, o.Body = "GET", []byte("x") },
+		"--body too long":             func(o *Options) { o.Body = make([]byte, MaxBody+1) },
+		"--header without a value":    func(o *Options) { o.Headers = []string{"Accept"} },
+		"--header with a line break":  func(o *Options) { o.Headers = []string{"A: b\r\nC: d"} },
+		"--header of the tool":        func(o *Options) { o.Headers = []string{"host: x"} },
+		"--header of --signed": func(o *Options) {
+			o.Key, o.Headers = Key{"a", "b"}, []string{"API-Nonce: 1"}
+		},
+		"--warm-up":             func(o *Options) { o.Warm = -1 },
+		"--stages too short":    func(o *Options) { o.Stages = load.Stages{{For: time.Millisecond, PerSecond: 1}} },
+		"--stages no rate":      func(o *Options) { o.Stages = load.Stages{{For: time.Second}} },
+		"--stages too fast":     func(o *Options) { o.Stages = load.Stages{{For: time.Second, PerSecond: 2 * MaxRPS}} },
+		"--rps is for requests": func(o *Options) { o.Mix, o.Pairs = MixStreams, 1 },
 		"--target with a path": func(o *Options) {
 			o.Mix, o.Pairs, o.RPS, o.Target = MixStreams, 1, 0, "http://127.0.0.1:1/api"
 		},

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,13 +46,18 @@ const (
 // in ten is a market order, and one in ten waits or is an order list. So a connection
 // has at most one order or list open.
 type orderMix struct {
-	client client.Client
-	public client.Client // signs nothing
-	behind atomic.Int64  // ns that the exchange's clock is ahead of this machine's
+	*signer
 	host   string
 	prefix string // of the client order ids of this run
 	pairs  []orderPair
 	lanes  []lane
+}
+
+// signer signs requests by the exchange's clock.
+type signer struct {
+	client client.Client
+	public client.Client // signs nothing
+	behind atomic.Int64  // ns that the exchange's clock is ahead of this machine's
 }
 
 // orderPair is a pair with the orders that it gets, as text.
@@ -63,6 +69,7 @@ type orderPair struct {
 // lane is the state of one connection. Owner: its worker, then Run.
 type lane struct {
 	orders  int    // placed so far
+	kind    string // of the last request
 	open    string // route of the open order or list; "": none
 	placing string // the request under way places an order or a list that stays open, on this route; "": it does not
 	reasons map[string]int64
@@ -77,6 +84,7 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 	defer m.followClock(ctx)()
 	run := o.loop(ctx, u, secure, live)
 	run.Next, run.Each = m.next, m.answered
+	run.Name = func(worker int) string { return m.lanes[worker].kind }
 	r, err := o.measure(ctx, live, m.reasons, run.Run)
 	// The orders are canceled after Ctrl-C too.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
@@ -94,20 +102,13 @@ func (o *Options) newOrderMix(ctx context.Context, u *url.URL, secure *tls.Confi
 	defer cancel()
 	var run [4]byte
 	_, _ = rand.Read(run[:]) // crypto/rand never fails since Go 1.24
-	m := &orderMix{
-		host: u.Host, prefix: "load-" + hex.EncodeToString(run[:]) + "-", lanes: make([]lane, o.Connections),
-		client: client.Client{
-			Base: u.Scheme + "://" + u.Host, PublicKey: o.Key.Public, PrivateKey: o.Key.Private,
-			HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: secure}, CheckRedirect: noRedirect},
-		},
-	}
-	m.public = client.Client{Base: m.client.Base, HTTP: m.client.HTTP}
-	if err := m.readClock(ctx); err != nil {
+	signer, err := o.newSigner(ctx, u, secure)
+	if err != nil {
 		return nil, err
 	}
-	m.client.Now = func() time.Time { return time.Now().Add(time.Duration(m.behind.Load())) }
-	if _, err := m.client.Balances(ctx); err != nil {
-		return nil, fmt.Errorf("the key of --signed: %w", err)
+	m := &orderMix{
+		signer: signer, host: u.Host, prefix: "load-" + hex.EncodeToString(run[:]) + "-",
+		lanes: make([]lane, o.Connections),
 	}
 	settings, err := m.public.Pairs(ctx)
 	if err != nil {
@@ -131,6 +132,23 @@ func (o *Options) newOrderMix(ctx context.Context, u *url.URL, secure *tls.Confi
 	return m, nil
 }
 
+// newSigner checks the key of the options at the exchange.
+func (o *Options) newSigner(ctx context.Context, u *url.URL, secure *tls.Config) (*signer, error) {
+	s := &signer{client: client.Client{
+		Base: u.Scheme + "://" + u.Host, PublicKey: o.Key.Public, PrivateKey: o.Key.Private,
+		HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: secure}, CheckRedirect: noRedirect},
+	}}
+	s.public = client.Client{Base: s.client.Base, HTTP: s.client.HTTP}
+	if err := s.readClock(ctx); err != nil {
+		return nil, err
+	}
+	s.client.Now = func() time.Time { return time.Now().Add(time.Duration(s.behind.Load())) }
+	if _, err := s.client.Balances(ctx); err != nil {
+		return nil, fmt.Errorf("the key of --signed: %w", err)
+	}
+	return s, nil
+}
+
 // clockDifference returns the time of the exchange's clock less that of this machine.
 func clockDifference(ctx context.Context, c *client.Client) (time.Duration, error) {
 	sent := time.Now()
@@ -142,17 +160,17 @@ func clockDifference(ctx context.Context, c *client.Client) (time.Duration, erro
 }
 
 // readClock sets behind.
-func (m *orderMix) readClock(ctx context.Context) error {
-	d, err := clockDifference(ctx, &m.public)
+func (s *signer) readClock(ctx context.Context) error {
+	d, err := clockDifference(ctx, &s.public)
 	if err == nil {
-		m.behind.Store(int64(d))
+		s.behind.Store(int64(d))
 	}
 	return err
 }
 
 // followClock reads the exchange's clock every clockEvery until ctx or the returned function ends it. A clock that
 // cannot be read keeps its last difference.
-func (m *orderMix) followClock(ctx context.Context) (end func()) {
+func (s *signer) followClock(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -163,7 +181,7 @@ func (m *orderMix) followClock(ctx context.Context) (end func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				_ = m.readClock(ctx)
+				_ = s.readClock(ctx)
 			}
 		}
 	})
@@ -172,13 +190,13 @@ func (m *orderMix) followClock(ctx context.Context) (end func()) {
 
 // timely calls send, and once more with the exchange's clock read again if its timestamp is refused: such a request was
 // not carried out.
-func (m *orderMix) timely(ctx context.Context, send func() error) error {
+func (s *signer) timely(ctx context.Context, send func() error) error {
 	err := send()
 	var api *client.APIError
 	if !errors.As(err, &api) || api.Status != http.StatusUnauthorized || api.Field != "API-Timestamp" {
 		return err
 	}
-	if e := m.readClock(ctx); e != nil {
+	if e := s.readClock(ctx); e != nil {
 		return errors.Join(err, e)
 	}
 	return send()
@@ -218,7 +236,7 @@ func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	l := &m.lanes[worker]
 	l.placing = ""
 	if route := l.open; route != "" {
-		l.open = ""
+		l.open, l.kind = "", "DELETE "+path.Dir(route)+"/{id}"
 		return m.append(dst, http.MethodDelete, route, nil)
 	}
 	n := l.orders
@@ -249,6 +267,7 @@ func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	if !takes {
 		l.placing = route
 	}
+	l.kind = "POST " + route
 	body, err := json.Marshal(request)
 	if err != nil {
 		return dst, err
@@ -305,19 +324,28 @@ func (p *orderPair) list(kind string, first *client.OrderRequest, others ...clie
 	return &client.ListRequest{Kind: kind, Pair: p.code, Orders: orders}
 }
 
+// headers returns the header lines that sign a request.
+func (s *signer) headers(method, target string, body []byte) ([]string, error) {
+	c, err := s.client.Credentials(method, target, body)
+	return []string{
+		"API-PublicKey: " + c.PublicKey, "API-Timestamp: " + c.Timestamp, "API-Nonce: " + c.Nonce,
+		"API-Signature: " + c.Signature,
+	}, err
+}
+
 // append appends a signed request.
 func (m *orderMix) append(dst []byte, method, target string, body []byte) ([]byte, error) {
-	c, err := m.client.Credentials(method, target, body)
+	headers, err := m.headers(method, target, body)
 	if err != nil {
 		return dst, err
 	}
-	dst = fmt.Appendf(dst, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tickhive-load\r\nAPI-PublicKey: %s\r\n"+
-		"API-Timestamp: %s\r\nAPI-Nonce: %s\r\nAPI-Signature: %s\r\nContent-Length: %d\r\n", method, target, m.host,
-		c.PublicKey, c.Timestamp, c.Nonce, c.Signature, len(body))
 	if body != nil {
-		dst = append(dst, "Content-Type: application/json\r\n"...)
+		headers = append(headers, "Content-Type: application/json")
+	} else {
+		body = []byte{}
 	}
-	return append(append(dst, '\r', '\n'), body...), nil
+	headers = append(headers, "User-Agent: tickhive-load")
+	return load.Of(method, m.host, "", target, body, headers).Bytes(dst, nil), nil
 }
 
 // answered keeps the route of what stays open and counts refusals.

@@ -20,6 +20,9 @@ type Report struct {
 	Target      string    `json:"target"`
 	Mix         string    `json:"mix,omitempty"`
 	Started     time.Time `json:"started"`
+	Method      string    `json:"method,omitempty"`
+	Stages      string    `json:"stages,omitempty"`
+	WarmSeconds float64   `json:"warmSeconds,omitempty"` // before the run, not counted
 	Seconds     float64   `json:"seconds"`
 	Connections int       `json:"connections"`
 	WantedRate  float64   `json:"wantedRate"` // requests a second; 0: as many as are answered
@@ -36,8 +39,32 @@ type Report struct {
 	// Stopped reports that the run was ended early.
 	Stopped   bool    `json:"stopped,omitempty"`
 	Latencies []Point `json:"latencies"`
-	PerSecond []int64 `json:"perSecond"` // answers in each second
-	Checks    []Check `json:"thresholds"`
+	// Routes has a row for each kind of request, by name; of MixStreams for each channel.
+	Routes    []Route  `json:"routes,omitempty"`
+	Timeline  []Moment `json:"timeline,omitempty"`
+	PerSecond []int64  `json:"perSecond"` // answers in each second
+	Checks    []Check  `json:"thresholds"`
+	// Search has the runs of FindMax, the last of which is this report.
+	Search []Trial `json:"search,omitempty"`
+}
+
+// Route holds the results of one kind of request.
+type Route struct {
+	Name    string `json:"name"`
+	Answers int64  `json:"answers"` // or errors
+	Errors  int64  `json:"errors"`
+	P50Us   int64  `json:"p50Us"`
+	P99Us   int64  `json:"p99Us"`
+	MaxUs   int64  `json:"maxUs"`
+}
+
+// Moment holds the results of about a second.
+type Moment struct {
+	At    float64 `json:"at"` // s since the start, at the end of the moment
+	Rate  float64 `json:"rate"`
+	P50Us int64   `json:"p50Us"` // 0 without an answer
+	P99Us int64   `json:"p99Us"`
+	MaxUs int64   `json:"maxUs"`
 }
 
 // Point is one percentile of the latencies.
@@ -74,6 +101,8 @@ func (t *Thresholds) Validate(o *Options) error {
 		return fmt.Errorf("--min-rate must be above 0 and at most 100 percent: %g", *t.MinRate)
 	case t.MinRate != nil && o.Mix == MixStreams:
 		return errors.New("--min-rate is a share of --rps, which --mix streams does not have")
+	case t.MinRate != nil && o.Stages != nil:
+		return errors.New("--min-rate is a share of --rps, and --stages have several rates")
 	case t.MinRate != nil && o.RPS == 0:
 		return errors.New("--min-rate is a share of --rps, and --rps 0 wants no rate")
 	}
@@ -90,8 +119,23 @@ func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *R
 		Errors: res.Errors + res.Missed, Late: res.Late, Missed: res.Missed, Statuses: res.Statuses(),
 		Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
 	}
+	if o.Mix == "" {
+		r.Method = o.method()
+	}
+	if o.Stages != nil {
+		r.WantedRate, r.Stages = 0, stagesText(o.Stages)
+	}
+	if r.WarmSeconds = o.Warm.Seconds(); o.RPS > 0 || o.Stages != nil { // a closed run begins after its warm-up
+		r.PerSecond = r.PerSecond[min(int(r.WarmSeconds), len(r.PerSecond)):]
+	}
 	if res.Err != nil {
 		r.FirstError = res.Err.Error()
+	}
+	for _, name := range slices.Sorted(maps.Keys(res.Routes)) {
+		of := res.Routes[name]
+		r.Routes = append(r.Routes, Route{
+			name, of.Answers, of.Errors, of.Hist.ValueAtQuantile(50), of.Hist.ValueAtQuantile(99), of.Hist.Max(),
+		})
 	}
 	for _, p := range percents {
 		us := res.Hist.ValueAtQuantile(p)
@@ -101,6 +145,28 @@ func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *R
 		r.Latencies = append(r.Latencies, Point{p, us})
 	}
 	return r
+}
+
+func stagesText(stages load.Stages) string {
+	var parts []string
+	for _, s := range stages {
+		parts = append(parts, fmt.Sprintf("%s:%g", s.For, s.PerSecond))
+	}
+	return strings.Join(parts, ",")
+}
+
+// addTimeline adds the seconds that lie behind the warm-up, at least with their greater part.
+func (r *Report) addTimeline(o *Options, seconds []Second) {
+	began := -o.Warm
+	for _, s := range seconds {
+		at := s.At - o.Warm
+		behind := began+at > 0
+		if began = at; behind {
+			r.Timeline = append(r.Timeline, Moment{
+				at.Seconds(), s.Rate, s.P50.Microseconds(), s.P99.Microseconds(), s.Slowest.Microseconds(),
+			})
+		}
+	}
 }
 
 // At returns a percentile of the latencies.
@@ -146,6 +212,9 @@ func (r *Report) Apply(t Thresholds) bool {
 	return true
 }
 
+// msText returns a latency as the report writes it.
+func msText(us int64) string { return fmt.Sprintf("%.3f ms", float64(us)/1e3) }
+
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 // WriteText prints the report.
@@ -153,6 +222,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	wanted := "as many as are answered"
 	if r.Mix == MixStreams {
 		wanted = "as many as are sent"
+	}
+	if r.Stages != "" {
+		wanted = "stages " + r.Stages
 	}
 	if r.WantedRate > 0 {
 		wanted = fmt.Sprintf("%g/s wanted", r.WantedRate)
@@ -172,7 +244,18 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "  %s\t%d\t\n", reason, r.Reasons[reason])
 	}
 	for _, p := range r.Latencies {
-		fmt.Fprintf(t, "p%g\t%.3f ms\t\n", p.Percent, float64(p.Us)/1e3)
+		fmt.Fprintf(t, "p%g\t%s\t\n", p.Percent, msText(p.Us))
+	}
+	if len(r.Routes) > 1 {
+		by := "route"
+		if r.Mix == MixStreams {
+			by = "channel"
+		}
+		fmt.Fprintf(t, "\nby %s\tanswers\terrors\tp50\tp99\tp100\n", by)
+		for _, of := range r.Routes {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\n", of.Name, of.Answers, of.Errors, msText(of.P50Us),
+				msText(of.P99Us), msText(of.MaxUs))
+		}
 	}
 	for _, c := range r.Checks {
 		word := "ok"
@@ -180,6 +263,14 @@ func (r *Report) WriteText(w io.Writer) error {
 			word = "MISSED"
 		}
 		fmt.Fprintf(t, "%s\t%.3f\tlimit %g: %s\n", c.Name, c.Got, c.Limit, word)
+	}
+	for _, s := range r.Search {
+		word := "ok"
+		if !s.OK {
+			word = "missed"
+		}
+		fmt.Fprintf(t, "search: %g/s\t%.1f/s\tp99 %s, errors %d: %s\n", s.Wanted, s.Rate, msText(s.P99Us),
+			s.Errors, word)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -199,10 +290,20 @@ const (
 	chartLeft, chartBottom  = 64.0, 24.0
 )
 
-// chart draws one line through points whose values are from 0 to top. labels are the texts below the points, empty
+// line is a line of a chart.
+type line struct {
+	name   string // empty: the chart has one line
+	values []float64
+}
+
+// chart draws lines through points whose values are from 0 to the largest. labels are the texts below the points, empty
 // for none.
-func chart(title, unit string, values []float64, labels []string, log bool) template.HTML {
-	low, top := 0.0, 1.0
+func chart(title, unit string, lines []line, labels []string, log bool) template.HTML {
+	var values []float64
+	for _, l := range lines {
+		values = append(values, l.values...)
+	}
+	low, top := 0.0, 0.001
 	for _, v := range values {
 		top = max(top, v)
 	}
@@ -220,7 +321,7 @@ func chart(title, unit string, values []float64, labels []string, log bool) temp
 		}
 	}
 	x := func(i int) float64 {
-		return chartLeft + (chartWidth-chartLeft-16)*(float64(i)+0.5)/float64(max(len(values), 1))
+		return chartLeft + (chartWidth-chartLeft-16)*(float64(i)+0.5)/float64(max(len(labels), 1))
 	}
 	y := func(v float64) float64 { return 16 + (chartHeight-chartBottom-16)*(1-scale(v)) }
 	var b strings.Builder
@@ -232,11 +333,17 @@ func chart(title, unit string, values []float64, labels []string, log bool) temp
 		fmt.Fprintf(&b, `<text class="y" x="%g" y="%.1f">%.4g %s</text>`, chartLeft-6, y(v)+4, v,
 			template.HTMLEscapeString(unit))
 	}
-	b.WriteString(`<polyline points="`)
-	for i, v := range values {
-		fmt.Fprintf(&b, "%.1f,%.1f ", x(i), y(v))
+	for n, l := range lines {
+		fmt.Fprintf(&b, `<polyline class="line%d" points="`, n)
+		for i, v := range l.values {
+			fmt.Fprintf(&b, "%.1f,%.1f ", x(i), y(v))
+		}
+		b.WriteString(`"/>`)
+		if l.name != "" {
+			fmt.Fprintf(&b, `<text class="line%d" x="%g" y="12">%s</text>`, n, chartLeft+60*float64(n),
+				template.HTMLEscapeString(l.name))
+		}
 	}
-	b.WriteString(`"/>`)
 	for i, text := range labels {
 		if text != "" {
 			fmt.Fprintf(&b, `<text class="x" x="%.1f" y="%g">%s</text>`, x(i), chartHeight-6,
@@ -247,7 +354,7 @@ func chart(title, unit string, values []float64, labels []string, log bool) temp
 	return template.HTML(b.String())
 }
 
-var page = template.Must(template.New("page").Parse(`<!doctype html>
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"ms": msText}).Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Load of {{.Target}}</title>
 <style>
 :root{color-scheme:light dark}
@@ -255,10 +362,13 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:2rem auto;padding
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem 1rem .2rem 0;text-align:left}
 svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}
 .y{text-anchor:end}.x{text-anchor:middle}.grid{stroke:currentColor;opacity:.25}
-polyline{fill:none;stroke:#2a7de1;stroke-width:2}.missed{color:#c62828;font-weight:600}
+polyline{fill:none;stroke-width:2}polyline.line0{stroke:#2a7de1}polyline.line1{stroke:#d9480f}
+text.line0{fill:#2a7de1}text.line1{fill:#d9480f}.missed{color:#c62828;font-weight:600}
 </style>
 <h1>Load of {{.Target}}</h1>
 <p>{{.Started.Format "2006-01-02 15:04:05 MST"}}{{if .Mix}}, mix {{.Mix}}{{end}}
+{{- if .Method}}, {{.Method}}{{end}}{{if .Stages}}, stages {{.Stages}}{{end}}
+{{- if .WarmSeconds}}, after a warm-up of {{.WarmSeconds}} s{{end}}
 {{- if .Stopped}}, stopped early{{end}}</p>
 <table>
 <tr><th>Rate<td>{{printf "%.1f" .Rate}}/s{{if .WantedRate}} of {{.WantedRate}}/s{{end}}
@@ -274,9 +384,19 @@ polyline{fill:none;stroke:#2a7de1;stroke-width:2}.missed{color:#c62828;font-weig
 {{range .Checks}}<tr><th>{{.Name}}<td>{{printf "%.3f" .Got}}<td>limit {{.Limit}}
 <td>{{if .OK}}ok{{else}}<span class="missed">missed</span>{{end}}
 {{end}}</table>{{end}}
-<h2>Latency by percentile, ms</h2>
+{{if .Search}}<h2>Search for the highest rate</h2><table><tr><th>Wanted<th>Rate<th>p99<th>Errors<th>
+{{range .Search}}<tr><td>{{.Wanted}}/s<td>{{printf "%.1f" .Rate}}/s<td>{{ms .P99Us}}<td>{{.Errors}}
+<td>{{if .OK}}ok{{else}}<span class="missed">missed</span>{{end}}
+{{end}}</table>{{end}}
+{{if .Routes}}<h2>By {{if eq .Mix "streams"}}channel{{else}}route{{end}}</h2>
+<table><tr><th><th>Answers<th>Errors<th>p50<th>p99<th>p100
+{{range .Routes}}<tr><td>{{.Name}}<td>{{.Answers}}<td>{{.Errors}}<td>{{ms .P50Us}}<td>{{ms .P99Us}}<td>{{ms .MaxUs}}
+{{end}}</table>{{end}}
+{{if .Timeline}}<h2>Latency over time</h2>
+{{.TimeChart}}{{end}}
+<h2>Latency by percentile</h2>
 {{.LatencyChart}}
-<table>{{range .Latencies}}<tr><th>p{{.Percent}}<td>{{.Us}} us{{end}}</table>
+<table>{{range .Latencies}}<tr><th>p{{.Percent}}<td>{{ms .Us}}{{end}}</table>
 <h2>{{if eq .Mix "streams"}}Messages{{else}}Answers{{end}} in each second</h2>
 {{.RateChart}}
 `))
@@ -295,11 +415,21 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		}
 		rates, seconds = append(rates, float64(n)), append(seconds, text)
 	}
+	var p50, p99 []float64
+	var times []string
+	for i, m := range r.Timeline {
+		text := ""
+		if i%max(len(r.Timeline)/10, 1) == 0 {
+			text = fmt.Sprintf("%.0f s", m.At)
+		}
+		p50, p99, times = append(p50, float64(m.P50Us)/1e3), append(p99, float64(m.P99Us)/1e3), append(times, text)
+	}
 	return page.Execute(w, struct {
 		*Report
-		LatencyChart, RateChart template.HTML
+		LatencyChart, TimeChart, RateChart template.HTML
 	}{
-		r, chart("Latency by percentile", "ms", values, labels, true),
-		chart("Answers in each second", "/s", rates, seconds, false),
+		r, chart("Latency by percentile", "ms", []line{{"", values}}, labels, true),
+		chart("Latency over time", "ms", []line{{"p50", p50}, {"p99", p99}}, times, false),
+		chart("Answers in each second", "/s", []line{{"", rates}}, seconds, false),
 	})
 }

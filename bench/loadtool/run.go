@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/tickhive/tickhive/bench/load"
 )
 
@@ -24,6 +26,9 @@ const (
 	MaxFor         = time.Hour
 	MaxConnections = 1000
 	MaxPairs       = 1000
+	MaxBody        = 1 << 20 // bytes
+	MaxHeaders     = 50
+	MaxStages      = 50
 )
 
 // Options of a run. Call Validate first.
@@ -33,10 +38,19 @@ type Options struct {
 	Mix    string  // "", MixPolls, MixOrders or MixStreams
 	RPS    float64 // requests a second; 0: as many as are answered; always 0 with MixStreams
 	For    time.Duration
+	// Warm is the length of a warm-up before For or Stages, which the report leaves out.
+	Warm time.Duration
+	// Stages are the rates of the run, in place of RPS and For; nil: none.
+	Stages load.Stages
+	// Method is the method of the request of a run without a Mix; empty: GET, or POST with a body.
+	Method string
+	Body   []byte // nil: none
+	// Headers are whole lines such as "Accept: text/csv", which replace those of the tool.
+	Headers []string
 	// Connections each have one request under way.
 	Connections int
 	Pairs       int // pairs of the mix; 0 without one
-	// Key signs the requests of MixOrders.
+	// Key signs the requests of MixOrders, or of a run without a Mix.
 	Key Key
 	// Roots are the certificates by which https targets are verified; nil: the machine's.
 	Roots *x509.CertPool
@@ -51,7 +65,8 @@ type Second struct {
 	At           time.Duration // since the start
 	Rate         float64       // answers a second
 	Errors, Late int64         // since the start
-	Slowest      time.Duration // of this second
+	// Of the answers of this second; 0 without any.
+	P50, P99, Slowest time.Duration
 }
 
 // Validate checks the ranges.
@@ -62,10 +77,14 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--mix must be %s, %s or %s: %q", MixPolls, MixOrders, MixStreams, o.Mix)
 	case o.Mix == MixOrders && !signed:
 		return errors.New("--mix orders needs --signed FILE, a key that tickhive demo-key FILE has written")
-	case o.Mix != MixOrders && signed:
-		return errors.New("--signed is for --mix orders: no other request is signed")
-	case o.Mix == MixStreams && o.RPS != 0:
-		return errors.New("--rps is for requests: --mix streams receives what the exchange sends")
+	case (o.Mix == MixPolls || o.Mix == MixStreams) && signed:
+		return errors.New("--signed is for one URL and for --mix orders: the other mixes sign nothing")
+	case o.Mix == MixStreams && (o.RPS != 0 || o.Stages != nil):
+		return errors.New("--rps and --stages are for requests: --mix streams receives what the exchange sends")
+	case o.Mix == MixStreams && o.Warm != 0:
+		return errors.New("--warm-up is for requests: --mix streams has none")
+	case o.Warm < 0 || o.Warm > MaxFor:
+		return fmt.Errorf("--warm-up must be from 0s to %s: %s", MaxFor, o.Warm)
 	case !(o.RPS >= 0 && o.RPS <= MaxRPS):
 		return fmt.Errorf("--rps must be from 0 to %d: %g", MaxRPS, o.RPS)
 	case o.For < time.Second || o.For > MaxFor:
@@ -76,6 +95,9 @@ func (o *Options) Validate() error {
 		return errors.New("--pairs is for --mix: without it one URL is requested")
 	case o.Mix != "" && (o.Pairs < 1 || o.Pairs > MaxPairs):
 		return fmt.Errorf("--pairs must be from 1 to %d: %d", MaxPairs, o.Pairs)
+	}
+	if err := errors.Join(o.validateStages(), o.validateRequest()); err != nil {
+		return err
 	}
 	u, err := url.Parse(o.Target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -115,6 +137,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		secure = &tls.Config{ServerName: u.Hostname(), RootCAs: o.Roots, MinVersion: tls.VersionTLS12}
 	}
 	live := &load.Live{}
+	if o.Mix == "" && o.Key != (Key{}) {
+		return o.runSigned(ctx, u, secure, live)
+	}
 	switch o.Mix {
 	case MixOrders:
 		return o.runOrders(ctx, u, secure, live)
@@ -133,11 +158,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // loop returns the loop of a run without its requests: open at a rate, closed without one.
 func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) load.Loop {
 	run := load.Loop{
-		Addr: address(u), For: o.For, Workers: o.Connections, Grace: time.Second, Live: live, Stop: ctx.Done(),
+		Addr: address(u), For: o.For, Warm: o.Warm, Workers: o.Connections, Grace: time.Second, Live: live,
+		Stop: ctx.Done(), ByRoute: true,
 		Dial: func(addr string) (*load.Conn, error) { return load.DialAny(addr, secure) },
 	}
-	if o.RPS > 0 {
-		run.Schedule = load.Even{PerSecond: o.RPS, For: o.For}
+	switch {
+	case o.Stages != nil:
+		first := o.Stages[0].PerSecond
+		run.Schedule = append(load.Stages{{PerSecond: first}, {For: o.Warm, PerSecond: first}, {}}, o.Stages...)
+	case o.RPS > 0:
+		run.Schedule = load.Even{PerSecond: o.RPS, For: o.Warm + o.For}
 	}
 	return run
 }
@@ -148,9 +178,10 @@ func (o *Options) measure(ctx context.Context, live *load.Live, reasons func() m
 ) (*Report, error) {
 	started := time.Now()
 	stop, done := make(chan struct{}), make(chan struct{})
+	var seconds []Second
 	go func() {
 		defer close(done)
-		o.watch(live, started, stop)
+		seconds = o.watch(live, started, stop)
 	}()
 	res, err := run()
 	close(stop)
@@ -159,33 +190,47 @@ func (o *Options) measure(ctx context.Context, live *load.Live, reasons func() m
 		return nil, err
 	}
 	r := newReport(o, started, res, ctx.Err() != nil)
+	r.addTimeline(o, seconds)
 	if reasons != nil {
 		r.Reasons = reasons()
 	}
 	return r, nil
 }
 
-// watch reports each second.
-func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}) {
-	if o.Second == nil {
-		return
-	}
+// watch returns the figures of each second, the last of which may be shorter, and reports them as they come.
+func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}) (all []Second) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	before, last := int64(0), started
+	take := func(now time.Time) {
+		n, h := live.Answers.Load(), live.Take()
+		s := Second{
+			At: now.Sub(started), Rate: float64(n-before) / now.Sub(last).Seconds(), Errors: live.Errors.Load(),
+			Late: live.Late.Load(),
+		}
+		if h != nil {
+			s.P50, s.P99, s.Slowest = quantile(h, 50), quantile(h, 99), quantile(h, 100)
+		}
+		before, last, all = n, now, append(all, s)
+	}
 	for {
 		select {
 		case <-stop:
-			return
+			if now := time.Now(); now.Sub(last) > time.Second/10 {
+				take(now)
+			}
+			return all
 		case now := <-tick.C:
-			n := live.Answers.Load()
-			o.Second(Second{
-				At: now.Sub(started), Rate: float64(n-before) / now.Sub(last).Seconds(), Errors: live.Errors.Load(),
-				Late: live.Late.Load(), Slowest: time.Duration(live.SlowestUs.Swap(0)) * time.Microsecond,
-			})
-			before, last = n, now
+			take(now)
+			if o.Second != nil {
+				o.Second(all[len(all)-1])
+			}
 		}
 	}
+}
+
+func quantile(h *hdrhistogram.Histogram, percent float64) time.Duration {
+	return time.Duration(h.ValueAtQuantile(percent)) * time.Microsecond
 }
 
 // The mixes of a run.
@@ -210,7 +255,7 @@ func request(u *url.URL, name, target string) *load.Request {
 // requests returns the requests of a run: the URL alone, or what a listing site polls below it.
 func (o *Options) requests(ctx context.Context, u *url.URL, secure *tls.Config) ([]*load.Request, error) {
 	if o.Mix == "" {
-		return []*load.Request{load.GetOf(u.Host, "target", u.RequestURI(), "User-Agent: tickhive-load")}, nil
+		return []*load.Request{o.request(u, nil)}, nil
 	}
 	prefix := strings.TrimSuffix(u.EscapedPath(), "/")
 	var gecko []struct {

@@ -229,7 +229,7 @@ func (s *socket) read() error {
 		delay := time.Duration(0)
 		if m.Type == "update" {
 			delay = max(now.Add(s.behind).Sub(time.UnixMilli(m.Time)), 0)
-			s.res.Record(delay)
+			s.res.RecordMessage(m.Channel, delay)
 		}
 		s.live.Count(delay, false)
 		s.check(&m)

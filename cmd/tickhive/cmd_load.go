@@ -8,20 +8,28 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/tickhive/tickhive/bench/loadtool"
 )
 
-// loadCmd loads any HTTP server at a rate (docs/operating.md#load-tests).
+// loadCmd loads any HTTP server at a rate (docs/guide/load.md).
 type loadCmd struct {
-	Target      string         `required:"" placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
+	Target      string         `placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
+	Method      string         `placeholder:"METHOD" help:"GET, POST, PUT, PATCH or DELETE (GET, or POST with --body)."`
+	Body        *string        `placeholder:"TEXT" help:"Body of the request, JSON unless --header names a Content-Type; @FILE reads it from a file."`
+	Header      []string       `sep:"none" placeholder:"LINE" help:"Header of the request, such as \"Accept: text/csv\". Repeatable."`
 	RPS         *float64       `name:"rps" placeholder:"N" help:"Requests a second, sent whatever the answers (100); 0: as many as are answered."`
-	Duration    time.Duration  `default:"10s" help:"Length of the run (${default})."`
+	Duration    *time.Duration `placeholder:"DURATION" help:"Length of the run (10s); with --find-max of each of its runs."`
+	Stages      string         `placeholder:"D:RATE,..." help:"Ramps in place of --rps and --duration, such as 10s:100,30s:100,10s:0: each a length and the rate at its end, from 0 on. 0s:RATE jumps."`
+	WarmUp      time.Duration  `placeholder:"DURATION" help:"Load before the run, which the report leaves out."`
+	FindMax     bool           `help:"Search the highest rate that meets the thresholds, beginning at --rps, and confirm it twice."`
 	Connections int            `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
 	Mix         string         `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
-	Signed      string         `placeholder:"FILE" help:"Key for --mix orders, as tickhive demo-key writes it."`
+	Signed      string         `placeholder:"FILE" help:"Key that signs the requests, as tickhive demo-key writes it; for one URL or --mix orders."`
 	Pairs       *int           `placeholder:"N" help:"Pairs of the mix (20)."`
 	Remote      bool           `help:"Allow a target on another machine."`
 	MaxP99      *time.Duration `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
@@ -31,6 +39,8 @@ type loadCmd struct {
 	JSON        string         `name:"json" placeholder:"FILE" help:"Write the report as JSON; - for standard output."`
 	HTML        string         `name:"html" placeholder:"FILE" help:"Write the report as a page."`
 	Quiet       bool           `help:"Suppress the line of each second."`
+	Compare     bool           `help:"Load nothing: print two reports of --json side by side."`
+	Reports     []string       `arg:"" optional:"" help:"With --compare: the old report and the new one."`
 	trustFlags
 }
 
@@ -38,6 +48,7 @@ type loadCmd struct {
 const (
 	defaultLoadRPS   = 100
 	defaultLoadPairs = 20
+	defaultLoadFor   = 10 * time.Second
 )
 
 // exitThreshold is the exit code of a run that missed a threshold.
@@ -45,8 +56,74 @@ const exitThreshold = 4
 
 // Run loads the target and prints a report. Ctrl-C ends the run early, with a report.
 func (c *loadCmd) Run(p *program) error {
-	o := loadtool.Options{
-		Target: c.Target, Mix: c.Mix, For: c.Duration, Connections: c.Connections, Remote: c.Remote,
+	if c.Compare {
+		return c.compare(p)
+	}
+	o, err := c.options()
+	if err != nil {
+		return usageError{Err: fmt.Errorf("load: %w", err)}
+	}
+	thresholds := c.thresholds()
+	var noKey error
+	if c.Signed != "" {
+		o.Key, noKey = loadtool.ReadKey(c.Signed)
+	}
+	if noKey != nil {
+		return usageError{Err: fmt.Errorf("load: --signed: %w", noKey)}
+	}
+	if o.Roots, err = c.roots(); err != nil {
+		return err
+	}
+	err = errors.Join(o.Validate(), thresholds.Validate(&o))
+	if c.FindMax && err == nil {
+		err = loadtool.Searchable(&o, thresholds)
+	}
+	if c.JSON == "-" && c.HTML == "-" {
+		err = errors.Join(err, errors.New("--json and --html cannot both write to standard output"))
+	}
+	if err != nil {
+		return usageError{Err: fmt.Errorf("load: %w", err)}
+	}
+	if !c.Quiet {
+		o.Second = func(s loadtool.Second) {
+			fmt.Fprintf(p.err, "%4.0f s  %9.0f/s  errors %d  sent late %d  slowest %.3f ms\n", s.At.Seconds(),
+				s.Rate, s.Errors, s.Late, float64(s.Slowest.Microseconds())/1e3)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if c.FindMax {
+		return c.findMax(ctx, p, o)
+	}
+	r, err := loadtool.Run(ctx, o)
+	if err != nil {
+		err = fmt.Errorf("load: %w", remedied(err))
+	}
+	if r == nil {
+		return err
+	}
+	return c.judge(p, r, err)
+}
+
+// options returns the options of a run by the flags. Validate checks their ranges.
+func (c *loadCmd) options() (o loadtool.Options, err error) {
+	o = loadtool.Options{
+		Target: c.Target, Mix: c.Mix, For: defaultLoadFor, Warm: c.WarmUp, Connections: c.Connections, Remote: c.Remote,
+		Method: c.Method, Headers: c.Header,
+	}
+	switch {
+	case c.Target == "":
+		return o, errors.New("--target is missing: give --target URL")
+	case len(c.Reports) > 0:
+		return o, fmt.Errorf("%q is no flag: only --compare takes files", c.Reports[0])
+	case c.Stages != "" && (c.RPS != nil || c.Duration != nil):
+		return o, errors.New("--stages name rates and lengths, so there is no --rps and no --duration")
+	}
+	if c.Duration != nil {
+		o.For = *c.Duration
+	}
+	if c.Stages != "" {
+		o.Stages, err = loadtool.ParseStages(c.Stages)
 	}
 	switch {
 	case c.RPS != nil:
@@ -60,41 +137,67 @@ func (c *loadCmd) Run(p *program) error {
 	case c.Mix != "":
 		o.Pairs = defaultLoadPairs
 	}
-	thresholds := c.thresholds()
-	var noKey error
-	if c.Signed != "" {
-		o.Key, noKey = loadtool.ReadKey(c.Signed)
+	if c.Body != nil && err == nil {
+		o.Body, err = bodyOf(*c.Body)
 	}
-	if noKey != nil {
-		return usageError{Err: fmt.Errorf("load: --signed: %w", noKey)}
+	return o, err
+}
+
+// bodyOf returns the bytes of --body.
+func bodyOf(text string) ([]byte, error) {
+	name, ok := strings.CutPrefix(text, "@")
+	if !ok {
+		return []byte(text), nil
 	}
-	var err error
-	if o.Roots, err = c.roots(); err != nil {
-		return err
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--body: %w", err)
 	}
-	err = errors.Join(o.Validate(), thresholds.Validate(&o))
-	if c.JSON == "-" && c.HTML == "-" {
-		err = errors.Join(err, errors.New("--json and --html cannot both write to standard output"))
+	body, err := io.ReadAll(io.LimitReader(f, loadtool.MaxBody+1)) // Validate refuses the byte too many
+	return body, errors.Join(err, f.Close())
+}
+
+// compare prints two reports. It takes no other flag.
+func (c *loadCmd) compare(p *program) error {
+	rest := *c
+	rest.Compare, rest.Reports = false, nil
+	if !reflect.DeepEqual(rest, loadCmd{Connections: c.Connections}) || len(c.Reports) != 2 {
+		return usageError{Err: errors.New("load: --compare takes two reports and no other flag: " +
+			"load --compare OLD.json NEW.json")}
 	}
+	before, err := loadtool.ReadReport(c.Reports[0])
 	if err != nil {
 		return usageError{Err: fmt.Errorf("load: %w", err)}
 	}
-	if !c.Quiet {
-		o.Second = func(s loadtool.Second) {
-			fmt.Fprintf(p.err, "%4.0f s  %9.0f/s  errors %d  sent late %d  slowest %s\n", s.At.Seconds(), s.Rate,
-				s.Errors, s.Late, s.Slowest)
-		}
+	after, err := loadtool.ReadReport(c.Reports[1])
+	if err != nil {
+		return usageError{Err: fmt.Errorf("load: %w", err)}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	r, err := loadtool.Run(ctx, o)
+	return loadtool.WriteComparison(p.out, before, after)
+}
+
+// findMax searches the highest rate that meets the thresholds and writes the report of its last run.
+func (c *loadCmd) findMax(ctx context.Context, p *program, o loadtool.Options) error {
+	o.Second = nil // a line for each run is enough
+	r, found, err := loadtool.FindMax(ctx, o, c.thresholds(), func(t loadtool.Trial) {
+		if word := map[bool]string{true: "ok", false: "missed"}[t.OK]; !c.Quiet {
+			fmt.Fprintf(p.err, "%9.0f/s wanted  %9.0f/s  p99 %.3f ms  errors %d  %s\n", t.Wanted, t.Rate,
+				float64(t.P99Us)/1e3, t.Errors, word)
+		}
+	})
 	if err != nil {
 		err = fmt.Errorf("load: %w", remedied(err))
 	}
 	if r == nil {
 		return err
 	}
-	return c.judge(p, r, err)
+	if err := errors.Join(err, c.write(p, r)); err != nil {
+		return err
+	}
+	if !found {
+		return exitError(exitThreshold)
+	}
+	return nil
 }
 
 func (c *loadCmd) thresholds() loadtool.Thresholds {

@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/tickhive/tickhive/bench/loadtool"
 
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -44,7 +50,12 @@ func TestLoad(t *testing.T) {
 		t.Errorf("another machine: exit code %d, %s", code, errs)
 	}
 	for flags, want := range map[string]string{
-		"--json - --html -": "cannot both write", "--pairs 3": "--pairs is for --mix",
+		"--method GET --body x": "--body is for a request that has one", "--method HEAD": "--method must be",
+		"--body @/nope": "--body: open /nope", "--header Accept": "--header must be",
+		"--stages 1s:1": "--stages name rates and lengths", "old.json": "only --compare takes files",
+		"--compare a b": "--compare takes two reports and no other flag", "--find-max": "--find-max needs a threshold",
+		"--find-max --rps 0 --max-p99 1s": "--rps from 1 on",
+		"--json - --html -":               "cannot both write", "--pairs 3": "--pairs is for --mix",
 		"--max-errors=-1": "--max-errors", "--min-rate 90 --rps 0": "--rps 0 wants no rate",
 	} {
 		if code, _, errs := harness.Run(t, append(args, strings.Fields(flags)...)...); code != 2 ||
@@ -59,5 +70,80 @@ func TestLoad(t *testing.T) {
 	s.Close()
 	if code, _, errs := harness.Run(t, args...); code != 1 || !strings.Contains(errs, "connection refused") {
 		t.Errorf("no server: exit code %d, %s", code, errs)
+	}
+}
+
+// load sends a body from a file with its headers, in stages, behind a warm-up. The report has a row by route and
+// compares with another one. A search for a rate that nothing meets ends with the code of a missed threshold.
+func TestLoadOfARequest(t *testing.T) {
+	var wrong atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if r.Method != "PUT" || string(body) != "hello" || r.Header.Get("X-A") != "1, 2" || err != nil {
+			wrong.Add(1)
+		}
+		if r.URL.Path == "/bad" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	body, report := filepath.Join(dir, "body"), filepath.Join(dir, "r.json")
+	if err := os.WriteFile(body, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"load", "--quiet", "--connections", "2", "--method", "PUT", "--body", "@" + body, "--header", "X-A: 1, 2",
+	}
+	code, out, errs := harness.Run(t, append(args, "--target", s.URL+"/x", "--stages", "500ms:40,500ms:40",
+		"--warm-up", "500ms", "--json", report)...)
+	if code != 0 || !strings.Contains(out, "stages 500ms:40,500ms:40") || wrong.Load() != 0 {
+		t.Errorf("exit code %d, %d wrong requests, %s %s", code, wrong.Load(), out, errs)
+	}
+	raw, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r loadtool.Report
+	if err := json.Unmarshal(raw, &r); err != nil || r.Answers+r.Missed != 30 || r.WarmSeconds != 0.5 ||
+		len(r.Routes) != 1 || r.Routes[0].Name != "PUT /x" {
+		t.Errorf("the report: %s", raw)
+	}
+	if code, out, errs := harness.Run(t, "load", "--compare", report, report); code != 0 ||
+		!strings.Contains(out, "p99, ms") || !strings.Contains(out, "PUT /x p99, ms") {
+		t.Errorf("comparison: exit code %d, %s %s", code, out, errs)
+	}
+	if code, _, errs := harness.Run(t, "load", "--compare", report, body); code != 2 ||
+		!strings.Contains(errs, "is no report") {
+		t.Errorf("comparison with no report: exit code %d, %s", code, errs)
+	}
+	code, out, errs = harness.Run(t, append(args, "--target", s.URL+"/bad", "--duration", "1s", "--rps", "1",
+		"--find-max", "--max-errors", "10")...)
+	if code != 4 || !strings.Contains(out, "search: 1/s") {
+		t.Errorf("a search without a rate: exit code %d, %s %s", code, out, errs)
+	}
+}
+
+// load signs any request with the key of a user.
+func TestLoadOfASignedRequest(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t, "--set", "rate.allow=127.0.0.1")
+	key := keyFile(t, f.alice)
+	for target, args := range map[string][]string{
+		"/api/wallets/balances": nil,
+		"/api/orders":           {"--body", `{"currencyPairCode":"AA_BB","side":"buy","amount":1,"price":10}`},
+	} {
+		code, out, errs := harness.Run(t, append([]string{
+			"load", "--quiet", "--target", f.Public + target, "--signed", key, "--rps", "20",
+			"--duration", "1s", "--json", "-",
+		}, args...)...)
+		var r loadtool.Report // a busy machine misses some
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || r.Answers+r.Missed != 20 || r.Answers == 0 ||
+			r.Statuses != fmt.Sprint("2xx x ", r.Answers) {
+			t.Errorf("%s: exit code %d, %s %s", target, code, out, errs)
+		}
+		if open, _ := f.ordersOfAlice(); args != nil && int64(len(open)) != r.Answers {
+			t.Errorf("%d open orders after %d answers", len(open), r.Answers)
+		}
 	}
 }

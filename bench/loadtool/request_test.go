@@ -1,0 +1,255 @@
+package loadtool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tickhive/tickhive/bench/load"
+)
+
+// A run sends the method, the headers and the body of its options, and nothing of its own beside them.
+func TestARunSendsItsRequest(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]int64{}
+	url, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		h := r.Header
+		seen[fmt.Sprintf("%s %v%v%v %d %s", r.Method, h["Content-Type"], h["X-A"], h["User-Agent"], r.ContentLength,
+			body)]++
+	})
+	for _, c := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{func(*Options) {}, "GET [][][tickhive-load] 0 "},
+		{func(o *Options) { o.Method = "DELETE" }, "DELETE [][][tickhive-load] 0 "},
+		{func(o *Options) { o.Body = []byte(`{"a":1}`) }, `POST [application/json][][tickhive-load] 7 {"a":1}`},
+		{func(o *Options) {
+			o.Method, o.Body = "PUT", []byte("a,b")
+			o.Headers = []string{"content-type: text/csv", "X-A: 1", "X-A: 2", "User-Agent: me"}
+		}, "PUT [text/csv][1 2][me] 3 a,b"},
+	} {
+		o := options(url)
+		c.change(&o)
+		clear(seen)
+		r, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		method, _, _ := strings.Cut(c.want, " ")
+		if len(seen) != 1 || seen[c.want] != r.Answers || r.Answers == 0 || r.Method != method {
+			t.Errorf("want %q: %v, %d answers of %s", c.want, seen, r.Answers, r.Method)
+		}
+	}
+}
+
+// The requests of a run with stages are those of the area below its rates, and the report names the stages.
+func TestStages(t *testing.T) {
+	url, seen := serve(t, func(http.ResponseWriter, *http.Request) {})
+	o := options(url + "/")
+	var err error
+	if o.Stages, err = ParseStages("500ms:200,500ms:200,0s:20,500ms:20"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := seen("/"); n+r.Missed != 50+100+10 || r.Answers != n || r.Stages != "500ms:200,500ms:200,0s:20,500ms:20" {
+		t.Errorf("the server saw %d requests: %+v", n, r)
+	}
+	for _, text := range []string{"", "10s", "10s:", "x:1", "10:5", "1s:1,"} {
+		if _, err := ParseStages(text); err == nil || !strings.Contains(err.Error(), "10s:100,30s:500") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The report leaves the warm-up out, and the server gets it.
+func TestTheWarmUpIsNotCounted(t *testing.T) {
+	for _, stages := range []load.Stages{nil, {{PerSecond: 200}, {For: time.Second, PerSecond: 200}}} {
+		url, seen := serve(t, func(http.ResponseWriter, *http.Request) {})
+		o := options(url + "/")
+		o.Warm, o.Stages = time.Second, stages
+		r, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := seen("/"); r.Answers+r.Missed != 200 || n+r.Missed != 400 || r.WarmSeconds != 1 {
+			t.Errorf("the server saw %d requests: %+v", n, r)
+		}
+	}
+	var r Report
+	r.addTimeline(&Options{Warm: time.Second}, []Second{
+		{At: 1001 * time.Millisecond, Rate: 1}, {At: 2 * time.Second, Rate: 2}, {At: 2500 * time.Millisecond, Rate: 3},
+	})
+	if len(r.Timeline) != 2 || r.Timeline[0].At != 1 || r.Timeline[0].Rate != 2 || r.Timeline[1].At != 1.5 {
+		t.Errorf("the moments behind a warm-up: %+v", r.Timeline)
+	}
+}
+
+// Each kind of request has a row, the rows add up to the run, and a slow route is seen in its own row.
+func TestRoutesHaveRows(t *testing.T) {
+	const slow = 30 * time.Millisecond
+	url, seen := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/pairs":
+			fmt.Fprint(w, `[{"ticker_id":"A_B"}]`)
+		case "/orderbook":
+			<-time.After(slow)
+		case "/historical_trades":
+			w.WriteHeader(http.StatusTeapot)
+		}
+	})
+	o := options(url)
+	o.Mix, o.Pairs, o.Connections, o.RPS = MixPolls, 1, 8, 80
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, rows := int64(0), map[string]Route{}
+	for _, of := range r.Routes {
+		sum += of.Answers
+		rows[of.Name] = of
+	}
+	trades := rows["historical_trades"]
+	if sum != r.Answers || len(rows) != 4 || trades.Errors != trades.Answers || trades.Errors+r.Missed != r.Errors ||
+		rows["tickers"].Answers != seen("/tickers") || rows["orderbook"].P50Us < slow.Microseconds() {
+		t.Errorf("%d answers in the rows: %+v", sum, r)
+	}
+	var text, page bytes.Buffer
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "historical_trades") || !strings.Contains(page.String(), "historical_trades") {
+		t.Errorf("no row: %s", text.String())
+	}
+	if len(r.Timeline) == 0 || r.Timeline[0].P99Us < r.Timeline[0].P50Us || r.Timeline[0].P50Us == 0 {
+		t.Errorf("the latencies over time: %+v", r.Timeline)
+	}
+}
+
+// A search ends within 5 % below the highest rate that meets the thresholds, wherever it begins, and has met the rate
+// three times.
+func TestASearchFindsTheHighestRate(t *testing.T) {
+	for _, limit := range []float64{1, 3.7, 100, 777, 123_456, MaxRPS} {
+		for _, start := range []float64{1, 100, MaxRPS} {
+			s := search{next: start}
+			met, runs := map[float64]int{}, 0
+			for ; !s.ended && runs < maxTrials; runs++ {
+				ok := s.next <= limit
+				if ok {
+					met[s.next]++
+				}
+				s.take(ok)
+			}
+			if s.confirmed != confirmations || s.low > limit || s.low*closeEnough*1.06 < limit || met[s.low] != 3 {
+				t.Errorf("limit %g from %g: %g after %d runs, met %d times", limit, start, s.low, runs, met[s.low])
+			}
+		}
+	}
+}
+
+// A search ends when nothing meets the thresholds, and when a target meets a rate only once.
+func TestASearchEnds(t *testing.T) {
+	for what, meets := range map[string]func(rate float64, before int) bool{
+		"nothing": func(float64, int) bool { return false },
+		"once":    func(rate float64, before int) bool { return rate <= 1000 && before == 0 },
+	} {
+		s, seen, runs := search{next: 100}, map[float64]int{}, 0
+		for ; !s.ended && runs < maxTrials; runs++ {
+			rate := s.next
+			s.take(meets(rate, seen[rate]))
+			seen[rate]++
+			if s.next < lowestRate {
+				t.Fatalf("%s: the next rate is %g", what, s.next)
+			}
+		}
+		if s.confirmed == confirmations {
+			t.Errorf("%s: %g was confirmed", what, s.low)
+		}
+	}
+	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	o := options(url)
+	o.RPS = 2
+	var trials []Trial
+	r, found, err := FindMax(context.Background(), o, Thresholds{MaxErrors: new(50.)}, func(t Trial) {
+		trials = append(trials, t)
+	})
+	if err != nil || found || len(r.Search) != 2 || len(trials) != 2 || trials[1].Wanted != 1 || trials[1].OK {
+		t.Errorf("a target that always fails: found %v, %v, %+v", found, err, trials)
+	}
+	o.RPS = 0
+	if _, _, err := FindMax(context.Background(), o, Thresholds{MaxErrors: new(50.)}, nil); err == nil {
+		t.Error("a search from no rate is not refused")
+	}
+}
+
+// Two reports are read back and compared line by line; other files are refused with their name.
+func TestReportsAreCompared(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string, content any) string {
+		raw, err := json.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	before := Report{
+		Target: "http://a/", Rate: 100, Latencies: []Point{{50, 1000}, {99, 2000}},
+		Routes: []Route{{Name: "old", P99Us: 1}, {Name: "both", P99Us: 4000}},
+	}
+	after := before
+	after.Rate, after.Latencies = 150, []Point{{50, 500}, {99, 2000}}
+	after.Routes = []Route{{Name: "both", P99Us: 5000}, {Name: "fresh", P99Us: 7000}}
+	var reports []*Report
+	for name, r := range map[string]Report{"a": before, "b": after} {
+		if _, err := ReadReport(file(name, r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		r, err := ReadReport(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, r)
+	}
+	var out bytes.Buffer
+	if err := WriteComparison(&out, reports[0], reports[1]); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"rate, /s 100.0 150.0 +50.0 %", "p50, ms 1.000 0.500 -50.0 %", "p99, ms 2.000 2.000 +0.0 %",
+		"both p99, ms 4.000 5.000 +25.0 %", "fresh p99, ms 7.000 new", "old p99, ms 0.001 gone",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	for _, wrong := range []any{"x", map[string]any{}, map[string]any{"target": "x", "new": 1}} {
+		if _, err := ReadReport(file("c", wrong)); err == nil || !strings.Contains(err.Error(), "load --json FILE") {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+}
