@@ -64,10 +64,10 @@ type PrivateStream struct {
 	orders  openOrders
 }
 
-// Private returns a stream of the account of c. It opens the line in Next. from is the Cursor of an earlier stream: it
+// PrivateStream returns a stream of the account of c. It opens the line in Next. from is the Cursor of an earlier stream: it
 // continues behind it; nil: it begins with what happens from now on; a zero Cursor: with the oldest fill that is kept.
 // standbys are further addresses of the exchange, as in Client.Base; the stream looks there when it loses the line.
-func (c *Client) Private(from *Cursor, standbys ...string) *PrivateStream {
+func (c *Client) PrivateStream(from *Cursor, standbys ...string) *PrivateStream {
 	p := &PrivateStream{fromNow: from == nil}
 	if from != nil {
 		p.cursor = from.clone()

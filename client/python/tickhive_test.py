@@ -513,6 +513,58 @@ class Exchange(unittest.TestCase):
             self.assertTrue(next(stream).ready)
         self.assertEqual(stream.reconnects, 1)
 
+    def test_a_private_stream_continues_from_its_cursor(self):
+        pair, _, x = self.market('PYC_USDT')
+
+        def open_stream(cursor=None):
+            stream = tickhive.PrivateStream(os.environ['BASE'], x.public_key, x.private_key, cursor)
+            self.addCleanup(stream.close)
+            return stream
+
+        def until(stream, kind, channel):
+            """Reads up to an event; returns it and the orders of the fills before it, with whether they were missed."""
+            fills = []
+            for e in stream:
+                if 'fill' in e:
+                    fills.append((e['fill']['orderId'], e['missed']))
+                    self.assertIsInstance(e['fill']['price'], Decimal)
+                if (e['type'], e.get('channel')) == (kind, channel):
+                    return e, fills
+        first = x.place_order(pair, 'buy', amount=1, market=True)
+        stream = open_stream()
+        self.assertIsNone(stream.cursor)
+        self.assertEqual(until(stream, 'snapshot', 'balances')[1], [])  # from now on
+        resting = x.place_order(pair, 'buy', amount=1, price='50')
+        second = x.place_order(pair, 'buy', amount=1, market=True)
+        self.assertEqual(until(stream, 'update', 'fills')[1], [(second, False)])
+        kept = json.dumps(stream.cursor)
+        stream.close()
+        third = x.place_order(pair, 'buy', amount=1, market=True)
+        x.cancel_order(resting)
+        e, fills = until(stream, 'snapshot', 'fills')  # the same stream opens its line again
+        self.assertEqual((fills, e['complete']), ([(third, True)], True))
+        states = {}
+        while resting not in states:
+            e, _ = until(stream, 'update', 'orders')
+            states[e['order']['id']] = e['order']['status']
+        self.assertEqual(states[resting], 'Canceled')
+        while True:  # what is left, then nothing for a moment
+            if stream.receive(0.5) is None:
+                break
+        again = open_stream(json.loads(kept))
+        e, fills = until(again, 'snapshot', 'fills')
+        self.assertEqual((fills, e['complete']), ([(third, True)], True))
+        self.assertEqual(until(again, 'snapshot', 'orders')[0]['orders'], [])
+        date = '2020-01-01T00:00:00.0000000Z'
+        older = open_stream({'date': date, 'pairs': {pair: {'date': date, 'tradeId': 99, 'orderIds': ['1']}}})
+        e, fills = until(older, 'snapshot', 'fills')
+        self.assertEqual(([order for order, _ in fills], e['complete']), ([first, second, third], False))
+        wrong = tickhive.PrivateStream(os.environ['BASE'], x.public_key, 'wrong')
+        with self.assertRaises(tickhive.APIError) as refused:
+            next(wrong)
+        self.assertEqual(refused.exception.code, 'UNAUTHORIZED')
+        self.assertEqual(next(wrong)['type'], 'lost')
+
     def test_private_streams(self):
         with tickhive.Stream(os.environ['BASE'], timeout=30) as s:
             def until(kind, channel=None):

@@ -216,7 +216,7 @@ func (r *PrivateRecord) Compare(t *testing.T, m *PrivateMarket, seen <-chan Foll
 // followGo follows with the Go client.
 func followGo(t *testing.T, c client.Client, standbys ...string) <-chan Followed {
 	out := make(chan Followed, 1000)
-	p := c.Private(&client.Cursor{}, standbys...)
+	p := c.PrivateStream(&client.Cursor{}, standbys...)
 	p.Retry = time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -105,7 +105,7 @@ func (m *maker) newestFill(ctx context.Context) (uint64, error) {
 // follow starts the private stream. Its first snapshot comes before any order of ours, so no fill is missed.
 func (m *maker) follow(ctx context.Context) (<-chan *client.Event, <-chan error) {
 	events, ends := make(chan *client.Event), make(chan error, 1)
-	stream := m.c.Private(nil)
+	stream := m.c.PrivateStream(nil)
 	go func() {
 		for {
 			e, err := stream.Next(ctx)
