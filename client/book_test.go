@@ -108,8 +108,9 @@ func TestBookChainAndChecksum(t *testing.T) {
 	}
 }
 
-// An RSA key signs with PKCS #1 v1.5 and SHA-256 (docs/contract/signing.md#rsa-keys).
-func TestSignRSA(t *testing.T) {
+// rsaPEM returns a new RSA key and its text.
+func rsaPEM(t *testing.T) (key *rsa.PrivateKey, text string) {
+	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,12 @@ func TestSignRSA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
+	return key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
+}
+
+// An RSA key signs with PKCS #1 v1.5 and SHA-256 (docs/contract/signing.md#rsa-keys).
+func TestSignRSA(t *testing.T) {
+	key, text := rsaPEM(t)
 	cr, err := credentials("pub", text, time.UnixMilli(1767225600000), "GET", "/", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -75,11 +75,11 @@ print(tickhive.order('buy', amount='0.1', market=True))`)
 	}
 }
 
-// sign.sh computes the vectors of docs/contract/signing.md. Stand-ins give it the time and the nonce of
-// a vector and show what it would send.
-func TestShellVectors(t *testing.T) {
-	openssl := tool(t, "openssl")
-	bin := t.TempDir()
+// shellStandIns returns a folder of programs that give sign.sh the time and the nonce of a vector and show what it would
+// send, and the path of openssl.
+func shellStandIns(t *testing.T) (bin, openssl string) {
+	t.Helper()
+	openssl, bin = tool(t, "openssl"), t.TempDir()
 	for name, script := range map[string]string{
 		"date":    `echo 1767225600000`,
 		"openssl": `if [ "$1" = rand ]; then echo "$NONCE"; else exec "$OPENSSL" "$@"; fi`,
@@ -89,6 +89,42 @@ func TestShellVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return bin, openssl
+}
+
+// signedByShell returns what sign.sh would send at the time of the vectors.
+func signedByShell(t *testing.T, bin, openssl, key, nonce string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "./sign.sh", args...)
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OPENSSL="+openssl, "PUBLIC=pub", "NONCE="+nonce, key)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// sign.sh signs with an RSA key as the Go client does.
+func TestShellSignsWithRSA(t *testing.T) {
+	bin, openssl := shellStandIns(t)
+	key, text := rsaPEM(t)
+	file := filepath.Join(bin, "rsa.pem")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want, err := SignKey(key, "1767225600000", "n-1", "GET", "/api/apikeys", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := signedByShell(t, bin, openssl, "PRIVATE_FILE="+file, "n-1", "GET", "/api/apikeys"); !strings.Contains(out,
+		"API-Signature: "+want+"\n") {
+		t.Errorf("%s, want %s", out, want)
+	}
+}
+
+// sign.sh computes the vectors of docs/contract/signing.md.
+func TestShellVectors(t *testing.T) {
+	bin, openssl := shellStandIns(t)
 	pem := filepath.Join(bin, "key.pem")
 	if err := os.WriteFile(pem, []byte(vectorPEM), 0o600); err != nil {
 		t.Fatal(err)
@@ -125,13 +161,10 @@ func TestShellVectors(t *testing.T) {
 				t.Errorf("the contract has no vector %s", half)
 			}
 		}
-		c := exec.CommandContext(t.Context(), "./sign.sh", v.args...)
-		c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OPENSSL="+openssl, "PUBLIC=pub",
-			"NONCE="+v.nonce, v.key)
-		out, err := c.CombinedOutput()
+		out := signedByShell(t, bin, openssl, v.key, v.nonce, v.args...)
 		want := "API-Signature: " + strings.Join(v.want, "") + "\n"
-		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s %s: %v\n%s, want %s", v.key, v.nonce, err, out, want)
+		if !strings.Contains(out, want) {
+			t.Errorf("%s %s\n%s, want %s", v.key, v.nonce, out, want)
 		}
 	}
 }

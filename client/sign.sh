@@ -5,19 +5,21 @@
 #   client/sign.sh GET /api/wallets/balances
 #   client/sign.sh POST /api/orders '{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"100"}'
 #
-# For an Ed25519 key PRIVATE_FILE names the file of the private key in place of PRIVATE:
+# For an Ed25519 or RSA key PRIVATE_FILE names the file of the private key in place of PRIVATE:
 #
 #   openssl genpkey -algorithm ed25519 -out key.pem
 #   openssl pkey -in key.pem -pubout -outform DER | tail -c 32 | base64    # ed25519PublicKey
+#   openssl genpkey -algorithm rsa -pkeyopt rsa_keygen_bits:2048 -out key.pem
+#   openssl pkey -in key.pem -pubout                                         # rsaPublicKey
 #
 # Needs curl and openssl. A PRIVATE is on openssl's command line for a moment: use an
-# Ed25519 key, or a program of your own, on a machine that others share.
+# Ed25519 or RSA key, or a program of your own, on a machine that others share.
 set -eu
 if [ $# -lt 2 ]; then
 	echo "usage: BASE=URL PUBLIC=KEY PRIVATE=SECRET $0 METHOD TARGET [BODY]" >&2
 	exit 2
 fi
-: "${PUBLIC:?set PUBLIC to the public key}" "${PRIVATE_FILE:-${PRIVATE:?set PRIVATE, or PRIVATE_FILE for an Ed25519 key}}"
+: "${PUBLIC:?set PUBLIC to the public key}" "${PRIVATE_FILE:-${PRIVATE:?set PRIVATE, or PRIVATE_FILE for an Ed25519 or RSA key}}"
 method=$1 target=$2 body=${3-}
 timestamp=$(date +%s%3N)
 case $timestamp in *[!0-9]*) timestamp=$(date +%s)000 ;; esac # a date without %N, as on macOS
