@@ -26,7 +26,7 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 				"1735689602000000,0.31601000,0.31601000,0.31601000,0.31601000,0.00000000,1735689602999999," +
 				"0.00000000,0,0.00000000,0.00000000,0\n",
 			want: "1735689600 0.316 0.316 0.316 0.316 27\n1735689601 0.31601 0.31601 0.31601 0.31601 17\n" +
-				"1735689602 0.31601 0.31601 0.31601 0.31601 0", taken: "1 bars in which nothing was traded",
+				"1735689602 0.31601 0.31601 0.31601 0.31601 0", taken: "1 bars without a volume at an unchanged price: nothing was traded",
 		},
 		// https://github.com/freqtrade/freqtrade/issues/11465: the first day of 2025 joined to the last of 2024
 		"Binance, the unit changes": {

@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"math/big"
 	"path/filepath"
@@ -112,30 +111,18 @@ func (s *sample) row(line []byte, separator byte) {
 
 // object takes a row of JSON. It returns false for a text that is none.
 func (s *sample) object(line []byte) bool {
-	dec := json.NewDecoder(bytes.NewReader(line))
-	if _, err := dec.Token(); err != nil {
+	members := membersOf(line)
+	if members == nil {
 		return false
 	}
-	row := make([]string, len(s.texts), len(s.texts)+8)
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return false
-		}
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return false
-		}
-		text, ok := name.(string)
-		if !ok {
-			return false
-		}
-		i := s.name(text)
+	row := make([]string, len(s.texts), len(s.texts)+len(members))
+	for _, m := range members {
+		i := s.name(m.name)
 		for len(row) <= i {
 			row = append(row, "")
 		}
-		if value[0] != '{' && value[0] != '[' && string(value) != "null" {
-			row[i] = string(unquote(value))
+		if single(m.value) && string(m.value) != "null" {
+			row[i] = string(unquote(m.value))
 		}
 	}
 	s.rows = append(s.rows, row)

@@ -807,9 +807,6 @@ func (r *table) member(v field, start byte) error {
 	case v.name == "type" && (string(v.text) == "match" || string(v.text) == "last_match"):
 		return nil
 	case c == colBook:
-	case start == '{' && (c == colPrice || c == colOpen || c == colClose):
-		return flawAt(v.at, "write one object for each row: pandas.DataFrame.to_json(b, orient='records')",
-			"%q holds a whole column", v.name)
 	case start == '{' || start == '[' || string(v.text) == "null":
 		return nil
 	}

@@ -98,23 +98,8 @@ func (r *table) taken(f *tradeFile) Taken {
 			t.Unused = append(t.Unused, v.name)
 		}
 	}
-	for _, n := range []struct {
-		n    int
-		text string
-	}{
-		{f.others, "%d rows of other symbols left out"},
-		{f.away, "%d rows of other venues left out"},
-		{f.early, "%d times of the exchange that go back, taken at the time before"},
-		{f.events, "%d messages that are no trades left out"},
-		{f.bad, "%d rows that are wrong by themselves left out"},
-		{f.blank, "%d bars without prices left out"},
-		{f.filled, "%d bars without a volume filled in"},
-		{f.changes, "%d times in another unit than the row before"},
-		{f.repeated, "%d times of the hour that the clock shows twice, taken at the second"},
-		{f.sideless, "%d trades without a side: the tick rule decides"},
-		{f.empty, "%d bars in which nothing was traded"},
-	} {
-		t.Left = noted(t.Left, n.n, n.text)
+	for _, c := range f.counts() {
+		t.Left = noted(t.Left, c.n, c.text)
 	}
 	for side, n := range f.sides {
 		if n == f.rows && n >= manyTrades {

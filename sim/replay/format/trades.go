@@ -440,9 +440,32 @@ func (f *tradeFile) compared(free []tradePart) (tradePart, bool) {
 	}
 }
 
+// count is a number of rows and the format of the note that names them.
+type count struct {
+	n    int
+	text string
+}
+
+// counts returns what was tolerated or left out of the file.
+func (f *tradeFile) counts() []count {
+	return []count{
+		{f.others, "%d rows of other symbols: left out"},
+		{f.away, "%d rows of other venues: left out"},
+		{f.early, "%d times of the exchange that go back: taken at the time before, in order of receipt"},
+		{f.events, "%d messages that are no trades: left out"},
+		{f.bad, "%d rows that are wrong by themselves: left out (--skip-bad)"},
+		{f.blank, "%d bars without prices: left out"},
+		{f.filled, "%d bars without a volume: taken with the one of --bar-volume"},
+		{f.changes, "%d times in another unit than the row before"},
+		{f.repeated, "%d times of the hour that the clock shows twice: taken at the second"},
+		{f.sideless, "%d trades without a side: the tick rule decided"},
+		{f.empty, "%d bars without a volume at an unchanged price: nothing was traded"},
+	}
+}
+
 // Notes implements Reader.Notes.
 func (t *trades) Notes() []string {
-	var sum tradeFile
+	sums := (&tradeFile{}).counts()
 	newest, coarse := 0, 0
 	seen := map[*tradeFile]bool{}
 	for _, p := range t.parts {
@@ -457,30 +480,18 @@ func (t *trades) Notes() []string {
 			continue
 		}
 		seen[f] = true
-		sum.sideless += f.sideless
-		sum.empty += f.empty
-		sum.others += f.others
-		sum.away += f.away
-		sum.early += f.early
-		sum.events += f.events
-		sum.blank += f.blank
-		sum.filled += f.filled
-		sum.bad += f.bad
+		for i, c := range f.counts() {
+			sums[i].n += c.n
+		}
 		if f.newest {
 			newest++
 		}
 	}
 	notes := noted(nil, newest, "%d files whose newest row is first: read from the end")
-	notes = noted(notes, sum.others, "%d rows of other symbols: left out")
-	notes = noted(notes, sum.away, "%d rows of other venues: left out")
-	notes = noted(notes, sum.early, "%d times of the exchange that go back: taken at the time before, in order of receipt")
-	notes = noted(notes, sum.events, "%d messages that are no trades: left out")
-	notes = noted(notes, sum.bad, "%d rows that are wrong by themselves: left out (--skip-bad)")
-	notes = noted(notes, sum.blank, "%d bars without prices: left out")
-	notes = noted(notes, sum.filled, "%d bars without a volume: taken with the one of --bar-volume")
 	notes = noted(notes, coarse, "%d bars of a time that no finer file covers: fed")
-	notes = noted(notes, sum.sideless, "%d trades without a side: the tick rule decided")
-	notes = noted(notes, sum.empty, "%d bars without a volume at an unchanged price: nothing was traded")
+	for _, c := range sums {
+		notes = noted(notes, c.n, c.text)
+	}
 	if t.s != nil && !t.s.learning() {
 		notes = noted(notes, t.s.Price.roundings, fmt.Sprintf("%%d prices rounded to %d digits", t.s.Price.use))
 		notes = noted(notes, t.s.Amount.roundings, fmt.Sprintf("%%d amounts rounded to %d digits", t.s.Amount.use))
