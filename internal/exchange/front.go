@@ -135,7 +135,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if len(b.o.Binance.Listen) > 0 {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,
-			Seed: b.data.Seed(), Feed: f.private,
+			Seed: b.data.Seed(), Feed: f.private, Faults: f.faults,
 		}))
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {

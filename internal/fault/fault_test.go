@@ -16,7 +16,7 @@ func TestTextIsReadBack(t *testing.T) {
 	texts := []string{
 		"latency route=/api/* probability=0.25 delay=10ms max=1s distribution=uniform seed=7",
 		"status listener=public method=POST pair=BTC_USDT key=abc count=3 status=502 retry-after=2 seed=1",
-		"half-open channel=book seed=1", "half-open delay=5s seed=1", "close channel=candles.* seed=1",
+		"half-open channel=book seed=1", "half-open delay=5s seed=1", "close channel=candles.* seed=1", "drop listener=binance channel=candles.1m seed=1",
 		"lost-ack status=504 seed=1", "skew skew=-5s seed=1 from=2026-01-01T00:00:00Z until=2026-01-01T00:01:00Z",
 		"slow rate=1024 seed=1", "slow chunk=10 every=2s seed=1", "empty status=200 seed=1",
 		"html status=503 retry-after=5 seed=1", "broken-json keep=10 seed=1",
@@ -75,7 +75,7 @@ func TestWrongRulesAreRefused(t *testing.T) {
 		"latency delay=1s distribution=normal":         "uniform",
 		"latency delay=1s channel=book":                "no channel",
 		"drop route=/api/*":                            "no route",
-		"drop listener=public":                         "no listener",
+		"drop listener=aggregator":                     "has no streams",
 		"drop keep=3":                                  "takes no keep",
 		"half-open channel=book delay=3s":              "stream stays open",
 		"status status=200":                            "400 to 599",

@@ -70,7 +70,7 @@ var uses = [actions][]string{
 }
 
 // requestSelectors select requests only.
-var requestSelectors = []string{"listener", "method", "route"}
+var requestSelectors = []string{"method", "route"}
 
 // check returns the first thing that is wrong with a rule whose parameters given are set.
 func (r *Rule) check(given []string) error {
@@ -86,6 +86,8 @@ func (r *Rule) check(given []string) error {
 		}
 	}
 	switch {
+	case r.Stream() && r.Listener == "aggregator":
+		return fmt.Errorf("%s: the listener aggregator has no streams: give listener=public or listener=binance", r.Action)
 	case r.Channel != "" && r.Action < Drop && r.Action != Close && r.Action != HalfOpen:
 		return fmt.Errorf("%s: concerns requests, which have no channel", r.Action)
 	case (r.Action == Latency || r.Action == Delay) && r.Delay == 0:

@@ -19,6 +19,7 @@ import (
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/internal/clock"
 	"github.com/tickhive/tickhive/internal/entry"
+	"github.com/tickhive/tickhive/internal/fault"
 	"github.com/tickhive/tickhive/internal/refuse"
 	"github.com/tickhive/tickhive/marketdata"
 	"github.com/tickhive/tickhive/server/edge"
@@ -40,6 +41,8 @@ type Options struct {
 	Feed   *private.Feed // events of accounts
 	// Seed is the directory's; the ids of orders that were sent without one depend on it.
 	Seed uint64
+	// Faults holds the rules of faults on demand; nil: there are none.
+	Faults *fault.Switch
 	// Sockets has the intervals of the streams; how a client shows that it lives is the interface's.
 	Sockets sockets.SocketOptions
 }
@@ -69,6 +72,7 @@ type Facade struct {
 	symbols  atomic.Pointer[symbols]
 	sockets  *sockets.Sockets
 	rendered renderer
+	faults   sockets.Faults
 	keys     listenKeys
 	stats    facadeStats
 }
@@ -89,6 +93,7 @@ func New(o Options) *Facade {
 	f.opt.Sockets.AnyFrame, f.opt.Sockets.MaxPings = true, maxMessagesSec
 	f.opt.Sockets.Life, f.opt.Sockets.Notice = connectionLife, lifeNotice
 	f.sockets = sockets.NewSockets(&f.rendered, &f.opt.Sockets)
+	f.faults = sockets.Faults{Rules: o.Faults, MachineNs: f.opt.Sockets.MachineNs}
 	return f
 }
 

@@ -59,7 +59,9 @@ func (r *renderer) Render(o sockets.Occasion) {
 		r.root = r.f.opt.Board.Load()
 		r.nowNs, r.eventNs = r.f.marketNs(r.root), r.f.opt.Clock.NowNs()
 		for s := range r.sockets {
-			s.Render()
+			if s.Render(); s.broken {
+				s.Leave()
+			}
 		}
 	case sockets.Published:
 		for s := range r.sockets {
@@ -126,6 +128,7 @@ type socket struct {
 	users    int  // number of user data streams among them
 	first    int  // place in streams at which the next look begins: there was no room for its messages
 	ended    bool // the connection is being closed
+	broken   bool // a fault rule has ended it
 }
 
 // streamRoutes returns the routes of the sockets.
@@ -299,6 +302,7 @@ func (s *socket) Farewell() []byte {
 // Render implements stream.Session: it queues what the streams are due in this tick, as far as there is room. A client
 // that reads slowly gets fewer and larger messages.
 func (s *socket) Render() {
+	s.releaseHeld()
 	s.endKeys()
 	s.deliver()
 	for range s.streams {
@@ -313,7 +317,7 @@ func (s *socket) Render() {
 			continue
 		}
 		for _, t := range m.encoded(s, one) {
-			s.Queue(t)
+			s.send(one, t)
 		}
 		if m.lost {
 			s.end("Too slow: changes of the book are no longer kept.")

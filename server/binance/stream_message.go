@@ -10,6 +10,7 @@ import (
 	"github.com/tickhive/tickhive/internal/fixed"
 	"github.com/tickhive/tickhive/marketdata"
 	"github.com/tickhive/tickhive/server/json"
+	sockets "github.com/tickhive/tickhive/server/stream"
 )
 
 // streamKind is the kind of a stream.
@@ -48,7 +49,8 @@ type stream struct {
 	id      int
 	session bool
 
-	sentMs int64 // renderer.nowMs at the last message, 0: none
+	held   sockets.Held // by fault rules
+	sentMs int64        // renderer.nowMs at the last message, 0: none
 	known
 }
 

@@ -200,6 +200,7 @@ func (s *socket) drop(match func(*stream) bool) {
 			one.user.events.End()
 			s.users--
 		}
+		s.f.faults.Forget(&one.held)
 		s.f.stats.subscriptions.Add(-1)
 		return true
 	})
@@ -279,7 +280,7 @@ func (s *socket) passLists(one *stream) {
 }
 
 func (s *socket) queueEvent(one *stream, m *private.Event) {
-	s.Queue(sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, s.unit, m))))
+	s.send(one, sockets.NewText(s.wrap(one, s.f.appendUserMessage(nil, s.unit, m))))
 }
 
 // reported reports whether an event of an order has a report there: neither the end of a purchase that was filled has

@@ -180,7 +180,7 @@ func (h *Hub) closeSlow(c *session) {
 // awaitSnapshot makes a subscription pending: it receives no messages until its snapshot is queued.
 func (h *Hub) awaitSnapshot(sub *subscription, reason string) {
 	sub.live, sub.reason = false, reason
-	h.faulty.forget(sub, 0, len(sub.delayed))
+	h.faulty.forget(&sub.delayed, 0, len(sub.delayed))
 	if !sub.pending {
 		sub.pending = true
 		sub.conn.hub.pending = append(sub.conn.hub.pending, sub)

@@ -24,13 +24,15 @@ type delayedMessage struct {
 	overtaken bool  // the next message is sent first
 }
 
+// holdback bounds the messages that fault rules hold back on all connections of a Sockets. Owner: its goroutine.
+type holdback struct{ count, bytes int }
+
 // faultyDelivery holds the state of deliveries to which fault rules apply. Owner: the hub's goroutine.
 type faultyDelivery struct {
+	holdback
 	hub     *Hub
 	waiting []*subscription // subscriptions with held messages
-	count   int
-	bytes   int
-	ended   []endedConn // connections that a rule ends after the delivery
+	ended   []endedConn     // connections that a rule ends after the delivery
 }
 
 // endedConn is a connection that a fault rule closes or leaves half open.
@@ -68,24 +70,47 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 	if sub.conn.hub.authed {
 		match.Key = sub.conn.hub.key.PublicKey
 	}
-	copies, held := 1, delayedMessage{}
+	v := f.judge(rules, &match, m, memberOf, f.hub.opts.MachineNs())
+	if v.ends {
+		f.ended = append(f.ended, endedConn{sub.conn, v.open})
+	}
+	for range v.copies {
+		f.queueInOrder(&sub.delayed, v.delayedMessage, func(m *message) { f.push(sub, m) })
+	}
+	if len(sub.delayed) > 0 && !slices.Contains(f.waiting, sub) {
+		f.waiting = append(f.waiting, sub)
+	}
+}
+
+// verdict is what fault rules make of a message: how often and when it is sent, and whether its connection ends.
+type verdict struct {
+	delayedMessage
+	copies     int
+	ends, open bool // the connection is closed, or left open and silent
+}
+
+// judge applies the fault rules to a message, in the order in which they were added. memberOf returns the member that
+// an action falsifies, nil when it falsifies none.
+func (f *holdback) judge(rules []*fault.Active, match *fault.Match, m *message, memberOf func(fault.Action) []byte,
+	nowNs int64,
+) verdict {
+	v := verdict{copies: 1}
 	for _, a := range rules {
 		member := memberOf(a.Action)
 		if member != nil && !bytes.Contains(m.frame, member) {
 			continue
 		}
-		d := a.Decide(&match)
+		d := a.Decide(match)
 		if !d.Happens {
 			continue
 		}
 		switch a.Action {
 		case fault.Drop:
-			return
+			return verdict{}
 		case fault.Close, fault.HalfOpen:
-			f.ended = append(f.ended, endedConn{sub.conn, a.Action == fault.HalfOpen})
-			return
+			return verdict{ends: true, open: a.Action == fault.HalfOpen}
 		case fault.Repeat:
-			copies = 2
+			v.copies = 2
 		case fault.Gap:
 			m = changed(m, member, func(n uint64) uint64 { return n + 1 })
 		case fault.Checksum:
@@ -99,68 +124,66 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 			if a.Action == fault.Delay {
 				delay = a.DelayOf(d)
 			}
-			held = delayedMessage{m, f.hub.opts.MachineNs() + int64(delay), a.Action == fault.Reorder}
-		case fault.Latency, fault.Status, fault.RateLimit, fault.Truncate, fault.Stale, fault.LostAck, fault.Skew,
-			fault.Slow, fault.Empty, fault.HTML, fault.BrokenJSON, fault.Redirect, fault.ContentType, fault.Missing,
-			fault.Null, fault.Zero, fault.Crossed, fault.Doubled:
-			// of requests
+			v.dueNs, v.overtaken = nowNs+int64(delay), a.Action == fault.Reorder
+		default: // of requests
 		}
 	}
-	for range copies {
-		held.message = m
-		f.queueInOrder(sub, held)
-	}
+	v.message = m
+	return v
 }
 
-// queueInOrder queues a message behind the ones that are held back for the subscriber. It is sent at once when there
-// are none and it has no due time.
-func (f *faultyDelivery) queueInOrder(sub *subscription, m delayedMessage) {
-	n := len(sub.delayed)
+// queueInOrder queues a message behind the ones that are held back for a client. It is sent at once when there are none
+// and it has no due time.
+func (f *holdback) queueInOrder(held *[]delayedMessage, m delayedMessage, push func(*message)) {
+	n := len(*held)
 	switch {
-	case n > 0 && sub.delayed[n-1].overtaken:
-		last := sub.delayed[n-1].message
-		f.forget(sub, n-1, n)
+	case n > 0 && (*held)[n-1].overtaken:
+		last := (*held)[n-1].message
+		f.forget(held, n-1, n)
 		if m.overtaken { // one of two neighbors overtakes
 			m.overtaken, m.dueNs = false, 0
 		}
-		f.queueInOrder(sub, m)
-		f.queueInOrder(sub, delayedMessage{message: last})
+		f.queueInOrder(held, m, push)
+		f.queueInOrder(held, delayedMessage{message: last}, push)
 	case n > 0:
-		m.dueNs = max(m.dueNs, sub.delayed[n-1].dueNs)
-		f.delay(sub, m)
+		m.dueNs = max(m.dueNs, (*held)[n-1].dueNs)
+		f.delay(held, m, push)
 	case m.dueNs > 0:
-		f.delay(sub, m)
+		f.delay(held, m, push)
 	default:
-		f.push(sub, m.message)
+		push(m.message)
 	}
 }
 
-// delay holds a message back for a subscriber. When the bounds are reached, everything that is delayed for the
-// subscriber is sent first, so that the order stays.
-func (f *faultyDelivery) delay(sub *subscription, m delayedMessage) {
+// delay holds a message back for a client. When the bounds are reached, everything that is delayed for the client is
+// sent first, so that the order stays.
+func (f *holdback) delay(held *[]delayedMessage, m delayedMessage, push func(*message)) {
 	if f.count >= maxDelayedMessages || f.bytes+len(m.frame) > maxDelayedBytes {
-		for _, held := range sub.delayed {
-			f.push(sub, held.message)
-		}
-		f.forget(sub, 0, len(sub.delayed))
-		f.push(sub, m.message)
+		f.release(held, func(*delayedMessage) bool { return true }, push)
+		push(m.message)
 		return
 	}
-	if len(sub.delayed) == 0 && !slices.Contains(f.waiting, sub) {
-		f.waiting = append(f.waiting, sub)
-	}
-	sub.delayed = append(sub.delayed, m)
+	*held = append(*held, m)
 	f.count++
 	f.bytes += len(m.frame)
 }
 
-// forget removes the messages from..to that are held back for a subscriber.
-func (f *faultyDelivery) forget(sub *subscription, from, to int) {
-	for _, m := range sub.delayed[from:to] {
+// release sends the first messages that are held back for a client while they are due.
+func (f *holdback) release(held *[]delayedMessage, due func(*delayedMessage) bool, push func(*message)) {
+	n := 0
+	for ; n < len(*held) && due(&(*held)[n]); n++ {
+		push((*held)[n].message)
+	}
+	f.forget(held, 0, n)
+}
+
+// forget removes the messages from..to that are held back for a client.
+func (f *holdback) forget(held *[]delayedMessage, from, to int) {
+	for _, m := range (*held)[from:to] {
 		f.count--
 		f.bytes -= len(m.frame)
 	}
-	sub.delayed = slices.Delete(sub.delayed, from, to)
+	*held = slices.Delete(*held, from, to)
 }
 
 func (f *faultyDelivery) push(sub *subscription, m *message) {
@@ -185,13 +208,9 @@ func (f *faultyDelivery) releaseDue() {
 func (f *faultyDelivery) releaseHeld(due func(*delayedMessage) bool) {
 	f.waiting = slices.DeleteFunc(f.waiting, func(sub *subscription) bool {
 		if !sub.live || sub.conn.hub.subs[sub.stream.key.subKey()] != sub {
-			f.forget(sub, 0, len(sub.delayed))
+			f.forget(&sub.delayed, 0, len(sub.delayed))
 		}
-		n := 0
-		for ; n < len(sub.delayed) && due(&sub.delayed[n]); n++ {
-			f.push(sub, sub.delayed[n].message)
-		}
-		f.forget(sub, 0, n)
+		f.release(&sub.delayed, due, func(m *message) { f.push(sub, m) })
 		return len(sub.delayed) == 0
 	})
 }
@@ -203,11 +222,73 @@ func (f *faultyDelivery) endConn(e endedConn) {
 	}
 	e.conn.hub.detached = true
 	f.hub.unsubscribeAll(e.conn)
-	f.hub.forget(e.conn.Conn)
-	if e.open {
-		e.conn.backlog.finish()
+	e.conn.breakOff(e.open)
+}
+
+// breakOff closes a connection without a close frame, or leaves it open and silent.
+func (c *Conn) breakOff(open bool) {
+	c.sockets.forget(c)
+	if open {
+		c.backlog.finish()
 	} else {
-		e.conn.failSocket()
+		c.failSocket()
+	}
+}
+
+// Faults applies fault rules to the messages of sessions of another protocol than the hub's. Owner: the goroutine of
+// the Sockets.
+type Faults struct {
+	holdback
+	Rules     *fault.Switch // nil: none
+	MachineNs func() int64
+}
+
+// Held holds the messages of one stream that fault rules hold back, in the order in which they are sent.
+type Held struct{ messages []delayedMessage }
+
+// Queue queues a message of a stream, unless a fault rule holds it back or loses it. gap is the member that a rule of
+// Gap makes one too high, nil when the message has none. It returns true when a rule has ended the connection: it is
+// closed, or open and silent.
+func (f *Faults) Queue(c *Conn, held *Held, t Text, match *fault.Match, gap []byte) (ended bool) {
+	member := func(a fault.Action) []byte {
+		switch {
+		case a == fault.Gap && gap != nil:
+			return gap
+		case a == fault.Gap || a == fault.Checksum:
+			return noMember
+		default:
+			return nil
+		}
+	}
+	v := f.judge(f.Rules.Streams(), match, &message{frame: t.frame, kind: kindSnapshot}, member, f.MachineNs())
+	if v.ends {
+		c.breakOff(v.open)
+	}
+	for range v.copies {
+		f.queueInOrder(&held.messages, v.delayedMessage, func(m *message) { c.backlog.pushShared(m) })
+	}
+	return v.ends
+}
+
+// noMember is in no message.
+var noMember = []byte("\x00")
+
+// Concern reports whether a message of the stream must be queued with Queue: there are rules, or messages that wait.
+func (f *Faults) Concern(held *Held) bool { return len(held.messages) > 0 || f.Rules.Streams() != nil }
+
+// Release queues the held messages of a stream that are due; without rules all are.
+func (f *Faults) Release(c *Conn, held *Held) {
+	if len(held.messages) > 0 {
+		none, now := f.Rules.Streams() == nil, f.MachineNs()
+		f.release(&held.messages, func(m *delayedMessage) bool { return none || m.dueNs <= now },
+			func(m *message) { c.backlog.pushShared(m) })
+	}
+}
+
+// Forget drops the held messages of a stream that ends.
+func (f *Faults) Forget(held *Held) {
+	if len(held.messages) > 0 {
+		f.forget(&held.messages, 0, len(held.messages))
 	}
 }
 

@@ -380,6 +380,9 @@ type Text struct{ frame frame }
 // NewText encodes a text message.
 func NewText(payload []byte) Text { return Text{newFrame(opText, payload)} }
 
+// Payload returns the text of the message. The caller must not change it.
+func (t Text) Payload() []byte { return t.frame.payload() }
+
 // Answer queues the answer to a message of the client. It returns false when the connection is being closed, because
 // the client does not read its answers. Any goroutine.
 func (c *Conn) Answer(payload []byte) bool { return c.answer(newFrame(opText, payload)) }

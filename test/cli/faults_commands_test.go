@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
 
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -93,6 +97,21 @@ func TestFaultsOfTheFacade(t *testing.T) {
 		if a.Status != 400 || a.Body != `{"code":-1121,"msg":"Invalid symbol."}` {
 			t.Errorf("%s of the pair: %d %s", target, a.Status, a.Body)
 		}
+	}
+	in.Call(200, "DELETE", "/faults", "")
+	in.Call(200, "POST", "/faults", `{"rules":["close listener=binance channel=book"]}`)
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(base, "http")+"/ws/btcusdt@depth@100ms", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ws.Close() }()
+	if err := ws.SetReadDeadline(time.Now().Add(harness.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	in.Limit("BTC_USDT", "buy", "100", "1")
+	var closed *websocket.CloseError
+	if _, m, err := ws.ReadMessage(); !errors.As(err, &closed) || closed.Code != websocket.CloseAbnormalClosure {
+		t.Errorf("a socket that a rule closes: %s, error %v", m, err)
 	}
 	if a := in.Do("GET", in.Public+"/api/time", ""); !strings.Contains(a.Body, `"serverTime":1767225600000`) {
 		t.Errorf("the time of the public listener: %s", a.Body)
