@@ -43,7 +43,8 @@ func (s *State) fold(e *engine.Event) {
 	case engine.EventPair:
 		s.addPair(e)
 	case engine.EventAsset:
-		s.balances.setDigits(s.balances.currency(e.Asset.Symbol), e.Asset.Digits)
+		asset := e.Control.Asset
+		s.balances.setDigits(s.balances.currency(asset.Symbol), asset.Digits)
 	case engine.EventList:
 		s.beginList(e)
 	case engine.EventListEnded:
@@ -51,7 +52,7 @@ func (s *State) fold(e *engine.Event) {
 	case engine.EventReleased:
 		s.released(e)
 	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing, engine.EventActivated,
-		engine.EventPrevented:
+		engine.EventPrevented, engine.EventPast:
 	default:
 		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
 	}

@@ -31,7 +31,7 @@ const (
 // RulesVersion is the version of the rules by which the exchange applies commands, those of the other parts too. Each
 // record of the journal has it: other rules would make another state of the same records, so DecodeCommand refuses a
 // record of any other version. A change of a command's effect takes the next number.
-const RulesVersion = 24
+const RulesVersion = 25
 
 // Flags of a Place.
 const (
@@ -98,7 +98,7 @@ const MaxPart = 1<<3 - 1
 //	            bound)
 //	Continue    Pair
 //	AddPair     Instrument (the core sets ID, CreatedNs and the digits of the assets); Pair = the requested number,
-//	            used when it is free, else the next one (ControlPair: next)
+//	            used when it is free, else the next one (ControlPair: next); Control.Past, nil: none
 //	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
 //	SetAsset    Control.Asset
 //	SetSettings none
@@ -129,7 +129,7 @@ type Command struct {
 	Client     *ClientID      // nil: none
 	Instrument *Instrument    // AddPair, SetPair
 	List       *List          // PlaceList
-	Control    *ControlRecord // SetAsset, SetSettings, Other
+	Control    *ControlRecord // SetAsset, SetSettings, Other, AddPair
 	Trail      uint16         // basis points behind the best price since it tracks; 0: the stop price is fixed
 }
 
@@ -139,10 +139,11 @@ type List struct {
 	Orders []Command // Place, each of the pair and the account of the list's command
 }
 
-// ControlRecord holds what only commands and records of the control stream carry. Immutable.
+// ControlRecord holds what only few commands and their events carry. Immutable.
 type ControlRecord struct {
 	Asset    *Asset
-	Settings []byte // the settings of the whole exchange, as internal/machine encodes them
-	Part     uint8  // Other: the number of another part of the exchange (internal/machine), from 1 to MaxPart
-	Record   []byte // Other: its record
+	Past     []PastCandle // AddPair: what the candles of the pair begin with
+	Settings []byte       // the settings of the whole exchange, as internal/machine encodes them
+	Part     uint8        // Other: the number of another part of the exchange (internal/machine), from 1 to MaxPart
+	Record   []byte       // Other: its record
 }

@@ -99,6 +99,9 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	case AddPair, SetPair:
 		w := walker{wire.Writer(dst)}
 		w.instrumentRecord(c.Instrument)
+		if c.Kind == AddPair {
+			w.addedPast(c)
+		}
 		return w.Bytes()
 	case SetAsset:
 		w := walker{wire.Writer(dst)}
@@ -225,6 +228,17 @@ func (w walker) instrumentRecord(i *Instrument) {
 	w.rate(&i.TakerFee)
 	w.I64(&i.CreatedNs)
 	w.optionalLimits(i, limits)
+}
+
+// addedPast encodes or decodes the past of a pair that is added.
+func (w walker) addedPast(c *Command) {
+	var past []PastCandle
+	if c.Control != nil {
+		past = c.Control.Past
+	}
+	if past = w.past(past); w.Reading() && len(past) > 0 {
+		c.Control = &ControlRecord{Past: past}
+	}
 }
 
 func (w walker) assetRecord(a *Asset) {
@@ -433,6 +447,9 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Instrument = &Instrument{}
 		w := r.rest()
 		w.instrumentRecord(c.Instrument)
+		if c.Kind == AddPair {
+			w.addedPast(c)
+		}
 		r.bad = w.End() != nil
 	case SetAsset:
 		c.Control = &ControlRecord{Asset: &Asset{}}

@@ -31,6 +31,9 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 	for _, c := range []engine.Command{
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &limited},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &onlyDown},
+		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst, Control: &engine.ControlRecord{
+			Past: enginetest.Past(),
+		}},
 		{Kind: engine.Place, Refuse: engine.AboveMaxQuoteAmount},
 		{Kind: engine.Replace, Refuse: engine.AccountHalted},
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst},
@@ -67,6 +70,11 @@ func FuzzDecodeCommand(f *testing.F) {
 		c := fl.Next()
 		f.Add(engine.AppendCommand(nil, &c))
 	}
+	inst := enginetest.Instrument()
+	f.Add(engine.AppendCommand(nil, &engine.Command{
+		Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst,
+		Control: &engine.ControlRecord{Past: enginetest.Past()},
+	}))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		var c engine.Command
 		if engine.DecodeCommand(record, &c) != nil {

@@ -36,7 +36,7 @@ func (c *Core) setAsset(cmd *Command, dst []Event) []Event {
 	}
 	k.assets[a.Symbol] = &a
 	e := k.event(cmd, EventAsset)
-	e.Asset = &a
+	e.Control = &ControlRecord{Asset: &a}
 	return append(dst, e)
 }
 
@@ -62,7 +62,12 @@ func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 		return c.control.refuse(cmd, PairExists, dst)
 	}
 	inst := *cmd.Instrument
-	if inst.TakeDigits(c.Digits); inst.Validate() != nil || c.count >= c.opts.Pairs {
+	var past []PastCandle
+	if cmd.Control != nil {
+		past = cmd.Control.Past
+	}
+	inst.TakeDigits(c.Digits)
+	if inst.Validate() != nil || c.count >= c.opts.Pairs || checkPast(past, cmd.TimeNs) != nil {
 		return c.control.refuse(cmd, InvalidPair, dst)
 	}
 	id := PairID(len(c.books))
@@ -72,7 +77,13 @@ func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 	inst.ID, inst.CreatedNs = id, cmd.TimeNs
 	b := newBook(&inst, &c.opts, &c.ledger)
 	c.register(b)
-	return b.emitPair(cmd, dst)
+	if len(past) == 0 {
+		return b.emitPair(cmd, dst)
+	}
+	b.stream.startCommand(cmd, dst)
+	b.stream.emit(EventPair).Instrument = b.inst
+	b.stream.emit(EventPast).Control = &ControlRecord{Past: past}
+	return b.stream.endCommand()
 }
 
 func (c *Core) register(b *book) {

@@ -108,7 +108,7 @@ func TestSetAsset(t *testing.T) {
 	c := engine.NewCore(engine.Options{Assets: 2})
 	for _, a := range []engine.Asset{{Symbol: "USDT"}, {Symbol: "BTC"}, {Symbol: "BTC", Name: "Bitcoin"}} {
 		e := c.Apply(&engine.Command{Kind: engine.SetAsset, Control: &engine.ControlRecord{Asset: &a}}, nil)
-		if e[0].Kind != engine.EventAsset || *e[0].Asset != a {
+		if e[0].Kind != engine.EventAsset || *e[0].Control.Asset != a {
 			t.Fatalf("%+v", e)
 		}
 	}

@@ -36,7 +36,7 @@ func (e *Event) digest() uint64 {
 		(uint64(e.Account)|uint64(e.MakerAccount)<<32)^0x589965cc75374cc3)
 	sum += (uint64(e.TakerFee)|uint64(e.MakerFee)<<32)*0xbf58476d1ce4e5b9 +
 		(uint64(e.TakerDiscount)|uint64(e.MakerDiscount)<<32)*0x94d049bb133111eb
-	if e.Client != nil || e.Instrument != nil || e.Asset != nil {
+	if e.Client != nil || e.Instrument != nil || e.Control != nil {
 		sum += e.extras()
 	}
 	return sum
@@ -54,9 +54,12 @@ func (e *Event) extras() (sum uint64) {
 		in := *e.Instrument
 		w.instrument(&in)
 	}
-	if e.Asset != nil {
-		a := *e.Asset
+	if e.Control != nil && e.Control.Asset != nil {
+		a := *e.Control.Asset
 		w.asset(&a)
+	}
+	if e.Control != nil {
+		w.past(e.Control.Past)
 	}
 	return sum + mix.Bytes(uint64(e.Kind), w.Bytes())
 }

@@ -14,7 +14,7 @@ func TestTheDigestOfAnEventHasEveryMember(t *testing.T) {
 			1,
 			2,
 		}},
-		Instrument: &Instrument{Code: "A_B"}, Asset: &Asset{Symbol: "A"},
+		Instrument: &Instrument{Code: "A_B"}, Control: &ControlRecord{Asset: &Asset{Symbol: "A"}},
 	}
 	was := full.digest()
 	seen := map[uint64]string{was: "nothing"}
@@ -47,7 +47,7 @@ func TestTheDigestOfAnEventHasEveryMember(t *testing.T) {
 		"Quote.Lo":            func(e *Event) { e.Quote.Lo++ },
 		"Client.Hash":         func(e *Event) { e.Client = &ClientID{Hash: [2]uint64{1, 3}} },
 		"Instrument.MakerFee": func(e *Event) { e.Instrument = &Instrument{Code: "A_B", MakerFee: 1} },
-		"Asset.Fiat":          func(e *Event) { e.Asset = &Asset{Symbol: "A", Fiat: true} },
+		"Asset.Fiat":          func(e *Event) { e.Control = &ControlRecord{Asset: &Asset{Symbol: "A", Fiat: true}} },
 	} {
 		e := full
 		change(&e)

@@ -68,12 +68,12 @@ const (
 	// holds money. For a market buy by quote
 	// OpenAmount is 0, and Quote = what is left to spend.
 	EventReduced
-	// PairChanged: Instrument. The first event of a pair adds it.
+	// PairChanged: Instrument. The first event of a pair adds it; an EventPast may follow.
 	EventPair
 	// Nothing: a command that changed nothing and was not refused (CancelAll without
 	// orders). Account.
 	EventNothing
-	// Asset: control stream; Asset.
+	// Asset: control stream; Control.Asset.
 	EventAsset
 	// List: the first event of a list. Order = its id, the id of its first order; Account, List = its kind, Amount =
 	// number of its orders, Client = its own client id. The EventAccepted of its orders follow, each with the list's id
@@ -91,6 +91,8 @@ const (
 	// prevented match, from 1 in each pair, Side = the taker's, Account, Price, STP = the mode, Amount = the lots by
 	// which it lowered the taker, OpenAmount = those of the maker, 0: it lowered none. The cancels follow.
 	EventPrevented
+	// Past: Control.Past: the candles that the pair begins with.
+	EventPast
 )
 
 // CancelCause names the reason why an order ended without being filled.
@@ -154,7 +156,7 @@ type Event struct {
 	Quote                   fixed.U128
 	Client                  *ClientID
 	Instrument              *Instrument
-	Asset                   *Asset // EventAsset
+	Control                 *ControlRecord // EventAsset, EventPast
 }
 
 // StopPrice returns the stop price of a waiting order after its EventReplaced, 0: it trails and has none.

@@ -158,6 +158,25 @@ func (b *candleBuilder) merge(t *tick, keep *[Intervals]int) {
 	}
 }
 
+// mergeLonger adds a candle to the series whose candles have whole candles of its length.
+func (b *candleBuilder) mergeLonger(t *tick, length int64, keep *[Intervals]int) {
+	for i := range b.series {
+		if Interval(i).seconds()%length == 0 { // months and years have whole days
+			b.series[i].merge(Interval(i), t, keep[i])
+		}
+	}
+}
+
+// pastCandle returns a candle of a pair's past.
+func pastCandle(c *engine.PastCandle) Candle {
+	price := uint64(c.Average)
+	return Candle{
+		Start: c.Start, Open: c.Open, High: c.High, Low: c.Low, Close: c.Close, Trades: c.Trades,
+		Volume: fixed.FromU64(uint64(c.Volume)), QuoteVolume: fixed.Mul64(price, uint64(c.Volume)),
+		TakerVolume: fixed.FromU64(uint64(c.TakerVolume)), TakerQuote: fixed.Mul64(price, uint64(c.TakerVolume)),
+	}
+}
+
 // publish returns views of all ten series, in one allocation.
 func (b *candleBuilder) publish() *[Intervals]Candles {
 	views := new([Intervals]Candles)

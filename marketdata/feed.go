@@ -289,6 +289,8 @@ func (f *Feed) Fold(events []engine.Event) {
 		case engine.EventPair:
 			p.instrument = e.Instrument
 			f.pairsNew++
+		case engine.EventPast:
+			p.foldPast(e, &f.opts)
 		default:
 			if orders {
 				f.history.fold(p, e)
@@ -371,7 +373,7 @@ func (f *Feed) foldControl(e *engine.Event) {
 	}
 	f.controlSeq = e.Seq
 	if e.Kind == engine.EventAsset {
-		f.assets[e.Asset.Symbol] = e.Asset
+		f.assets[e.Control.Asset.Symbol] = e.Control.Asset
 		f.assetsNew = true
 	}
 }
@@ -499,6 +501,23 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	}
 	p.last = e.Price
 	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, sec
+}
+
+// foldPast begins the candles and the window of a pair with its past. The window counts a candle as trades of its last
+// second, so that at a whole minute it holds exactly the candles of a day. The trades of the past are not kept:
+// an answer that would reach back to them is incomplete.
+func (p *pairState) foldPast(e *engine.Event, opts *Options) {
+	past, nowSec := e.Control.Past, floorSec(e.TimeNs)
+	for i := range past {
+		t := tick{pastCandle(&past[i])}
+		p.candles.mergeLonger(&t, past[i].Length, &opts.Candles)
+		t.Start = min(t.Start+past[i].Length-1, nowSec)
+		p.window.add(&t)
+	}
+	p.last = past[len(past)-1].Close
+	p.ring.view.droppedNs = e.TimeNs - 1
+	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, nowSec
+	p.candlesMoved = true
 }
 
 // merge adds the pending trades of the newest second to the candles and the window.

@@ -105,7 +105,8 @@ const (
 type Market struct {
 	core  *engine.Core
 	world world
-	full  int64 // Options.FullNs
+	full  int64  // Options.FullNs
+	seed  uint64 // of Past
 
 	intensity int64 // per cent
 	pairs     []*agents
@@ -121,7 +122,7 @@ func New(o Options) *Market {
 		panic("BUG: " + err.Error())
 	}
 	setting.Fill(&o.Config)
-	m := &Market{core: o.Core, full: o.FullNs, intensity: o.Intensity}
+	m := &Market{core: o.Core, full: o.FullNs, seed: o.Seed, intensity: o.Intensity}
 	m.world = world{ns: o.StartNs, rng: newRNG(o.Seed, "world"), scenario: o.Scenario}
 	for _, p := range o.Pairs {
 		base, quoted, _ := strings.Cut(p.Code, "_")
@@ -207,13 +208,19 @@ func (m *Market) setUp(a *agents) {
 // pause returns the time until the pair's next step. The mean falls with the square of the weight: the many
 // quiet pairs step rarely, so a simulated day takes only a second, and the busiest pairs step all the time.
 func (m *Market) pause(a *agents) int64 {
+	mean := m.mean(a, a.dueNs)
+	return mean/2 + a.rng.below(mean+1)
+}
+
+// mean returns the mean time between two steps of a pair around atNs.
+func (m *Market) mean(a *agents, atNs int64) int64 {
 	busy := int64(min(a.Weight, fullWeight))
 	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
 	mean = mean * usualIntensity / m.intensity
-	if m.world.scenario.night(a.dueNs) {
+	if m.world.scenario.night(atNs) {
 		mean = mean * nightSlow / usualIntensity
 	}
-	return mean/2 + a.rng.below(mean+1)
+	return mean
 }
 
 // touch returns the best level of a side; price 0 when the side is empty.

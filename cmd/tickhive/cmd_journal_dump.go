@@ -126,6 +126,9 @@ func dumpCommand(c *engine.Command) map[string]any {
 		}
 	case engine.AddPair, engine.SetPair:
 		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
+		if c.Control != nil {
+			m["pastCandles"] = len(c.Control.Past)
+		}
 	case engine.SetAsset:
 		m["symbol"] = c.Control.Asset.Symbol
 	case engine.SetSettings:

@@ -195,6 +195,7 @@ func (c *replayCmd) drive(p *program, cfg *config.Config, r *replay.Replay, g *p
 var replayKeys = []struct{ key, value, why string }{
 	{"sim.enabled", "off", "the recording is the market"},
 	{"sim.backfill", "0s", "the recording is the market"},
+	{"sim.past", "0s", "the recording is the market"},
 	{"market.pairs", config.PairsNone, "the pair comes from the files"},
 	{"clock.mode", config.ClockVirtual, "the recorded times drive the clock"},
 	{"clock.start", "", "the clock starts with the recording; use --from to start later"},

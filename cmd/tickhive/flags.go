@@ -24,6 +24,7 @@ type serveFlags struct {
 	DataDir           string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: none)."`
 	Sim               string   `key:"sim.enabled" placeholder:"on|off" help:"Run the simulated market (on)."`
 	Seed              string   `key:"sim.seed" placeholder:"N" help:"Seed of the simulated market (1). A data directory keeps its seed."`
+	Past              string   `key:"sim.past" placeholder:"DURATION" help:"Begin simulated pairs with candles of this much time, at most 366d; 0: none (365d)."`
 	Backfill          string   `key:"sim.backfill" placeholder:"DURATION" help:"Simulate this much history before the start, e.g. 7d (0); for an empty data directory only."`
 	Clock             string   `key:"clock.mode" placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the clock it was created with."`
 	ClockStart        string   `key:"clock.start" placeholder:"RFC3339" help:"Start time of a virtual clock (now; in an existing data directory: its last time)."`

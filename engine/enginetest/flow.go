@@ -21,6 +21,26 @@ func Instrument() engine.Instrument {
 	}
 }
 
+// PastEndSec is the second at which Past ends.
+const PastEndSec = 20_459*86_400 + 8*3600 + 90
+
+// Past returns a past of three lengths, whose last candle is not over when it ends.
+func Past() (past []engine.PastCandle) {
+	price := int64(200)
+	for _, part := range [][3]int64{
+		{20_455 * 86_400, 86_400, 3}, {20_458 * 86_400, 14_400, 8}, {20_459*86_400 + 8*3600, 60, 2},
+	} {
+		for i := range part[2] {
+			past = append(past, engine.PastCandle{
+				Start: part[0] + i*part[1], Length: part[1], Open: price, High: price + 9, Low: price - 3, Close: price + i,
+				Average: price + 1, Trades: 4 + i, Volume: 100 + 7*i, TakerVolume: 14 * i,
+			})
+			price += i
+		}
+	}
+	return past
+}
+
 // NewFlow returns a generator that gives the same commands for the same seed.
 func NewFlow(seed uint64) *Flow {
 	return &Flow{R: rand.New(rand.NewPCG(seed, 7)), Reader: NewReader(0), mid: 200, inst: Instrument()}

@@ -70,6 +70,10 @@ func (c *Config) validateEffect() error {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
 	}
+	if c.given["sim.past"] && c.Sim.Past > 0 && !c.Simulated() {
+		errs = append(errs, errors.New("sim.past: the candles are those of the simulated market; "+
+			"remove --past, or remove --sim off and --pairs none"))
+	}
 	if !c.Simulated() && c.Sim.Config != usualMarket() {
 		errs = append(errs, errors.New("sim.scenario, sim.intensity: the simulated market is off; "+
 			"remove them, or remove --sim off and --pairs none"))

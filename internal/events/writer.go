@@ -57,7 +57,7 @@ func (w *Writer) fold(e *engine.Event) {
 		w.add(e, "list", w.listBody(e))
 	case engine.EventPrevented:
 		w.add(e, "prevented", w.preventedBody(e))
-	case engine.EventNothing, engine.EventAsset:
+	case engine.EventNothing, engine.EventAsset, engine.EventPast:
 	}
 }
 

@@ -2,10 +2,13 @@ package exchange
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/marketdata"
 )
 
 // configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings. A node that
@@ -26,15 +29,24 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 			})
 		}
 	}
+	var added []*engine.Instrument
 	for _, ins := range r.o.Pairs {
 		if v := root.Lookup(ins.Code); v != nil && !sameTerms(*v.Instrument, *ins) {
 			differ = append(differ, ins.Code)
 		} else if v == nil {
-			b.Commands = append(b.Commands, engine.Command{
-				Kind: engine.AddPair, Pair: engine.ControlPair,
-				Instrument: ins,
-			})
+			added = append(added, ins)
 		}
+	}
+	past, err := r.past(loop, root, added)
+	if err != nil {
+		return err
+	}
+	for _, ins := range added {
+		cmd := engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins}
+		if candles := past[ins.Code]; len(candles) > 0 {
+			cmd.Control = &engine.ControlRecord{Past: candles}
+		}
+		b.Commands = append(b.Commands, cmd)
 	}
 	if len(differ) > 0 {
 		r.log.Info("the data directory's settings of these pairs and assets differ from the configuration and take "+
@@ -53,7 +65,36 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 	if refused != engine.NotRejected {
 		return fmt.Errorf("configured pairs: the engine refused one: %s", refused)
 	}
+	if past != nil {
+		b, past = sequencer.Batch{}, nil
+		debug.FreeOSMemory() // what made the candles is larger than they are
+	}
 	return nil
+}
+
+// past returns the candles with which the simulated pairs among those that are added begin.
+func (r *restored) past(
+	loop *sequencer.Loop, root *marketdata.Root, added []*engine.Instrument,
+) (past map[string][]engine.PastCandle, err error) {
+	if r.sim == nil || r.o.Sim.Past == 0 || len(added) == 0 {
+		return nil, nil
+	}
+	pairs := map[string]*engine.Instrument{}
+	digits := engine.AssetDigits{}
+	for _, list := range [][]*engine.Asset{r.o.Assets, root.Assets()} {
+		for _, a := range list {
+			digits[a.Symbol] = a.Digits
+		}
+	}
+	for _, ins := range added {
+		pair := *ins
+		digits.Give(&pair)
+		pairs[ins.Code] = &pair
+	}
+	err = loop.Query(func() {
+		past = r.sim.Past(time.Duration(r.o.Sim.Past), func(code string) *engine.Instrument { return pairs[code] })
+	})
+	return past, err
 }
 
 // sameTerms reports whether a pair has the configured terms: every field except its state,

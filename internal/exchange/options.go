@@ -231,6 +231,7 @@ type SimConfig struct {
 	Enabled  bool             `toml:"enabled" default:"true" help:"run the simulated market"`
 	Seed     int64            `toml:"seed" default:"1" help:"seed of the simulated market"`
 	Backfill setting.Duration `toml:"backfill" help:"simulated history before the start; for an empty data directory only"`
+	Past     setting.Duration `toml:"past" default:"365d" help:"candles of the time before a simulated pair's first trade, without orders and trades; at most 366d; 0: none"`
 	sim.Config
 }
 
@@ -272,6 +273,9 @@ func (o *Options) Validate() error {
 		ask("sim", so.Validate())
 	} else if o.Sim.Backfill != 0 {
 		ask("sim", errors.New("a backfill needs the simulated market, which is disabled"))
+	}
+	if o.Sim.Past < 0 || o.Sim.Past > setting.Duration(sim.MaxPast) {
+		ask("sim.past", fmt.Errorf("%v is not from 0 to 366d", o.Sim.Past))
 	}
 	if o.Sim.Backfill < 0 || o.Journal.SnapshotEvery < 0 || o.Journal.ScrubEvery < 0 {
 		ask("sim, journal", errors.New("a time span must not be negative"))

@@ -152,7 +152,7 @@ func (f *Feed) Observe(e *engine.Event) {
 	case engine.EventPrevented:
 		f.prevent(e)
 	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventPair, engine.EventNothing,
-		engine.EventAsset: // no order of an account has changed
+		engine.EventAsset, engine.EventPast: // no order of an account has changed
 	}
 }
 
