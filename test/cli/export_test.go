@@ -16,8 +16,8 @@ import (
 // standing starts an exchange with an hour of a simulated market that stands still, on a virtual clock.
 func standing(t *testing.T) *harness.Instance {
 	t.Helper()
-	return harness.Start(t, "--data-dir", t.TempDir(), "--sim", "on", "--past", "0", "--backfill", "10m", "--clock", "virtual",
-		"--clock-start", "2026-01-05T10:00:00Z", "--quiet")
+	return harness.Start(t, "--data-dir", t.TempDir(), "--sim", "on", "--past", "0", "--backfill", "10m",
+		"--clock", "virtual", "--clock-start", "2026-01-05T10:00:00Z", "--quiet")
 }
 
 // exported writes a list of an exchange to a file and returns the file.
