@@ -11,7 +11,8 @@ import (
 func addWithPast(past []engine.PastCandle) engine.Command {
 	inst := enginetest.Instrument()
 	return engine.Command{
-		Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst, TimeNs: enginetest.PastEndSec * 1_000_000_000,
+		Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst,
+		TimeNs:  enginetest.PastEndSec * 1_000_000_000,
 		Control: &engine.ControlRecord{Past: past},
 	}
 }
@@ -49,18 +50,18 @@ func TestAPairBeginsWithItsPast(t *testing.T) {
 // A past that trades could not have made, that overlaps or that ends later than now refuses its pair.
 func TestAWrongPastRefusesItsPair(t *testing.T) {
 	wrong := map[string]func(c []engine.PastCandle) []engine.PastCandle{
-		"length":       func(c []engine.PastCandle) []engine.PastCandle { c[0].Length = 90; return c },
-		"no minutes":   func(c []engine.PastCandle) []engine.PastCandle { c[12].Length = 30; return c },
-		"start":        func(c []engine.PastCandle) []engine.PastCandle { c[0].Start++; return c },
-		"negative":     func(c []engine.PastCandle) []engine.PastCandle { c[0].Start = -86_400; return c },
-		"low":          func(c []engine.PastCandle) []engine.PastCandle { c[0].Low = c[0].Open + 1; return c },
-		"zero":         func(c []engine.PastCandle) []engine.PastCandle { c[0].Low = 0; return c },
-		"high":         func(c []engine.PastCandle) []engine.PastCandle { c[0].High = c[0].Average - 1; return c },
-		"trades":       func(c []engine.PastCandle) []engine.PastCandle { c[0].Trades = 0; return c },
-		"volume":       func(c []engine.PastCandle) []engine.PastCandle { c[0].Volume = c[0].Trades - 1; return c },
-		"taker volume": func(c []engine.PastCandle) []engine.PastCandle { c[0].TakerVolume = c[0].Volume + 1; return c },
-		"order":        func(c []engine.PastCandle) []engine.PastCandle { c[0], c[1] = c[1], c[0]; return c },
-		"overlap":      func(c []engine.PastCandle) []engine.PastCandle { return append(c[:1], c[0]) },
+		"length":     func(c []engine.PastCandle) []engine.PastCandle { c[0].Length = 90; return c },
+		"no minutes": func(c []engine.PastCandle) []engine.PastCandle { c[12].Length = 30; return c },
+		"start":      func(c []engine.PastCandle) []engine.PastCandle { c[0].Start++; return c },
+		"negative":   func(c []engine.PastCandle) []engine.PastCandle { c[0].Start = -86_400; return c },
+		"low":        func(c []engine.PastCandle) []engine.PastCandle { c[0].Low = c[0].Open + 1; return c },
+		"zero":       func(c []engine.PastCandle) []engine.PastCandle { c[0].Low = 0; return c },
+		"high":       func(c []engine.PastCandle) []engine.PastCandle { c[0].High = c[0].Average - 1; return c },
+		"trades":     func(c []engine.PastCandle) []engine.PastCandle { c[0].Trades = 0; return c },
+		"volume":     func(c []engine.PastCandle) []engine.PastCandle { c[0].Volume = c[0].Trades - 1; return c },
+		"taken":      func(c []engine.PastCandle) []engine.PastCandle { c[0].TakerVolume = c[0].Volume + 1; return c },
+		"order":      func(c []engine.PastCandle) []engine.PastCandle { c[0], c[1] = c[1], c[0]; return c },
+		"overlap":    func(c []engine.PastCandle) []engine.PastCandle { return append(c[:1], c[0]) },
 		"future": func(c []engine.PastCandle) []engine.PastCandle {
 			last := c[len(c)-1]
 			last.Start += 60

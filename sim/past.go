@@ -79,7 +79,9 @@ func pastStep(length int64) (seconds, root int64) {
 // at which the pair opens, and the pairs agree with each other at every time. The candles of each pair come in the
 // order of time without a hole, each opens at the close before it, and the nearer ones are shorter. The same seed and
 // the same present give the same past. instrument returns a pair as the engine will have it, nil: without a past.
-func (m *Market) Past(span time.Duration, instrument func(code string) *engine.Instrument) map[string][]engine.PastCandle {
+func (m *Market) Past(
+	span time.Duration, instrument func(code string) *engine.Instrument,
+) map[string][]engine.PastCandle {
 	w := m.pastWalk(instrument)
 	end := w.ns / secondNs
 	spans := pastSpans(pastParts(len(m.pairs)), int64(min(span, MaxPast)/time.Second), end)

@@ -9,11 +9,13 @@ import (
 	"github.com/tickhive/tickhive/marketdata"
 )
 
-// The past has no hole and no jump, ends at the price at which the pair opens, and every candle is one that trades could
-// have made. Two markets of one seed have the same.
+// The past has no hole and no jump, ends at the price at which the pair opens, and every candle is one that trades
+// could have made. Two markets of one seed have the same.
 func TestThePastLeadsToTheOpening(t *testing.T) {
 	t.Parallel()
-	for name, pairs := range map[string]int{"fine": pastFinePairs, "coarse": pastFinePairs + 1, "daily": pastCoarsePairs + 1} {
+	for name, pairs := range map[string]int{
+		"fine": pastFinePairs, "coarse": pastFinePairs + 1, "daily": pastCoarsePairs + 1,
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := manyPairs(pairs, testStart+90_500_000_000, Ordinary)
 			past := m.Past(MaxPast, instrumentOf)
@@ -46,7 +48,8 @@ func checkPast(t *testing.T, code string, candles []engine.PastCandle, m *Market
 	}
 	for i, c := range candles {
 		if c.Low < 1 || c.Low > min(c.Open, c.Close, c.Average) || c.High < max(c.Open, c.Close, c.Average) ||
-			c.Trades < 1 || c.Volume < c.Trades || c.TakerVolume < 0 || c.TakerVolume > c.Volume || c.Start%c.Length != 0 {
+			c.Trades < 1 || c.Volume < c.Trades || c.TakerVolume < 0 || c.TakerVolume > c.Volume ||
+			c.Start%c.Length != 0 {
 			t.Fatalf("%s: candle %d is %+v", code, i, c)
 		}
 		if i == 0 {
