@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TickHive, crc32 } from './tickhive.mjs';
 
-const settled = async () => { for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve); }); };
+async function settled() {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve); });
+}
 
 // clock takes the place of setTimeout; pass runs what is due.
 const clock = { now: 0, timers: new Map(), next: 1 };
-globalThis.setTimeout = (run, ms) => { clock.timers.set(clock.next, { at: clock.now + ms, run }); return clock.next++; };
+globalThis.setTimeout = (run, ms) => {
+  clock.timers.set(clock.next, { at: clock.now + ms, run });
+  return clock.next++;
+};
 globalThis.clearTimeout = (id) => { clock.timers.delete(id); };
 function pass(ms) {
   for (const end = clock.now + ms; ;) {
@@ -25,15 +30,21 @@ function exchange(options) {
   const sockets = [], rest = {}, asked = [];
   class Socket {
     constructor(url) { this.url = url; this.sent = []; sockets.push(this); }
-    send(text) { assert.ok(this.opened && !this.closed, 'sent on a socket that is not open'); this.sent.push(JSON.parse(text)); }
+    send(text) {
+      assert.ok(this.opened && !this.closed, 'sent on a socket that is not open');
+      this.sent.push(JSON.parse(text));
+    }
     close() { this.closed = true; }
     open() { this.opened = true; this.onopen(); return this; }
     say(m) { this.onmessage({ data: JSON.stringify({ currencyPairCode: 'A_B', time: 1, ...m }) }); }
     get last() { return this.sent.at(-1); }
-    acknowledge() { this.say({ type: 'subscribed', channel: this.last.channel, id: this.last.id ?? null, epoch: 'e' }); }
+    acknowledge() {
+      const { channel, id = null } = this.last;
+      this.say({ type: 'subscribed', channel, id, epoch: 'e' });
+    }
     book(seq, wrong = 0) {
-      const bids = [['99.0', '1.0']];
-      this.say({ channel: 'book', type: 'snapshot', seq, epoch: 'e', bids, asks: [], checksum: crc32('99.0:1.0|') + wrong });
+      const bids = [['99.0', '1.0']], checksum = crc32('99.0:1.0|') + wrong;
+      this.say({ channel: 'book', type: 'snapshot', seq, epoch: 'e', bids, asks: [], checksum });
     }
   }
   globalThis.fetch = async (url) => {
@@ -162,7 +173,8 @@ test('close leaves nothing behind: no call that waits, no timer, no line', async
     follower.close();
     sockets[0].onclose();
     pass(60000);
-    assert.deepEqual([sockets.length, clock.timers.size, (await waits).value], [1, 0, { value: undefined, done: true }]);
+    const end = { value: undefined, done: true };
+    assert.deepEqual([sockets.length, clock.timers.size, (await waits).value], [1, 0, end]);
   }
 });
 
@@ -184,9 +196,9 @@ test('the loop over a stream ends it', async () => {
   const done = (async () => { for await (const e of x.followTicker('A_B')) return e; })();
   const s = sockets[0].open();
   s.acknowledge();
-  s.say({ channel: 'ticker', type: 'snapshot', ticker: { price: '1.0' }, high24h: '2.0', low24h: '0.5', quoteVolume24h: '3.0' });
-  const ticker = { price: '1.0', high24h: '2.0', low24h: '0.5', quoteVolume24h: '3.0' };
-  assert.deepEqual(await done, { type: 'snapshot', pair: 'A_B', time: 1, ticker });
+  const window = { high24h: '2.0', low24h: '0.5', quoteVolume24h: '3.0' };
+  s.say({ channel: 'ticker', type: 'snapshot', ticker: { price: '1.0' }, ...window });
+  assert.deepEqual(await done, { type: 'snapshot', pair: 'A_B', time: 1, ticker: { price: '1.0', ...window } });
   assert.ok(s.closed);
 });
 
@@ -220,7 +232,8 @@ test('each trade is shown once, over a lost line and a line that starts over', a
 
 test('candles that ended while there was no line are read over REST', async () => {
   const { x, sockets, rest, asked } = exchange();
-  const follower = x.followCandles('A_B', 'minute'), at = (minute) => ({ date: `2026-01-01T00:0${minute}:00`, open: '1' });
+  const follower = x.followCandles('A_B', 'minute');
+  const at = (minute) => ({ date: `2026-01-01T00:0${minute}:00`, open: '1' });
   const say = (s, type, minute, closed) => s.say({ channel: 'candles.minute', type, candle: at(minute), closed });
   const shows = async (...want) => {
     const { type, candle, closed } = await next(follower);
@@ -271,12 +284,15 @@ async function account(options, from) {
     s.say({ type: 'snapshot', channel: 'fills', fills: [], time });
     s.say({ type: 'snapshot', channel: 'balances', balances: [], time });
   };
-  const says = (s, m) => s.say({ type: 'update', channel: m.fill ? 'fills' : 'orders', time: Date.parse(date(31)), ...m });
+  const says = (s, m) => {
+    s.say({ type: 'update', channel: m.fill ? 'fills' : 'orders', time: Date.parse(date(31)), ...m });
+  };
   // shows reads as many events as are named: a fill by pair and trade, an order by id and status.
   const word = (v) => {
     if (v.fill) return `${v.fill.currencyPairCode} ${v.fill.tradeId} ${v.fill.orderId}${v.missed ? ' missed' : ''}`;
     const row = v.order ?? v.list;
-    return row ? `${row.id} ${row.status}` : [v.type, v.channel, v.complete].filter((part) => part !== undefined).join(' ');
+    if (row) return `${row.id} ${row.status}`;
+    return [v.type, v.channel, v.complete].filter((part) => part !== undefined).join(' ');
   };
   const shows = async (...want) => {
     const got = [];
@@ -286,7 +302,13 @@ async function account(options, from) {
     }
     assert.deepEqual(got, want);
   };
-  const cut = async () => { e.sockets.at(-1).onclose(); await shows('lost'); pass(1000); await signIn(e.sockets.at(-1)); return e.sockets.at(-1); };
+  const cut = async () => {
+    e.sockets.at(-1).onclose();
+    await shows('lost');
+    pass(1000);
+    await signIn(e.sockets.at(-1));
+    return e.sockets.at(-1);
+  };
   await signIn(e.sockets[0]);
   return { ...e, stream, s: e.sockets[0], begin, says, shows, cut };
 }
@@ -307,7 +329,9 @@ test('each fill is shown once, whether the line or REST says it first', async ()
   says(s, { fill: fill('A_B', 5, 25, 'mine') });
   await shows('A_B 5 mine');
   const t = await cut();
-  rest['/api/user/deals'] = [fill('A_B', 6), fill('A_B', 5, 25, 'own'), fill('A_B', 5, 25, 'mine'), fill('A_B', 4), fill('C_D', 1, 23)];
+  rest['/api/user/deals'] = [
+    fill('A_B', 6), fill('A_B', 5, 25, 'own'), fill('A_B', 5, 25, 'mine'), fill('A_B', 4), fill('C_D', 1, 23),
+  ];
   begin(t);
   says(t, { fill: fill('A_B', 6) });
   says(t, { fill: fill('A_B', 7) });
@@ -330,7 +354,7 @@ test('fills that were dropped for a slow line are read, and the states start ove
   stream.close();
 });
 
-test('a cut while REST is read changes nothing', async () => {
+test('what a line said is shown when it is cut while REST is read, and nothing when REST is lost', async () => {
   const { s, rest, begin, says, shows, sockets, stream } = await account();
   begin(s);
   await shows(...snapshots);
@@ -338,20 +362,26 @@ test('a cut while REST is read changes nothing', async () => {
   await shows('A_B 1 o1');
   s.onclose();
   await shows('lost');
-  rest['/api/user/deals'] = [fill('A_B', 2), fill('A_B', 1)];
-  const right = rest['/api/user/deals'];
-  for (const outcome of ['the line is lost', 'REST is lost', 'all is read']) {
+  const right = [fill('A_B', 2), fill('A_B', 1)];
+  const line = async (deals) => {
     pass(4000);
     const t = sockets.at(-1).open();
     await settled();
     t.say({ type: 'authenticated', id: 'auth' });
-    rest['/api/user/deals'] = outcome === 'REST is lost' ? new TypeError('fetch failed') : right;
+    rest['/api/user/deals'] = deals;
     begin(t);
-    if (outcome === 'the line is lost') t.onclose();
-    if (outcome !== 'all is read') await settled();
-    assert.equal(stream.events.length, 0, outcome);
-  }
-  await shows('A_B 2 o2 missed', ...snapshots);
+    return t;
+  };
+  const t = await line(right);
+  says(t, { fill: fill('A_B', 3) });
+  t.onclose();
+  assert.equal(sockets.length, 2); // the next line waits for what is read
+  await shows('A_B 2 o2 missed', ...snapshots, 'A_B 3 o3', 'lost');
+  await line(new TypeError('fetch failed'));
+  await shows('waits');
+  stream.readers.length = 0;
+  await line([fill('A_B', 3), ...right]);
+  await shows(...snapshots);
   assert.equal(sockets.length, 4);
   stream.close();
 });
@@ -369,7 +399,8 @@ test('orders and lists that ended meanwhile are shown, and no older state', asyn
   says(t, { order: order('3', 'Created', 28) }); // has ended
   says(t, { order: order('5', 'PartiallyCompleted', 28) }); // is older than the snapshot
   says(t, { order: order('5', 'Completed', 30) });
-  await shows(...snapshots, '3 Canceled', '4 Canceled', '1 PartiallyExecutedAndCanceled', '9 done', '5 Completed', 'waits');
+  await shows(...snapshots, '3 Canceled', '4 Canceled', '1 PartiallyExecutedAndCanceled', '9 done');
+  await shows('5 Completed', 'waits');
   assert.ok(asked.includes('/api/user/orders 2026-01-01T00:00:21.000'), asked.join()); // 10 s before the last message
   stream.close();
 });
@@ -391,7 +422,8 @@ test('a stream goes on behind the cursor of an earlier one, or says that it cann
   all.begin(all.s);
   await all.shows('A_B 6 o6 missed', ...snapshots);
   all.stream.close();
-  for (const wrong of [{ date: 1 }, { pairs: { A_B: {} } }, { seq: 1 }, { date: '', pairs: { A_B: { date: '', tradeId: '1', orderIds: [] } } }]) {
+  const text = { A_B: { date: '', tradeId: '1', orderIds: [] } };
+  for (const wrong of [{ date: 1 }, { pairs: { A_B: {} } }, { seq: 1 }, { date: '', pairs: text }]) {
     assert.throws(() => exchange().x.privateStream({ from: wrong }), { code: 'INVALID_PARAM', field: 'from' });
   }
 });

@@ -500,16 +500,27 @@ class Follower {
     });
   }
 
-  // drop gives the connection up.
-  drop() {
+  // hang gives the connection up, drop also what is read for it.
+  hang() {
     const { socket } = this;
     Object.values(this.timers).forEach((t) => clearTimeout(t));
-    Object.assign(this, { socket: undefined, timers: {}, recovering: undefined });
+    Object.assign(this, { socket: undefined, timers: {} });
     socket?.close();
   }
 
-  // lose opens another connection, the first time soon, then later and later.
+  drop() {
+    this.hang();
+    this.recovering = undefined;
+  }
+
+  // lose opens another connection, the first time soon, then later and later. What the lost one has said is shown before:
+  // a line that never lasts as long as recover does would show nothing otherwise.
   lose(reason) {
+    if (this.recovering) {
+      this.hang();
+      this.recovering.lost ??= reason;
+      return;
+    }
     this.drop();
     if (this.live) this.push({ type: 'lost', reason });
     this.live = false;
@@ -528,13 +539,15 @@ class Follower {
     Object.assign(this, { recovering: mine, held });
     try {
       const finish = await work();
-      if (this.recovering !== mine) return; // the line was lost, or begins again
+      if (this.recovering !== mine) return; // it begins again, or has ended
       this.recovering = undefined;
       finish();
       held.forEach((m) => this.receive(m));
+      if (mine.lost !== undefined) this.lose(mine.lost);
     } catch (error) {
       if (this.recovering !== mine) return;
-      if (passing(error)) this.lose(error.message); else this.end(error);
+      this.recovering = undefined;
+      if (passing(error)) this.lose(mine.lost ?? error.message); else this.end(error);
     }
   }
 }

@@ -2,20 +2,21 @@ package harness
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 )
 
-// Cutter is a TCP proxy in front of the program that cuts WebSockets: the first after one message of the server, the next
-// after two and so on up to most, then again after one. It cuts in the middle of the next message. Of the other connections
-// it cuts each fifth in the middle of an answer.
+// Cutter is a TCP proxy in front of the program that cuts WebSockets: the first after one message of the server, the
+// next after two and so on up to most, then again after one. It cuts in the middle of the next message. It also cuts in the
+// middle of an answer to a request, each fiftieth time, so that some dozens of answers in a row are whole. A WebSocket may
+// begin on a connection that has had answers.
 type Cutter struct {
 	Ln   net.Listener
 	Cuts atomic.Int64 // of WebSockets
@@ -24,7 +25,7 @@ type Cutter struct {
 	Heard chan struct{}
 
 	most, cuts int64
-	plain      atomic.Int64
+	answers    atomic.Int64 // to requests
 	target     atomic.Pointer[string]
 	all        sync.WaitGroup
 	mu         sync.Mutex
@@ -114,21 +115,26 @@ func (l *Cutter) end(conns ...net.Conn) {
 
 // pass passes what the program sends.
 func (l *Cutter) pass(dst io.Writer, src *bufio.Reader) {
-	first, err := src.Peek(len("HTTP/1.1 101"))
-	if err != nil {
-		return
-	}
-	if !strings.HasSuffix(string(first), "101") {
-		if n := l.plain.Add(1); n%5 == 0 && l.Cuts.Load() < l.cuts {
-			_, _ = io.CopyN(dst, src, 300+n%100)
+	for {
+		answer, err := http.ReadResponse(src, nil)
+		if err != nil {
 			return
 		}
-		_, _ = io.Copy(dst, src)
-		return
-	}
-	head, err := http.ReadResponse(src, nil)
-	if err != nil || head.Write(dst) != nil {
-		return
+		var text bytes.Buffer
+		if err := answer.Write(&text); err != nil {
+			return
+		}
+		upgrade := answer.StatusCode == http.StatusSwitchingProtocols
+		if !upgrade && l.answers.Add(1)%50 == 0 && l.Cuts.Load() < l.cuts {
+			_, _ = dst.Write(text.Bytes()[:text.Len()/2])
+			return
+		}
+		if _, err := dst.Write(text.Bytes()); err != nil {
+			return
+		}
+		if upgrade {
+			break
+		}
 	}
 	most := l.Cuts.Load()%l.most + 1
 	for n := int64(0); n < most || l.Cuts.Load() >= l.cuts; n++ {

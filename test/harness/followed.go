@@ -49,8 +49,9 @@ func ReceiveFollowed(t *testing.T, seen <-chan Followed) Followed {
 // oldest fill; standbys are further addresses of the exchange.
 func PrivateFollowers() map[string]func(t *testing.T, c client.Client, standbys ...string) <-chan Followed {
 	return map[string]func(t *testing.T, c client.Client, standbys ...string) <-chan Followed{
-		"go":     followGo,
-		"python": followProgram("python3", "/test/harness/testdata/follow.py"),
+		"go":         followGo,
+		"javascript": followProgram("node", "/test/harness/testdata/follow.mjs", NodeFlags),
+		"python":     followProgram("python3", "/test/harness/testdata/follow.py", func() []string { return nil }),
 	}
 }
 
@@ -252,8 +253,19 @@ func followGo(t *testing.T, c client.Client, standbys ...string) <-chan Followed
 	return out
 }
 
+// NodeFlags enables the WebSocket of Node 20 and 21, which later versions enable by default.
+func NodeFlags() []string {
+	const flag = "--experimental-websocket"
+	if exec.Command("node", flag, "-e", "").Run() != nil {
+		return nil
+	}
+	return []string{flag}
+}
+
 // followProgram follows with a program that prints its events, one in a line.
-func followProgram(name, script string) func(*testing.T, client.Client, ...string) <-chan Followed {
+func followProgram(name, script string, flags func() []string) func(*testing.T, client.Client,
+	...string,
+) <-chan Followed {
 	return func(t *testing.T, c client.Client, standbys ...string) <-chan Followed {
 		t.Helper()
 		program, err := exec.LookPath(name)
@@ -263,7 +275,7 @@ func followProgram(name, script string) func(*testing.T, client.Client, ...strin
 			}
 			t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
 		}
-		cmd := exec.CommandContext(t.Context(), program, SourceTree+script)
+		cmd := exec.CommandContext(t.Context(), program, append(flags(), SourceTree+script)...)
 		bases := strings.Join(append([]string{c.Base}, standbys...), " ")
 		cmd.Env = append(os.Environ(), "BASE="+bases, "PUBLIC="+c.PublicKey, "PRIVATE="+c.PrivateKey)
 		lines, err := cmd.StdoutPipe()

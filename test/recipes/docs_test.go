@@ -77,7 +77,7 @@ func (e example) try(t *testing.T, in *harness.Instance, env []string) {
 		"http://127.0.0.1:8081", in.Root, "127.0.0.1:8081", strings.TrimPrefix(in.Root, "http://")).Replace(e.text)
 	name, args := "bash", []string{"-euo", "pipefail", "-c", text}
 	if e.kind == "node" {
-		name, args = "node", append(nodeFlags(), "--input-type=module", "-e", text)
+		name, args = "node", append(harness.NodeFlags(), "--input-type=module", "-e", text)
 	}
 	if _, err := exec.LookPath(name); err != nil {
 		if os.Getenv("TICKHIVE_STRICT") == "1" {
@@ -96,15 +96,6 @@ func (e example) try(t *testing.T, in *harness.Instance, env []string) {
 	if e.kind == "node" {
 		t.Logf("%s", out)
 	}
-}
-
-// nodeFlags enables the WebSocket of Node 20 and 21, which later versions enable by default.
-func nodeFlags() []string {
-	const flag = "--experimental-websocket"
-	if exec.Command("node", flag, "-e", "").Run() != nil {
-		return nil
-	}
-	return []string{flag}
 }
 
 // The tour names every public route.
@@ -144,7 +135,7 @@ func TestJavaScriptClient(t *testing.T) {
 		fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
 	example{"client/js/smoke.mjs", "node", text}.try(t, in, env)
 	kinds := harness.SourceTree + "/client/js/kinds.mjs"
-	c := exec.CommandContext(t.Context(), "node", append(nodeFlags(), kinds)...)
+	c := exec.CommandContext(t.Context(), "node", append(harness.NodeFlags(), kinds)...)
 	c.Env = env
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v: %.4000s", err, out)

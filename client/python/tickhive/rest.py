@@ -123,7 +123,7 @@ class Client:
         except (ValueError, KeyError, TypeError):
             raise APIError(status, None, answer[:200].decode('utf-8', 'replace')) from None
 
-    def _once(self, method: str, target: str, raw: bytes, signed: bool) -> Tuple[int, bytes]:
+    def _headers(self, method: str, target: str, raw: bytes, signed: bool) -> Dict[str, str]:
         headers = {'Content-Type': 'application/json'} if raw else {}
         if signed:
             if self.public_key is None or self.private_key is None:
@@ -131,33 +131,35 @@ class Client:
             stamp, nonce, signature = credentials(self.public_key, self.private_key, method, target, raw, self.now)
             headers.update({
                 'API-PublicKey': self.public_key, 'API-Timestamp': stamp, 'API-Nonce': nonce, 'API-Signature': signature})
-        return self._send(method, target, raw, headers)
+        return headers
 
-    def _send(self, method: str, target: str, raw: bytes, headers: Dict[str, str]) -> Tuple[int, bytes]:
+    def _once(self, method: str, target: str, raw: bytes, signed: bool) -> Tuple[int, bytes]:
         # The server closes idle connections. A GET on a kept connection that turns out to be closed
-        # is repeated; anything else is not, because it may have arrived.
+        # is repeated, signed again; anything else is not, because it may have arrived.
         if self.connection is not None and time.monotonic() - self.used > IDLE:
             self.close()
         while True:
             kept = self.connection is not None
-            connection = self.connection = self.connection or self._connect()
             try:
-                connection.request(method, target, raw or None, headers)
-                response = connection.getresponse()
-                answer = response.read(MAX_ANSWER + 1)
-                if response.length and len(answer) <= MAX_ANSWER:  # read does not say that the rest is missing
-                    raise http.client.IncompleteRead(answer, response.length)
+                return self._send(method, target, raw, self._headers(method, target, raw, signed))
             except (http.client.HTTPException, OSError):
                 self.close()
-                if kept and method == 'GET':
-                    continue
-                raise
-            if len(answer) > MAX_ANSWER:
-                self.close()
-                raise ValueError('the answer of %s has more than %d bytes' % (target, MAX_ANSWER))
-            self.used = time.monotonic()
-            self.headers = {k.lower(): v for k, v in response.getheaders()}
-            return response.status, answer
+                if not kept or method != 'GET':
+                    raise
+
+    def _send(self, method: str, target: str, raw: bytes, headers: Dict[str, str]) -> Tuple[int, bytes]:
+        connection = self.connection = self.connection or self._connect()
+        connection.request(method, target, raw or None, headers)
+        response = connection.getresponse()
+        answer = response.read(MAX_ANSWER + 1)
+        if len(answer) > MAX_ANSWER:
+            self.close()
+            raise ValueError('the answer of %s has more than %d bytes' % (target, MAX_ANSWER))
+        if response.length:  # read does not say that the rest is missing
+            raise http.client.IncompleteRead(answer, response.length)
+        self.used = time.monotonic()
+        self.headers = {k.lower(): v for k, v in response.getheaders()}
+        return response.status, answer
 
     def _connect(self) -> http.client.HTTPConnection:
         host = self.base.hostname or ''
