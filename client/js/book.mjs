@@ -27,7 +27,8 @@ export class Book {
       this.ready = false;
       return 'broken';
     }
-    if (m.type === 'snapshot') Object.assign(this, { bids: m.bids, asks: m.asks, seq: m.seq, epoch: m.epoch, ready: true });
+    const { bids, asks, seq, epoch } = m;
+    if (m.type === 'snapshot') Object.assign(this, { bids, asks, seq, epoch, ready: true });
     else if (m.type === 'update') {
       if (!this.ready || m.seq <= this.seq) return 'same';
       this.ready = m.prevSeq === this.seq;

@@ -67,7 +67,7 @@ test('a key that cannot sign is an error that says what to do', async () => {
 test('each call sends its request', async () => {
   const order = { pair: 'A_B', side: 'buy', amount: 1e-7, price: '5.10' };
   const wire = { currencyPairCode: 'A_B', side: 'buy', amount: '0.0000001', price: '5.10' };
-  const { currencyPairCode, ...leg } = wire;
+  const { currencyPairCode, ...leg } = wire, trail = { type: 'stop_market', trailingDelta: 150, strictTrigger: true };
   for (const [call, method, path, { query = {}, body, signed = true } = {}] of [
     [(x) => x.time(), 'GET', '/api/time', { signed: false }],
     [(x) => x.status(), 'GET', '/api/status', { signed: false }],
@@ -79,12 +79,11 @@ test('each call sends its request', async () => {
     [(x) => x.placeOrder(order), 'POST', '/api/orders', { body: wire }],
     [(x) => x.placeOrder({ pair: 'A_B', side: 'sell', quoteAmount: 5e-7, market: true }), 'POST', '/api/orders',
       { body: { side: 'sell', quoteAmount: '0.0000005', currencyPairCode: 'A_B', isMarket: true } }],
-    [(x) => x.placeOrder({ pair: 'A_B', side: 'sell', amount: 1, type: 'stop_market', trailingDelta: 150, strictTrigger: true }),
-      'POST', '/api/orders', { body: {
-        side: 'sell', amount: '1', type: 'stop_market', trailingDelta: 150, strictTrigger: true, currencyPairCode: 'A_B',
-      } }],
+    [(x) => x.placeOrder({ pair: 'A_B', side: 'sell', amount: 1, ...trail }), 'POST', '/api/orders',
+      { body: { side: 'sell', amount: '1', ...trail, currencyPairCode: 'A_B' } }],
     [(x) => x.placeList({ kind: 'oco', pair: 'A_B', clientOrderId: 'l', orders: [{ ...order, pair: undefined }] }),
-      'POST', '/api/orders/lists', { body: { kind: 'oco', clientOrderId: 'l', currencyPairCode: 'A_B', orders: [leg] } }],
+      'POST', '/api/orders/lists',
+      { body: { kind: 'oco', clientOrderId: 'l', currencyPairCode: 'A_B', orders: [leg] } }],
     [(x) => x.changeOrder('7', { amount: 0.5, keepPriority: true, clientOrderId: 'b' }), 'PATCH', '/api/orders/7',
       { body: { amount: '0.5', keepPriority: true, clientOrderId: 'b' } }],
     [(x) => x.cancelOrder('7', { onlyIf: 'new' }), 'DELETE', '/api/orders/7', { query: { onlyIf: 'new' } }],
@@ -113,7 +112,8 @@ test('each call sends its request', async () => {
     await call(new TickHive(keys));
     const [{ headers, ...request }] = sent;
     const want = { method, origin: 'http://127.0.0.1:8080', path, query: { ...query, decimals: 'string' }, body };
-    assert.deepEqual([request, sent.length, headers['API-PublicKey']], [want, 1, signed ? 'pub' : undefined], String(call));
+    const got = [request, sent.length, headers['API-PublicKey']];
+    assert.deepEqual(got, [want, 1, signed ? 'pub' : undefined], String(call));
   }
 });
 
@@ -124,7 +124,8 @@ test('an order without a price that is no market order is refused before it is s
     await assert.rejects(call, { code: 'INVALID_PARAM', field: 'price', message: /market: true/ });
   }
   assert.deepEqual(sent, []);
-  for (const order of [{ market: true }, { isMarket: true }, { type: 'market' }, { type: 'take_profit_market', stopPrice: 1 }]) {
+  const waits = { type: 'take_profit_market', stopPrice: 1 };
+  for (const order of [{ market: true }, { isMarket: true }, { type: 'market' }, waits]) {
     await new TickHive(keys).placeOrder({ pair: 'A_B', side: 'buy', amount: 1, ...order });
   }
   assert.equal(sent.length, 4);
@@ -133,7 +134,8 @@ test('an order without a price that is no market order is refused before it is s
 test('decimals are sent without an exponent, and text keeps its digits', () => {
   for (const [given, want] of [[1e21, '1000000000000000000000'], [1.2e-7, '0.00000012'], ['1.25E-6', '0.00000125'],
     ['0.10000000', '0.10000000'], [5, '5']]) assert.equal(plain('price', given), want);
-  for (const given of [undefined, null, '', NaN, Infinity, -1, '-1', '1,5', 'abc', {}, [], '0x10', '1e', '1e999999999']) {
+  const texts = ['', '-1', '1,5', 'abc', '0x10', '1e', '1e999999999'];
+  for (const given of [undefined, null, NaN, Infinity, -1, {}, [], ...texts]) {
     assert.throws(() => plain('price', given), { code: 'INVALID_PARAM', field: 'price' });
   }
 });
@@ -141,7 +143,8 @@ test('decimals are sent without an exponent, and text keeps its digits', () => {
 test('lists are read page by page', async () => {
   const pages = { undefined: [['a', 'b'], 'one'], one: [['c'], 'two'], two: [[], undefined] };
   for (const [rows, path, query] of [
-    [(x) => x.orders({ pair: 'A_B', status: 'active' }), '/api/user/orders', { currencyPairCode: 'A_B', status: 'active' }],
+    [(x) => x.orders({ pair: 'A_B', status: 'active' }), '/api/user/orders',
+      { currencyPairCode: 'A_B', status: 'active' }],
     [(x) => x.fills({ sinceDate: new Date(0), endDate: 1000 }), '/api/user/deals',
       { sinceDate: '1970-01-01T00:00:00.000', endDate: '1970-01-01T00:00:01.000' }],
     [(x) => x.lists(), '/api/user/lists', {}],
@@ -191,7 +194,8 @@ test('an error has what the exchange says, also when it is no JSON', async () =>
 });
 
 test('an option that does not exist is refused', () => {
-  assert.throws(() => new TickHive({ baseUrl: 'http://x' }), { code: 'INVALID_PARAM', field: 'baseUrl', message: /base, / });
+  const call = () => new TickHive({ baseUrl: 'http://x' });
+  assert.throws(call, { code: 'INVALID_PARAM', field: 'baseUrl', message: /base, / });
 });
 
 test('an address that does not answer gives way to the next one', async () => {

@@ -26,7 +26,11 @@ for await (const c of x.candles(pair, 'minute', now - 3600000, now)) candles.pus
 assert.ok(candles.length > 30 && candles.every((c, i) => !i || c.date > candles[i - 1].date));
 await assert.rejects(x.ticker('AA_BB'), { code: Code.NOT_FOUND });
 
-const open = async () => { const ids = []; for await (const o of x.orders({ pair, status: 'active' })) ids.push(o.id); return ids; };
+async function open() {
+  const ids = [];
+  for await (const o of x.orders({ pair, status: 'active' })) ids.push(o.id);
+  return ids;
+}
 const id = await x.placeOrder({ pair, side: 'buy', amount: '0.01', price: '10000' });
 assert.ok((await open()).includes(id));
 assert.ok((await x.balances()).find((b) => b.currencyCode === 'USDT').held > 0);
@@ -37,9 +41,11 @@ assert.equal((await x.cancelOrder(id)).status, 'Canceled');
 const above = Math.ceil(2 * ticker.askPrice);
 const stop = await x.placeOrder({ pair, side: 'buy', amount: '0.001', price: above, stopPrice: above });
 const waiting = await x.order(stop);
-assert.deepEqual([waiting.type, waiting.status, +waiting.filledAmount, +waiting.price], ['stop_limit', 'Created', 0, above]);
+const { type, status, filledAmount, price } = waiting;
+assert.deepEqual([type, status, +filledAmount, +price], ['stop_limit', 'Created', 0, above]);
 assert.equal((await x.cancelOrder(stop)).status, 'Canceled');
-await assert.rejects(x.placeOrder({ pair, side: 'sell', amount: '0.001' }), { code: Code.INVALID_PARAM, field: 'price' });
+const unpriced = x.placeOrder({ pair, side: 'sell', amount: '0.001' });
+await assert.rejects(unpriced, { code: Code.INVALID_PARAM, field: 'price' });
 assert.deepEqual(await open(), []);
 
 if (globalThis.WebSocket) {

@@ -34,7 +34,7 @@ export interface CredentialHeaders {
   'API-Signature': string;
 }
 
-/** Returns the headers that sign a request. The private key is text (HMAC), or an Ed25519 or RSA key in PEM (PKCS #8). */
+/** Returns the headers that sign a request. The private key is text (HMAC), or an Ed25519 or RSA key in PKCS #8 PEM. */
 export declare function signature(publicKey: string, privateKey: string, method: string, target: string, body?: string,
   timestamp?: string, nonce?: string): Promise<CredentialHeaders>;
 
@@ -365,10 +365,12 @@ export declare class TickHive {
   orders(query?: ListQuery & { status?: 'all' | 'active' | 'canceled' }): AsyncGenerator<Order, void>;
   lists(query?: ListQuery & { status?: 'all' | 'executing' | 'done' }): AsyncGenerator<ListWithOrders, void>;
   fills(query?: ListQuery & { orderId?: string }): AsyncGenerator<Fill, void>;
-  preventedMatches(pair: string, query?: { orderId?: string; from?: number; pageSize?: number }): Promise<PreventedMatch[]>;
+  preventedMatches(pair: string, query?: { orderId?: string; from?: number; pageSize?: number }):
+    Promise<PreventedMatch[]>;
   balances(): Promise<Balance[]>;
 
-  followBook(pair: string, options?: { depth?: 10 | 25 | 100 | 1000 | 0; interval?: 0 | 100 | 1000 }): Follower<BookEvent>;
+  followBook(pair: string, options?: { depth?: 10 | 25 | 100 | 1000 | 0; interval?: 0 | 100 | 1000 }):
+    Follower<BookEvent>;
   followTrades(pair: string, options?: { fromTradeId?: number }): Follower<TradesEvent>;
   followTicker(pair: string): Follower<TickerEvent>;
   followCandles(pair: string, interval: string): Follower<CandleEvent>;

@@ -60,7 +60,8 @@ test('the types pass tsc, and tsc finds what is wrong', async (t) => {
     `x.placeOrder({ pair: 'A_B', side: 'long', amount: 1 });`, 'x.noSuchCall();', 'x.cancelOrder(1);',
     `new TickHive({ baseUrl: 'http://x' });`, '(await x.balances())[0].free satisfies number;',
   ];
-  writeFileSync(join(cwd, 'example.mts'), `import { TickHive } from 'tickhive';\nconst x = new TickHive();\n${wrong.join('\n')}\n`);
+  const text = ['import { TickHive } from \'tickhive\';', 'const x = new TickHive();', ...wrong].join('\n');
+  writeFileSync(join(cwd, 'example.mts'), text);
   const lines = [...(await check()).matchAll(/^example\.mts\((\d+),/gm)].map((m) => Number(m[1]));
   assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7]);
 });

@@ -18,6 +18,8 @@ import (
 // botSays is the last line of a bot: its fills and what they have brought of both currencies.
 var botSays = regexp.MustCompile(`(\d+) fills: (-?[0-9.E+-]+) BTC, (-?[0-9.E+-]+) USDT\n$`)
 
+const examples = harness.SourceTree + "/client/examples/"
+
 // The bots of the examples trade on a simulated market until they have some fills. Then no order is open, and the position
 // that they know from their streams is what the balances have changed by.
 func TestBotsKnowTheirPosition(t *testing.T) {
@@ -28,7 +30,7 @@ func TestBotsKnowTheirPosition(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	const grid = harness.SourceTree + "/client/examples/grid/grid.py"
+	const grid, oco = examples + "grid/grid.py", examples + "oco/oco.mjs"
 	in := harness.Start(t, "--backfill", "1h", "--quiet", "--set", "rate.allow=127.0.0.1")
 	for _, bot := range []struct {
 		name, program string
@@ -36,6 +38,7 @@ func TestBotsKnowTheirPosition(t *testing.T) {
 	}{
 		{"maker", maker, []string{"-base", in.Public, "-fills", "5"}},
 		{"grid", "python3", []string{grid, in.Public, "BTC_USDT", "5"}},
+		{"oco", "node", append(harness.NodeFlags(), oco, in.Public, "BTC_USDT", "2")},
 	} {
 		t.Run(bot.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,24 +47,41 @@ func TestBotsKnowTheirPosition(t *testing.T) {
 	}
 }
 
-// The Python of docs/guide/write-a-bot.md runs as it is printed but for the address.
+// The Python and the JavaScript of docs/guide/write-a-bot.md run as they are printed but for the address and the package.
 func TestGuideOfBotsRuns(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(harness.SourceTree + "/docs/guide/write-a-bot.md")
+	raw, err := os.ReadFile(harness.SourceTree + "/docs/guide/write-a-bot.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	if len(blocks) != 1 {
-		t.Fatalf("%d blocks", len(blocks))
-	}
 	in := harness.Start(t, "--backfill", "1h", "--quiet", "--set", "rate.allow=127.0.0.1")
-	c, python := newBotUser(in), look(t, "python3")
-	out := runWith(t, c, python, "-c", strings.ReplaceAll(blocks[0][1], "http://127.0.0.1:8080", in.Public))
-	for _, want := range []string{"'fill': {", "'lists': [{", "'missed': True", "{'date': '", "'BTC_USDT': {'date': "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %s in\n%s", want, out)
-		}
+	text := strings.NewReplacer("http://127.0.0.1:8080", in.Public,
+		"from 'tickhive'", "from '"+harness.SourceTree+"/client/js/tickhive.mjs'").Replace(string(raw))
+	for _, language := range []struct {
+		name, program string
+		flags         []string
+		want          []string
+	}{
+		{"python", "python3", []string{"-c"}, []string{
+			"'fill': {", "'lists': [{", "'missed': True", "{'date': '", "'BTC_USDT': {'date': ",
+		}},
+		{"js", "node", append(harness.NodeFlags(), "--input-type=module", "-e"), []string{
+			`"fill":{`, `"lists":[{`, `"missed":true`, `{"date":"`, `"BTC_USDT":{"date":`,
+		}},
+	} {
+		t.Run(language.name, func(t *testing.T) {
+			blocks := regexp.MustCompile("(?s)```"+language.name+"\n(.*?)```").FindAllStringSubmatch(text, -1)
+			if len(blocks) != 1 {
+				t.Fatalf("%d blocks", len(blocks))
+			}
+			c, program := newBotUser(in), look(t, language.program)
+			out := runWith(t, c, program, append(language.flags, blocks[0][1])...)
+			for _, want := range language.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %s in\n%s", want, out)
+				}
+			}
+		})
 	}
 }
 
