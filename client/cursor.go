@@ -7,8 +7,8 @@ import (
 )
 
 // overlap is how far behind a cursor the fills are read again, by the exchange's clock. A long command of one pair is
-// published behind the fills of other pairs that happened meanwhile, so a fill that was not sent yet can be older than the
-// newest that was.
+// published behind the fills of other pairs that happened meanwhile, so a fill that was not sent yet can be older than
+// the newest that was.
 const overlap = 10 * time.Second
 
 // Cursor is the position of a PrivateStream behind the last fill that it returned. A program that keeps its JSON begins
@@ -25,8 +25,8 @@ type Position struct {
 	OrderIDs []string `json:"orderIds"`
 }
 
-// passed reports whether f is at or before the cursor. The date decides before the id: an exchange that has lost its newest
-// trades, in a power cut for example, gives their ids again, at a later time.
+// passed reports whether f is at or before the cursor. The date decides before the id: an exchange that has lost its
+// newest trades, in a power cut for example, gives their ids again, at a later time.
 func (c *Cursor) passed(f *Fill) bool {
 	at, known := c.Pairs[f.Pair]
 	switch {

@@ -75,8 +75,8 @@ print(tickhive.order('buy', amount='0.1', market=True))`)
 	}
 }
 
-// shellStandIns returns a folder of programs that give sign.sh the time and the nonce of a vector and show what it would
-// send, and the path of openssl.
+// shellStandIns returns a folder of programs that give sign.sh the time and the nonce of a vector and show what it
+// would send, and the path of openssl.
 func shellStandIns(t *testing.T) (bin, openssl string) {
 	t.Helper()
 	openssl, bin = tool(t, "openssl"), t.TempDir()
@@ -96,7 +96,8 @@ func shellStandIns(t *testing.T) (bin, openssl string) {
 func signedByShell(t *testing.T, bin, openssl, key, nonce string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "./sign.sh", args...)
-	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OPENSSL="+openssl, "PUBLIC=pub", "NONCE="+nonce, key)
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OPENSSL="+openssl, "PUBLIC=pub",
+		"NONCE="+nonce, key)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

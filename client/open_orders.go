@@ -56,7 +56,8 @@ func (k *openOrders) noteList(l *List) {
 	}
 }
 
-// restart begins again with a snapshot. It returns the ids of the orders and lists that were open before and are not in it.
+// restart begins again with a snapshot. It returns the ids of the orders and lists that were open before and are not in
+// it.
 func (k *openOrders) restart(m *Message) (orders, lists []string) {
 	wereOpen, executed := k.open, k.lists
 	k.open, k.lists = map[string]bool{}, map[string]bool{}

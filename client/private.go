@@ -40,12 +40,12 @@ type Event struct {
 	Reason   error
 }
 
-// PrivateStream follows the orders, the fills and the balances of an account. It opens a lost line again and reads what it
-// has missed from the signed routes: it returns each fill once, those of a pair in the order of their trade ids.
+// PrivateStream follows the orders, the fills and the balances of an account. It opens a lost line again and reads what
+// it has missed from the signed routes: it returns each fill once, those of a pair in the order of their trade ids.
 //
-// After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the snapshots
-// of orders and balances, and the last states of the orders that ended meanwhile; then what happens. A state of an order
-// may come twice.
+// After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the
+// snapshots of orders and balances, and the last states of the orders that ended meanwhile; then what happens. A state
+// of an order may come twice.
 //
 // Owner: the goroutine that calls Next.
 type PrivateStream struct {
@@ -64,9 +64,10 @@ type PrivateStream struct {
 	orders  openOrders
 }
 
-// PrivateStream returns a stream of the account of c. It opens the line in Next. from is the Cursor of an earlier stream: it
-// continues behind it; nil: it begins with what happens from now on; a zero Cursor: with the oldest fill that is kept.
-// standbys are further addresses of the exchange, as in Client.Base; the stream looks there when it loses the line.
+// PrivateStream returns a stream of the account of c. It opens the line in Next. from is the Cursor of an earlier
+// stream: it continues behind it; nil: it begins with what happens from now on; a zero Cursor: with the oldest fill
+// that is kept. standbys are further addresses of the exchange, as in Client.Base; the stream looks there when it loses
+// the line.
 func (c *Client) PrivateStream(from *Cursor, standbys ...string) *PrivateStream {
 	p := &PrivateStream{fromNow: from == nil}
 	if from != nil {

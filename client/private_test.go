@@ -14,8 +14,8 @@ func fill(pair string, second int, trade uint64, order string) *Fill {
 	}
 }
 
-// A cursor has passed what is at or before the newest fill of the pair, and only the side of a trade with oneself that was
-// returned. Its JSON is the cursor.
+// A cursor has passed what is at or before the newest fill of the pair, and only the side of a trade with oneself that
+// was returned. Its JSON is the cursor.
 func TestACursorPassesEachFillOnce(t *testing.T) {
 	var c Cursor
 	if f := fill("A_B", 1, 1, "7"); c.passed(f) {

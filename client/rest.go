@@ -33,8 +33,8 @@ type OrderBook struct {
 	Seq       uint64       `json:"-"` // value of the header X-Seq
 }
 
-// OrderRequest is the body of POST /api/orders. Empty members are not sent. A limit order has Amount and Price; an order
-// at the market's price has IsMarket, and Amount or QuoteAmount.
+// OrderRequest is the body of POST /api/orders. Empty members are not sent. A limit order has Amount and Price; an
+// order at the market's price has IsMarket, and Amount or QuoteAmount.
 type OrderRequest struct {
 	Side          string  `json:"side"` // buy, sell
 	IsMarket      bool    `json:"isMarket,omitempty"`
@@ -303,8 +303,8 @@ func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	return out, err
 }
 
-// CancelOrderIf is CancelOrder of an order that has no deal yet (onlyIf "new") or has one ("partial"); in the other state
-// the error has CodeCancelRestricted.
+// CancelOrderIf is CancelOrder of an order that has no deal yet (onlyIf "new") or has one ("partial"); in the other
+// state the error has CodeCancelRestricted.
 func (c *Client) CancelOrderIf(ctx context.Context, id, onlyIf string) (Order, error) {
 	var out Order
 	target := "/api/orders/" + url.PathEscape(id) + "?onlyIf=" + url.QueryEscape(onlyIf)
@@ -442,8 +442,9 @@ func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
 	return out.Canceled, err
 }
 
-// CancelAllAfter sets the dead man's switch of the account: unless it is set again within the timeout (1 s to 24 h), every
-// open order of the account is canceled. 0 turns it off. firesAt is the time of the exchange's clock, zero when it is off.
+// CancelAllAfter sets the dead man's switch of the account: unless it is set again within the timeout (1 s to 24 h),
+// every open order of the account is canceled. 0 turns it off. firesAt is the time of the exchange's clock, zero when
+// it is off.
 func (c *Client) CancelAllAfter(ctx context.Context, timeout time.Duration) (firesAt time.Time, err error) {
 	var out struct {
 		FiresAt *time.Time `json:"firesAt"`
@@ -456,8 +457,8 @@ func (c *Client) CancelAllAfter(ctx context.Context, timeout time.Duration) (fir
 	return firesAt, err
 }
 
-// PreventedMatches returns the matches on a pair that self-trade prevention has prevented, at most 100, by their ids; from
-// is the first id.
+// PreventedMatches returns the matches on a pair that self-trade prevention has prevented, at most 100, by their ids;
+// from is the first id.
 func (c *Client) PreventedMatches(ctx context.Context, pair string, from uint64) ([]PreventedMatch, error) {
 	var out []PreventedMatch
 	target := "/api/user/prevented-matches?currencyPairCode=" + url.QueryEscape(pair)

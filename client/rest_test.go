@@ -21,8 +21,7 @@ func TestEachMethodSendsItsRequest(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer s.Close()
-	c := &Client{Base: s.URL}
-	ctx := context.Background()
+	c, ctx := &Client{Base: s.URL}, context.Background()
 	for want, call := range map[string]func() error{
 		"GET /api/user/orders?status=active&currencyPairCode=AA_BB": func() error {
 			_, err := c.OpenOrders(ctx, "AA_BB")
@@ -64,7 +63,8 @@ func TestEachMethodSendsItsRequest(t *testing.T) {
 			_, err := c.PreventedMatches(ctx, "AA_BB", 3)
 			return err
 		},
-		"GET /api/user/deals?currencyPairCode=AA_BB&endDate=2026-01-02T00%3A00%3A00&sinceDate=2026-01-01T00%3A00%3A00.5": func() error {
+		"GET /api/user/deals?currencyPairCode=AA_BB&" +
+			"endDate=2026-01-02T00%3A00%3A00&sinceDate=2026-01-01T00%3A00%3A00.5": func() error {
 			day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			_, _, err := c.Fills(ctx, ListQuery{
 				Pair: "AA_BB", Since: day.Add(time.Second / 2), End: day.Add(24 * time.Hour),

@@ -25,8 +25,8 @@ func Sign(privateKey, timestamp, nonce, method, target string, body []byte) stri
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// SignKey returns the signature of one request by an Ed25519 or an RSA key (PKCS #1 v1.5 with SHA-256), in lower-case hex,
-// over the text that Sign covers.
+// SignKey returns the signature of one request by an Ed25519 or an RSA key (PKCS #1 v1.5 with SHA-256), in lower-case
+// hex, over the text that Sign covers.
 func SignKey(key crypto.Signer, timestamp, nonce, method, target string, body []byte) (string, error) {
 	text, hash := canonical(timestamp, nonce, method, target, body), crypto.Hash(0)
 	if _, ok := key.(*rsa.PrivateKey); ok {

@@ -120,9 +120,9 @@ func (s *Stream) Send(r Request) error {
 	return nil
 }
 
-// Authenticate authenticates the stream with a key pair; an Ed25519 or RSA private key is in PEM. Directly after its start
-// the exchange accepts no key for a second: Next then returns an error message with the code UNAUTHORIZED, and the
-// caller authenticates again. A request of a Client waits by itself.
+// Authenticate authenticates the stream with a key pair; an Ed25519 or RSA private key is in PEM. Directly after its
+// start the exchange accepts no key for a second: Next then returns an error message with the code UNAUTHORIZED, and
+// the caller authenticates again. A request of a Client waits by itself.
 func (s *Stream) Authenticate(publicKey, privateKey string, now time.Time) error {
 	return s.authenticate(Request{Op: "auth"}, publicKey, privateKey, now)
 }

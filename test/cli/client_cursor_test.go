@@ -10,8 +10,8 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// The Go client's private stream begins with what happens from now on, and after a restart of its program with the cursor
-// that the program has kept: it tells the fills of meanwhile, which order has ended, and what is open.
+// The Go client's private stream begins with what happens from now on, and after a restart of its program with the
+// cursor that the program has kept: it tells the fills of meanwhile, which order has ended, and what is open.
 func TestAPrivateStreamContinuesFromItsCursor(t *testing.T) {
 	t.Parallel()
 	in := harness.Start(t, "--pairs", "none", "--sim", "off", "--quiet", "--set", "rate.allow=127.0.0.1")

@@ -43,7 +43,8 @@ func TestGoClientTrades(t *testing.T) {
 	if o := order(c.OrderByClientID(ctx, "BTC_USDT", "go-1")); o.ID != id {
 		t.Errorf("%+v", o)
 	}
-	if o := order(c.ChangeOrder(ctx, id, client.Change{Amount: "0.01"})); *o.InitialAmount != "0.01000" || *o.Price != "20000.00" {
+	o := order(c.ChangeOrder(ctx, id, client.Change{Amount: "0.01"}))
+	if *o.InitialAmount != "0.01000" || *o.Price != "20000.00" {
 		t.Errorf("%+v", o)
 	}
 	var b client.Batch
@@ -70,9 +71,23 @@ func TestGoClientTrades(t *testing.T) {
 		fills[0].Fee == "" {
 		t.Errorf("%+v %q %v", fills, next, err)
 	}
+	ordersArePaged(t, c)
+	if o := order(c.CancelOrderByClientID(ctx, "BTC_USDT", "go-1")); !o.IsCanceled {
+		t.Errorf("%+v", o)
+	}
+	if n, err := c.CancelAll(ctx, ""); n != 3 || err != nil {
+		t.Errorf("%d canceled: %v", n, err)
+	}
+	switchFires(t, c)
+	rsaKeyTrades(t, c)
+}
+
+// ordersArePaged reads the five orders by two.
+func ordersArePaged(t *testing.T, c client.Client) {
+	t.Helper()
 	rows, cursor := 0, ""
 	for {
-		page, next, err := c.Orders(ctx, client.ListQuery{PageSize: 2, Cursor: cursor})
+		page, next, err := c.Orders(t.Context(), client.ListQuery{PageSize: 2, Cursor: cursor})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +99,12 @@ func TestGoClientTrades(t *testing.T) {
 	if rows != 5 {
 		t.Errorf("%d orders listed", rows)
 	}
-	if o := order(c.CancelOrderByClientID(ctx, "BTC_USDT", "go-1")); !o.IsCanceled {
-		t.Errorf("%+v", o)
-	}
-	if n, err := c.CancelAll(ctx, ""); n != 3 || err != nil {
-		t.Errorf("%d canceled: %v", n, err)
-	}
+}
+
+// switchFires sets the dead man's switch and turns it off.
+func switchFires(t *testing.T, c client.Client) {
+	t.Helper()
+	ctx := t.Context()
 	fires, err := c.CancelAllAfter(ctx, time.Minute)
 	if now, clock := c.Time(ctx); err != nil || clock != nil || fires.UnixMilli()-now > time.Minute.Milliseconds() ||
 		fires.UnixMilli() < now {
@@ -98,7 +113,6 @@ func TestGoClientTrades(t *testing.T) {
 	if fires, err = c.CancelAllAfter(ctx, 0); err != nil || !fires.IsZero() {
 		t.Errorf("fires at %s: %v", fires, err)
 	}
-	rsaKeyTrades(t, c)
 }
 
 // rsaKeyTrades places an order with an RSA key and cancels it if it has no deal.

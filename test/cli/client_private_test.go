@@ -18,7 +18,8 @@ func TestPrivateStreamsLoseNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			args := []string{
-				"--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet", "--set", "rate.allow=127.0.0.1",
+				"--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet",
+				"--set", "rate.allow=127.0.0.1",
 			}
 			in := harness.Start(t, args...)
 			m := harness.NewPrivateMarket(t, in)

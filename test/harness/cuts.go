@@ -14,9 +14,9 @@ import (
 )
 
 // Cutter is a TCP proxy in front of the program that cuts WebSockets: the first after one message of the server, the
-// next after two and so on up to most, then again after one. It cuts in the middle of the next message. It also cuts in the
-// middle of an answer to a request, each fiftieth time, so that some dozens of answers in a row are whole. A WebSocket may
-// begin on a connection that has had answers.
+// next after two and so on up to most, then again after one. It cuts in the middle of the next message. It also cuts in
+// the middle of an answer to a request, each fiftieth time, so that some dozens of answers in a row are whole. A
+// WebSocket may begin on a connection that has had answers.
 type Cutter struct {
 	Ln   net.Listener
 	Cuts atomic.Int64 // of WebSockets

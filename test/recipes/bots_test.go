@@ -20,8 +20,8 @@ var botSays = regexp.MustCompile(`(\d+) fills: (-?[0-9.E+-]+) BTC, (-?[0-9.E+-]+
 
 const examples = harness.SourceTree + "/client/examples/"
 
-// The bots of the examples trade on a simulated market until they have some fills. Then no order is open, and the position
-// that they know from their streams is what the balances have changed by.
+// The bots of the examples trade on a simulated market until they have some fills. Then no order is open, and the
+// position that they know from their streams is what the balances have changed by.
 func TestBotsKnowTheirPosition(t *testing.T) {
 	t.Parallel()
 	maker := filepath.Join(t.TempDir(), "maker")
@@ -47,7 +47,8 @@ func TestBotsKnowTheirPosition(t *testing.T) {
 	}
 }
 
-// The Python and the JavaScript of docs/guide/write-a-bot.md run as they are printed but for the address and the package.
+// The Python and the JavaScript of docs/guide/write-a-bot.md run as they are printed but for the address and the
+// package.
 func TestGuideOfBotsRuns(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(harness.SourceTree + "/docs/guide/write-a-bot.md")
