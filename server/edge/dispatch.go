@@ -69,11 +69,7 @@ func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 	if err.Code != refuse.NotFound || e.missing == nil || !wantsPage(c.RequestCtx) {
 		return err
 	}
-	if err := e.missing(c); err != nil {
-		return err
-	}
-	c.Response.SetStatusCode(fasthttp.StatusNotFound)
-	return nil
+	return e.missing(c)
 }
 
 // finish turns a panic into a 500, counts the answer and returns c to the pool.
@@ -180,6 +176,9 @@ func plainPath(path []byte) bool {
 	return bytes.IndexByte(path, '%') < 0 && !bytes.Contains(path, []byte("//")) &&
 		!bytes.Contains(path, []byte("/.")) && bytes.IndexByte(path, '\\') < 0
 }
+
+// WantsPage reports whether a browser shows the answer.
+func (c *Ctx) WantsPage() bool { return wantsPage(c.RequestCtx) }
 
 // wantsPage reports whether a browser shows the answer: it names HTML as what it accepts, and the path is not one of
 // the interfaces for programs.

@@ -241,7 +241,7 @@ func (s *Server) table() []*Route {
 	return all
 }
 
-// ShowMissing sets the page for browsers that ask the public listener for a path without a route. Resources call
+// ShowMissing sets what answers a browser that asks the public listener for a path without a route. Resources call
 // it while New asks them for their routes.
 func (s *Server) ShowMissing(page func(c *Ctx) *refuse.Refusal) { s.missing = page }
 

@@ -177,11 +177,11 @@ func (c *contract) Check(method, target string, status int, header http.Header, 
 // undescribed lists the paths that the description omits on purpose: files that only a browser
 // requests, and the socket, which the AsyncAPI document describes.
 func undescribed(path string) bool {
-	return path == "/" || path == "/ws" ||
-		slices.Contains([]string{
-			"/launchpad", "/hive", "/status", "/docs", "/docs/programs", "/swagger", "/favicon.ico",
-		}, path) ||
-		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
+	return slices.Contains([]string{
+		"/", "/ws", "/launchpad", "/hive", "/status", "/docs", "/swagger", "/favicon.ico",
+	}, path) || slices.ContainsFunc([]string{"/app/", "/docs/", "/swagger/", "/udf/"}, func(folder string) bool {
+		return strings.HasPrefix(path, folder)
+	})
 }
 
 // Undescribed checks that a route table has no other routes without a description than those that the description

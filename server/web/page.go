@@ -52,17 +52,25 @@ func Page(o Options) (edge.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs, err := programsRoute(o, at)
-	if err != nil {
-		return nil, err
-	}
-	routes = append(routes, programs)
 	missing, err := missingPage(at)
 	if err != nil {
 		return nil, err
 	}
+	pages, err := newDocuments(o, at, missing)
+	if err != nil {
+		return nil, err
+	}
+	routes = append(routes, pages.routes()...)
 	return func(s *edge.Server) []*edge.Route {
-		s.ShowMissing(missing.missing)
+		s.ShowMissing(func(c *edge.Ctx) *refuse.Refusal {
+			at := strings.TrimRight(string(c.URI().PathOriginal()), "/")
+			if pages.pages[at] == nil && !slices.ContainsFunc(routes, func(r *edge.Route) bool { return r.Path == at }) {
+				return missing.missing(c)
+			}
+			c.Response.Header.Set(fasthttp.HeaderLocation, at)
+			c.SetStatusCode(fasthttp.StatusMovedPermanently)
+			return nil
+		})
 		api := func() ([]byte, error) { return OpenAPI(s.Routes(), PublicParts...) }
 		all := append(slices.Clone(routes), document("/swagger/v1/swagger.json", swaggerCSP, api),
 			document(streamsPath, swaggerCSP, AsyncAPI))
@@ -177,7 +185,7 @@ func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 		others, err := page(otherShell(body), "/launchpad", "/hive", "/status")
 		return append(market, others...), err
 	case "app/docs.html":
-		return page(body, "/docs")
+		return nil, nil // the shell of the pages of the folder docs
 	case "swagger/index.html":
 		return page(body, "/swagger")
 	}
@@ -265,8 +273,9 @@ func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
 	return a.send(c, true)
 }
 
-// missing sends the file in place of one that does not exist: it has no tag to ask for again.
+// missing sends the file with 404 in place of one that does not exist: it has no tag to ask for again.
 func (a *asset) missing(c *edge.Ctx) *refuse.Refusal {
+	c.SetStatusCode(fasthttp.StatusNotFound)
 	return a.send(c, false)
 }
 

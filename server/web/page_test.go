@@ -149,7 +149,7 @@ func TestABrowserGetsAPageAtAPathWithoutARoute(t *testing.T) {
 		page         bool
 	}{
 		{"/markets", browser, true},
-		{"/status/", browser, true},
+		{"/status/x", browser, true},
 		{"/app/000000000000/index.js", browser, true},
 		{"/markets", "*/*", false},
 		{"/markets", "", false},

@@ -99,12 +99,15 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 	b.run(chromedp.Click(`[data-depth]`), chromedp.Click(`[data-list=history]`))
 	look("depth chart and history")
 	for page, there := range map[string]string{
-		"/status":        `document.querySelector('main').innerText.includes('BTC_USDT')`,
-		"/launchpad":     `document.querySelector('[data-shows]')`,
-		"/hive":          `document.querySelectorAll('main table').length > 0`,
-		"/docs":          `document.querySelector('.codebar')`,
-		"/docs/programs": `document.querySelector('.codebar')`,
-		"/swagger":       `document.querySelector('#swagger-ui .opblock')`,
+		"/status":                 `document.querySelector('main').innerText.includes('BTC_USDT')`,
+		"/launchpad":              `document.querySelector('[data-shows]')`,
+		"/hive":                   `document.querySelectorAll('main table').length > 0`,
+		"/docs":                   `document.querySelector('#pages a')`,
+		"/docs/guide/tour":        `document.querySelector('.codebar')`,
+		"/docs/programs":          `document.querySelector('.codebar')`,
+		"/docs/contract/commands": `document.querySelector('#pages ul ul')`,
+		"/docs/contract/matching": `document.querySelector('.toc')`,
+		"/swagger":                `document.querySelector('#swagger-ui .opblock')`,
 	} {
 		b.open(page)
 		b.wait(page, there)

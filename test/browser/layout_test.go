@@ -182,7 +182,10 @@ func TestSmokeBrowserOnAPhone(t *testing.T) {
 	in := harness.TheDemo(t)
 	b := newBrowser(t, in, 400, 800)
 	b.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
-	for _, page := range []string{"/", "/status", "/launchpad", "/hive", "/docs", "/docs/programs"} {
+	for _, page := range []string{
+		"/", "/status", "/launchpad", "/hive", "/docs", "/docs/guide/tour", "/docs/programs", "/docs/contract/commands",
+		"/docs/contract/matching", "/docs/operating",
+	} {
 		b.open(page)
 		if page == "/" {
 			b.on("BTC_USDT")

@@ -1,2 +1,2 @@
-// Package recipes runs the commands and examples of the README and of the documentation page as a reader pastes them.
+// Package recipes runs the commands and examples of the README and of the guide as a reader pastes them.
 package recipes

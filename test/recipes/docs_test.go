@@ -4,98 +4,137 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tickhive/tickhive/server/servertest"
-	"github.com/tickhive/tickhive/server/web"
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-var (
-	docsExample   = regexp.MustCompile(`(?s)<pre class="run" data-run="(\w+)"[^>]*><code>(.*?)</code></pre>`)
-	readmeExample = regexp.MustCompile("(?s)```sh\n(.*?)```")
-)
+// block is a program of a page that a test runs: the word run is behind its language.
+var block = regexp.MustCompile("(?ms)^```(sh|js) run\n(.*?)^```$")
 
-// example is one documented example that must work.
-type example struct{ where, kind, text string }
-
-// Every example of the documentation page and of the README's first look works against the
-// program with its default settings.
-func TestExamplesRun(t *testing.T) {
-	t.Parallel()
-	in := harness.Start(t, "--backfill", "3h", "--set", "rate.allow=127.0.0.1")
-	user := in.Call(200, "POST", "/users", `{"nickname":"reader"}`)["id"].(string)
-	for _, c := range []string{"USDT", "BTC"} {
-		in.Call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000}`, c))
-	}
-	key := in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"reader"}`)
-	env := append(os.Environ(), "BASE="+in.Public, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
-		fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
-	examples := documented(t, in)
-	if len(examples) < 15 {
-		t.Fatalf("only %d examples were found", len(examples))
-	}
-	for i, e := range examples {
-		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) { e.try(t, in, env) })
-	}
-}
-
-// documented returns the runnable examples of the served page and of the README.
-func documented(t *testing.T, in *harness.Instance) (all []example) {
+// pages returns the README and the pages of the guide, by their paths in the source tree.
+func pages(t *testing.T) map[string]string {
 	t.Helper()
-	page := in.Do("GET", in.Public+"/docs", "")
-	if page.Status != 200 || strings.Contains(page.Body, "<style") || strings.Contains(page.Body, " style=") {
-		t.Fatalf("/docs: %d", page.Status)
-	}
-	for _, m := range docsExample.FindAllStringSubmatch(page.Body, -1) {
-		all = append(all, example{"/docs", m[1], html.UnescapeString(m[2])})
-	}
-	readme, err := os.ReadFile(harness.SourceTree + "/README.md")
+	all := map[string]string{"README.md": harness.ReadTree(t, "README.md")}
+	names, err := filepath.Glob(harness.SourceTree + "/docs/guide/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range readmeExample.FindAllStringSubmatch(string(readme), -1) {
-		if strings.HasPrefix(m[1], "curl ") {
-			all = append(all, example{
-				"README.md", "sh",
-				strings.ReplaceAll(m[1], "curl -s ", "curl -sS --fail-with-body "),
-			})
-		}
+	for _, name := range names {
+		name = "docs/guide/" + filepath.Base(name)
+		all[name] = harness.ReadTree(t, name)
 	}
 	return all
 }
 
-// try runs an example. Every line of a shell example must succeed.
-func (e example) try(t *testing.T, in *harness.Instance, env []string) {
-	text := strings.NewReplacer("http://127.0.0.1:8080", in.Public, "127.0.0.1:8080",
-		strings.TrimPrefix(in.Public, "http://"),
-		"http://127.0.0.1:8081", in.Root, "127.0.0.1:8081", strings.TrimPrefix(in.Root, "http://")).Replace(e.text)
-	name, args := "bash", []string{"-euo", "pipefail", "-c", text}
-	if e.kind == "node" {
-		name, args = "node", append(harness.NodeFlags(), "--input-type=module", "-e", text)
+// Every program of the README and of the guide that is marked so runs as a reader pastes it: in order, in one folder and
+// one environment for each page, against an exchange with its default settings.
+func TestThePagesRun(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t)
+	blocks := 0
+	for name, text := range pages(t) {
+		found := block.FindAllStringSubmatch(text, -1)
+		if blocks += len(found); len(found) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReader(t, in)
+			for _, m := range found {
+				if out, err := r.paste(m[1], m[2]); err != nil {
+					t.Fatalf("%v\n%s\n%.3000s", err, m[2], out)
+				}
+			}
+		})
 	}
-	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("TICKHIVE_STRICT") == "1" {
+	if blocks < 20 {
+		t.Fatalf("only %d blocks were found", blocks)
+	}
+}
+
+// reader pastes the programs of a page into a terminal at the top of a copy of the source tree. Owner: its test.
+type reader struct {
+	t      *testing.T
+	in     *harness.Instance
+	folder string
+	env    []string
+}
+
+// readers counts the readers, whose nicknames differ.
+var readers atomic.Int64
+
+// newReader returns a reader with the key of a user who has money.
+func newReader(t *testing.T, in *harness.Instance) *reader {
+	t.Helper()
+	in = in.Of(t)
+	user := in.Call(200, "POST", "/users", fmt.Sprintf(`{"nickname":"reader%d"}`, readers.Add(1)))["id"].(string)
+	for _, c := range []string{"USDT", "BTC"} {
+		in.Call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000}`, c))
+	}
+	key := in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"reader"}`)
+	r := &reader{t, in, t.TempDir(), append(harness.Environ(), "BASE="+in.Public,
+		fmt.Sprintf("PUBLIC=%s", key["publicKey"]), fmt.Sprintf("PRIVATE=%s", key["privateKey"]))}
+	tree, err := filepath.Abs(harness.SourceTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"client", "cmd", "docs", "go.mod", "go.sum", "internal"} {
+		if err := os.Symlink(filepath.Join(tree, name), filepath.Join(r.folder, name)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// A command that reaches the internal listener gets its address.
+	program := fmt.Sprintf(`#!/bin/sh
+case $('%[1]s' "$@" --help 2>&1) in *--internal=*) set -- "$@" --internal '%[2]s' ;; esac
+exec '%[1]s' "$@"
+`, harness.Program(t), in.Root)
+	if err := os.Mkdir(filepath.Join(r.folder, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.folder, "bin/tickhive"), []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// paste runs a program. Every line of a shell program must succeed; the next one has what it exports.
+func (r *reader) paste(language, text string) (string, error) {
+	text = strings.NewReplacer("http://127.0.0.1:8080", r.in.Public, "ws://127.0.0.1:8080",
+		strings.Replace(r.in.Public, "http", "ws", 1), "127.0.0.1:8080", strings.TrimPrefix(r.in.Public, "http://"),
+		"http://127.0.0.1:8081", r.in.Root, "127.0.0.1:8081", strings.TrimPrefix(r.in.Root, "http://"),
+		"curl -s ", "curl -sS --fail-with-body ").Replace(text)
+	name, args := "bash", []string{"-euo", "pipefail", "-c", "[ ! -e .env ] || . ./.env\n" + text + "\nexport -p >.env"}
+	if language == "js" {
+		name, args = "node", append(harness.NodeFlags(), "--input-type=module", "-e", text)
+	}
+	ctx, cancel := context.WithTimeout(r.t.Context(), harness.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, installed(r.t, name), args...)
+	cmd.Dir, cmd.Env = r.folder, r.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// installed returns the file of a program of the machine.
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	file, err := exec.LookPath(name)
+	switch {
+	case err == nil:
+	case os.Getenv("TICKHIVE_STRICT") == "1":
+		t.Fatal(err)
+	default:
 		t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = harness.SourceTree, env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%s: %v\n%s\n%.1500s", e.where, err, text, out)
-	}
-	if e.kind == "node" {
-		t.Logf("%s", out)
-	}
+	return file
 }
 
 // The tour names every public route.
@@ -104,17 +143,14 @@ func TestTourNamesEveryRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := web.Files.ReadFile("app/docs.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := harness.ReadTree(t, "docs/guide/tour.md")
 	for path := range harness.Object(t, string(raw))["paths"].(map[string]any) {
 		parts := regexp.MustCompile(`\{[^}]*\}`).Split(path, -1)
 		for i := range parts {
 			parts[i] = regexp.QuoteMeta(parts[i])
 		}
-		if !regexp.MustCompile(strings.Join(parts, `[^/\s]+`)).Match(page) {
-			t.Errorf("/docs does not show %s", path)
+		if !regexp.MustCompile(strings.Join(parts, `[^/\s]+`)).MatchString(page) {
+			t.Errorf("docs/guide/tour.md does not show %s", path)
 		}
 	}
 }
@@ -122,36 +158,25 @@ func TestTourNamesEveryRoute(t *testing.T) {
 // The JavaScript class runs each of its methods once against the program.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
+	node := installed(t, "node")
 	in := harness.Start(t, "--backfill", "3h")
 	user := in.Call(200, "POST", "/users", `{"nickname":"js"}`)["id"].(string)
 	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
 	key := in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"js"}`)
-	script, err := os.ReadFile(harness.SourceTree + "/client/js/smoke.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Replace(string(script), "'./tickhive.mjs'", "'./client/js/tickhive.mjs'", 1)
-	env := append(os.Environ(), "BASE="+in.Public, "INTERNAL="+in.Root, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
-		fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
-	example{"client/js/smoke.mjs", "node", text}.try(t, in, env)
-	kinds := harness.SourceTree + "/client/js/kinds.mjs"
-	c := exec.CommandContext(t.Context(), "node", append(harness.NodeFlags(), kinds)...)
-	c.Env = env
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Errorf("%v: %.4000s", err, out)
+	for _, script := range []string{"smoke.mjs", "kinds.mjs"} {
+		c := exec.CommandContext(t.Context(), node, append(harness.NodeFlags(), harness.SourceTree+"/client/js/"+script)...)
+		c.Env = append(os.Environ(), "BASE="+in.Public, "INTERNAL="+in.Root, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
+			fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %.4000s", script, err, out)
+		}
 	}
 }
 
 // The Python module runs its tests of a running exchange against the program.
 func TestPythonClient(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("TICKHIVE_STRICT") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("no python3: not run (TICKHIVE_STRICT=1 makes this an error)")
-	}
+	python := installed(t, "python3")
 	in := harness.Launch(t, nil, "serve", "--ephemeral", "--backfill", "1h")
 	var said struct {
 		Public, Internal      string

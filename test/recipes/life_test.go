@@ -2,8 +2,6 @@ package recipes
 
 import (
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -80,49 +78,5 @@ func TestAMassCancelLetsOthersInAndSparesWhatComesLater(t *testing.T) {
 	}
 	if strings.Contains(book, `"price":100.00`) {
 		t.Error("an order that was open is left")
-	}
-}
-
-var tourLine = regexp.MustCompile(`^curl -s (?:--retry 9 --retry-connrefused )?(?:-X ([A-Z]+) )?'?([^' ]+)'?(?: -d ` +
-	`'([^']+)')?$`)
-
-func TestTheTourOfTheReadmeWorks(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := harness.Start(t, "--backfill", "5m")
-	virtual := harness.Start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
-	lines := 0
-	for line := range strings.SplitSeq(string(raw), "\n") {
-		line = strings.Trim(line, "* `")
-		if !strings.HasPrefix(line, "curl ") {
-			continue
-		}
-		lines++
-		m := tourLine.FindStringSubmatch(strings.TrimSuffix(line, "`"))
-		if m == nil {
-			t.Errorf("not understood: %s", line)
-			continue
-		}
-		to := in
-		if strings.HasSuffix(m[2], "/clock") {
-			to = virtual
-		}
-		method := m[1]
-		if method == "" {
-			method = "GET"
-			if m[3] != "" {
-				method = "POST"
-			}
-		}
-		url := strings.NewReplacer("127.0.0.1:8080", to.Public, "127.0.0.1:8081", to.Root).Replace(m[2])
-		if a := to.Do(method, url, m[3]); a.Status != 200 || len(a.Body) < 3 {
-			t.Errorf("%s: %d %.200s", line, a.Status, a.Body)
-		}
-	}
-	if lines < 12 {
-		t.Errorf("only %d lines", lines)
 	}
 }

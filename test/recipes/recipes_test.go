@@ -2,10 +2,12 @@ package recipes
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,27 +15,26 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// recipe matches a README command that a reader pastes.
+// recipe matches a command of the README or the guide that a reader pastes.
 var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&>\n]*)")
 
 // span matches a backfill, which the test shortens.
 var span = regexp.MustCompile(`--backfill \S+`)
 
-// The recipes of the README work one after the other in one folder, between two runs of `make
+// The recipes of the README and the guide work one after the other in one folder, between two runs of `make
 // run` there, and a second time.
 func TestTheRecipesWorkInOneFolder(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(harness.SourceTree + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	work := t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "FILE"), []byte(harness.RecordedTrades), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	commands := []string{"serve --backfill 25h"} // make run
-	for _, m := range recipe.FindAllStringSubmatch(string(readme), -1) {
-		commands = append(commands, m[1])
+	all := pages(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, m := range recipe.FindAllStringSubmatch(all[name], -1) {
+			commands = append(commands, m[1])
+		}
 	}
 	if len(commands) < 6 {
 		t.Fatalf("only %q", commands)
@@ -89,48 +90,39 @@ func TestTheRecipeOfACrashWorks(t *testing.T) {
 	}
 }
 
-// pasted runs a block of the README as a reader who pastes it, with the addresses of in.
-func pasted(t *testing.T, in *harness.Instance, begin string) string {
+// pasted runs the block of a page that begins so, and returns what it prints.
+func pasted(t *testing.T, page, begin string) string {
 	t.Helper()
-	m := regexp.MustCompile("(?s)```sh\n(" + begin + ".*?)```").FindStringSubmatch(harness.ReadTree(t, "README.md"))
-	if m == nil {
-		t.Fatalf("no block that begins with %s in the README", begin)
+	r := newReader(t, harness.TheDemo(t))
+	for _, m := range block.FindAllStringSubmatch(harness.ReadTree(t, page), -1) {
+		if !strings.HasPrefix(m[2], begin) {
+			continue
+		}
+		out, err := r.paste(m[1], m[2])
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return out
 	}
-	tree, err := filepath.Abs(harness.SourceTree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.NewReplacer("bin/tickhive", harness.Program(t), "client/", tree+"/client/").Replace(m[1])
-	c := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text)
-	c.Dir, c.Env = t.TempDir(), harness.Environ()
-	if in != nil {
-		text = strings.ReplaceAll(text, "demo-key ", "demo-key --internal "+strings.TrimPrefix(in.Root, "http://")+" ")
-		c.Args[len(c.Args)-1] = text
-		c.Env = append(c.Env, "BASE="+in.Public)
-	}
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return string(out)
+	t.Fatalf("no block of %s begins with %s", page, begin)
+	return ""
 }
 
 // The recipe of a test suite works when a reader pastes it.
 func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
 	t.Parallel()
-	out := pasted(t, nil, "bin/tickhive serve --ephemeral")
+	out := pasted(t, "README.md", "bin/tickhive serve --ephemeral")
 	if !strings.Contains(out, `"currencyCode":"BTC","free":10000.0`) {
 		t.Error(out)
 	}
 }
 
-// The first orders of the README wait, are filled, are listed and are canceled.
-func TestTheFirstOrdersOfTheReadme(t *testing.T) {
+// The first orders wait, are filled, are listed and are canceled.
+func TestTheFirstOrders(t *testing.T) {
 	t.Parallel()
-	out := pasted(t, harness.TheDemo(t), "bin/tickhive demo-key key.json")
-	lines := strings.Split(strings.TrimSpace(out), "\n")
+	lines := strings.Split(strings.TrimSpace(pasted(t, "README.md", "bin/tickhive demo-key key.json")), "\n")
 	if len(lines) != 6 {
-		t.Fatalf("%d lines: %s", len(lines), out)
+		t.Fatalf("%d lines: %q", len(lines), lines)
 	}
 	for i, want := range []string{
 		`^key \S+ of user`, `^"\d+"$`, `^"\d+"$`, `"status":"Completed".*"type":"stop_market"`,

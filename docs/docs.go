@@ -1,0 +1,11 @@
+// Package docs holds the pages of this folder, which server/web shows to browsers.
+//
+// Owner: none; a page is a constant of the build.
+package docs
+
+import "embed"
+
+// Files has every page, by its path in this folder.
+//
+//go:embed *.md */*.md
+var Files embed.FS
