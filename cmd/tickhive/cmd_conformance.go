@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,8 @@ type conformanceCmd struct {
 	Pairs    int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest base volume; 0: of all (${default})."`
 	Timeout  time.Duration `default:"10s" help:"Longest time of a request (${default})."`
 	JSON     bool          `name:"json" help:"Print the results as JSON."`
+	JUnit    string        `name:"junit" placeholder:"FILE" help:"Write the results as JUnit's XML."`
+	HTML     string        `name:"html" placeholder:"FILE" help:"Write the results as a page."`
 	trustFlags
 }
 
@@ -31,10 +34,13 @@ func (c *conformanceCmd) Validate() error {
 	if c.Timeout <= 0 {
 		return fmt.Errorf("--timeout must be above 0: %s", c.Timeout)
 	}
+	if c.JUnit == "-" || c.HTML == "-" || c.JUnit != "" && c.JUnit == c.HTML {
+		return errors.New("--junit and --html must each name a file of its own")
+	}
 	return nil
 }
 
-// Run prints a table of the checks. The exit code is 1 when a check of severity error failed, 2 when
+// Run prints a table of the checks, and writes the files. The exit code is 1 when a check of severity error failed, 2 when
 // the target cannot be checked.
 func (c *conformanceCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -64,6 +70,16 @@ func (c *conformanceCmd) Run(p *program) error {
 			if err := printConformance(p.out, r); err != nil {
 				return err
 			}
+		}
+	}
+	for name, write := range map[string]func(io.Writer, []*conformance.Report) error{
+		c.JUnit: conformance.WriteJUnit, c.HTML: conformance.WriteHTML,
+	} {
+		if name == "" {
+			continue
+		}
+		if err := toFile(p, name, func(w io.Writer) error { return write(w, reports) }); err != nil {
+			return err
 		}
 	}
 	if failed {

@@ -1,6 +1,9 @@
 package conformance_test
 
 import (
+	"bytes"
+	"encoding/xml"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -202,5 +205,91 @@ func TestWhatIsNoListingAPIIsRefused(t *testing.T) {
 		if reports, err := conformance.Run(t.Context(), o); err == nil {
 			t.Errorf("%s: %d reports", name, len(reports))
 		}
+	}
+}
+
+// JUnit's XML has a case for each check, and as many failures as there are errors; the page has each check.
+func TestTheReportsAreWritten(t *testing.T) {
+	t.Parallel()
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `[{"ticker_id":"<&>"}]`)
+	})
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	r := check(t, s.URL, conformance.CoinGecko)
+	var b bytes.Buffer
+	if err := conformance.WriteJUnit(&b, []*conformance.Report{r}); err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		XMLName  xml.Name `xml:"testsuites"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Suites   []struct {
+			Name     string `xml:"name,attr"`
+			Tests    int    `xml:"tests,attr"`
+			Failures int    `xml:"failures,attr"`
+			Cases    []struct {
+				Class   string `xml:"classname,attr"`
+				Name    string `xml:"name,attr"`
+				Time    string `xml:"time,attr"`
+				Failure *struct {
+					Message string `xml:"message,attr"`
+					Text    string `xml:",chardata"`
+				} `xml:"failure"`
+				Out string `xml:"system-out"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
+		t.Fatalf("%v\n%s", err, b.Bytes())
+	}
+	if len(read.Suites) != 1 || read.Tests != len(r.Results) || read.Failures != r.Errors || r.Errors == 0 ||
+		r.Warnings == 0 {
+		t.Fatalf("%+v for %d results, %d errors, %d warnings", read, len(r.Results), r.Errors, r.Warnings)
+	}
+	suite := read.Suites[0]
+	if suite.Name != "coingecko" || suite.Tests != len(r.Results) || suite.Failures != r.Errors ||
+		len(suite.Cases) != len(r.Results) {
+		t.Errorf("%+v", suite)
+	}
+	took := regexp.MustCompile(`^\d+\.\d{6}$`)
+	for i, c := range suite.Cases {
+		x := r.Results[i]
+		if c.Class+": "+c.Name != "coingecko."+x.Check || !took.MatchString(c.Time) {
+			t.Errorf("%+v is not %s", c, x.Check)
+		}
+		if (c.Failure != nil) != (x.Severity == conformance.Error) ||
+			strings.HasPrefix(c.Out, "warning: ") != (x.Severity == conformance.Warning) {
+			t.Errorf("%+v is not %s", c, x.Severity)
+		}
+		if c.Failure != nil && (c.Failure.Message == "" || !strings.Contains(c.Failure.Text, x.URL)) {
+			t.Errorf("%+v", c.Failure)
+		}
+	}
+	b.Reset()
+	if err := conformance.WriteHTML(&b, []*conformance.Report{r}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "<td>"+html.EscapeString(r.Results[0].URL)); n == 0 ||
+		strings.Count(b.String(), "<tr>") != len(r.Results)+1 || strings.Contains(b.String(), "<&") {
+		t.Error(b.String())
+	}
+}
+
+// The routes are found where the namespace of the aggregator has them.
+func TestThePrefixOfTheAggregatorIsFound(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/marketdata/getaggregator/pairs" {
+			w.WriteHeader(404)
+		}
+		_, _ = io.WriteString(w, `[]`)
+	}))
+	t.Cleanup(s.Close)
+	reports, err := conformance.Run(t.Context(), conformance.Options{Target: s.URL, Now: start})
+	if err != nil || len(reports) != 1 || reports[0].Target != s.URL+"/api/marketdata/getaggregator" ||
+		reports[0].Standard != conformance.CoinGecko {
+		t.Fatal(reports, err)
 	}
 }

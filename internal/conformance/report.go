@@ -1,6 +1,11 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"github.com/tickhive/tickhive/internal/clock"
+)
 
 // Severity is the importance of a result for a listing.
 type Severity string
@@ -19,6 +24,8 @@ type Result struct {
 	Evidence string   `json:"evidence"` // what was seen; of a failed check also what was expected
 	URL      string   `json:"url"`
 	Count    int      `json:"count"` // how often the check failed; 1 when it held
+	// Took is the time since the check before ended: the request, if the check is the first of its answer.
+	Took time.Duration `json:"-"`
 }
 
 // Report holds the results of a run, in the order of the checks.
@@ -28,6 +35,8 @@ type Report struct {
 	Results  []Result `json:"results"`
 	Errors   int      `json:"errors"`   // failed checks of severity error
 	Warnings int      `json:"warnings"` // failed checks of severity warning
+
+	startNs, lastNs int64 // when the run began, when the last check ended
 }
 
 // check collects the failures of one property of a route. The first failure is its evidence.
@@ -60,5 +69,8 @@ func (c *check) done(seen string, args ...any) {
 	default:
 		c.report.Warnings++
 	}
+	nowNs := clock.MachineNs()
+	c.result.Took = time.Duration(nowNs - c.report.lastNs)
+	c.report.lastNs = nowNs
 	c.report.Results = append(c.report.Results, c.result)
 }

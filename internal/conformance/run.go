@@ -100,8 +100,9 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 }
 
 func (o Options) begin(ctx context.Context, standard string) *run {
+	nowNs := clock.MachineNs()
 	return &run{
-		Options: o, ctx: ctx, report: &Report{Standard: standard, Target: o.Target},
+		Options: o, ctx: ctx, report: &Report{Standard: standard, Target: o.Target, startNs: nowNs, lastNs: nowNs},
 		client: &http.Client{Timeout: o.Timeout, Transport: &http.Transport{
 			DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
 		}},
@@ -110,7 +111,11 @@ func (o Options) begin(ctx context.Context, standard string) *run {
 
 // prefixes returns the paths below which the routes of a standard may be, the target's own first.
 func prefixes(standard string) []string {
-	return []string{"", "/" + standard, "/listing/" + standard, "/api/" + standard}
+	all := []string{"", "/" + standard, "/listing/" + standard, "/api/" + standard}
+	if standard == CoinGecko {
+		all = append(all, "/api/marketdata/getaggregator")
+	}
+	return all
 }
 
 // find returns the first prefix below which the first route of a standard answers with a list or an object, else the
