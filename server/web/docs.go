@@ -80,6 +80,7 @@ func newDocuments(o Options, at map[string]string, missing *asset) (*documents, 
 	if err != nil {
 		return nil, fmt.Errorf("web: embedded files: %w", err)
 	}
+	d.add(streamsPage, renderStreams)
 	return d, nil
 }
 

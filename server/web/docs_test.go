@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"html"
 	"io/fs"
 	"regexp"
@@ -216,6 +217,39 @@ func TestAPageHasOneAddress(t *testing.T) {
 		r, body = static(t, h, at)
 		if r.StatusCode() != 404 || !strings.HasPrefix(body, `{"code":"NOT_FOUND"`) {
 			t.Errorf("%s: %d %.80s", at, r.StatusCode(), body)
+		}
+	}
+}
+
+// The page of the streams has a heading for each message and object, and each example, of the AsyncAPI document.
+func TestThePageOfTheStreams(t *testing.T) {
+	_, body := static(t, programs(t, false), "/docs/streams")
+	raw, err := web.AsyncAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct {
+			Messages map[string]struct{ Examples []any }
+			Schemas  map[string]struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil || len(doc.Components.Messages) < 20 {
+		t.Fatal(len(doc.Components.Messages), err)
+	}
+	examples := 0
+	for name, m := range doc.Components.Messages {
+		if strings.Count(body, ">"+name+"</h3>") != 1 {
+			t.Errorf("no message %s", name)
+		}
+		examples += len(m.Examples)
+	}
+	if got := strings.Count(body, `class="language-json"`); got != examples {
+		t.Errorf("%d of %d examples", got, examples)
+	}
+	for name, s := range doc.Components.Schemas {
+		if s.Properties != nil && strings.Count(body, ">"+name+"</h3>") != 1 {
+			t.Errorf("no object %s", name)
 		}
 	}
 }

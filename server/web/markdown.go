@@ -156,16 +156,7 @@ const manySections = 4
 
 // render renders a document and moves its links to what the server shows.
 func (d *parsed) render() *rendered {
-	var links []*ast.Link
-	each(d, func(l *ast.Link) { links = append(links, l) })
-	for _, l := range links {
-		to, shown := d.resolve(string(l.Destination))
-		if shown {
-			l.Destination = []byte(to)
-		} else {
-			d.nameFile(l, to)
-		}
-	}
+	d.moveLinks()
 	p := &rendered{Title: d.title()}
 	each(d, func(h *ast.Heading) {
 		if id, ok := h.AttributeString("id"); ok && h.Level == 2 {
@@ -188,6 +179,32 @@ func (d *parsed) render() *rendered {
 	p.Heading = template.HTML(heading + "</h1>\n")
 	p.parts = split(rest, d.runs())
 	return p
+}
+
+// moveLinks moves the links to what the server shows.
+func (d *parsed) moveLinks() {
+	var links []*ast.Link
+	each(d, func(l *ast.Link) { links = append(links, l) })
+	for _, l := range links {
+		to, shown := d.resolve(string(l.Destination))
+		if shown {
+			l.Destination = []byte(to)
+		} else {
+			d.nameFile(l, to)
+		}
+	}
+	var local []*ast.AutoLink
+	each(d, func(l *ast.AutoLink) {
+		if strings.HasPrefix(string(l.URL(d.source)), exchangeAddress+"/") {
+			local = append(local, l)
+		}
+	})
+	for _, l := range local {
+		link := ast.NewLink()
+		link.Destination = bytes.TrimPrefix(l.URL(d.source), []byte(exchangeAddress))
+		link.AppendChild(link, ast.NewString(l.Label(d.source)))
+		l.Parent().ReplaceChild(l.Parent(), l, link)
+	}
 }
 
 // runs returns for each program whether a test runs it: the word run is behind its language.

@@ -108,14 +108,20 @@ func borrow(doc object) error {
 func readPart(name string) (part map[string]any, err error) {
 	raw, err := Files.ReadFile("openapi/" + name + ".json")
 	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber() // so that an example keeps its 65000.00
-		err = d.Decode(&part)
+		part, err = decode(raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("web: openapi part %s: %w", name, err)
 	}
 	return part, nil
+}
+
+// decode decodes a JSON object. Its numbers keep their text, so that an example keeps its 65000.00.
+func decode(raw []byte) (o object, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&o)
+	return o, err
 }
 
 // merge adds src to dst: it merges objects by member and concatenates arrays.

@@ -73,7 +73,8 @@ func Page(o Options) (edge.Resource, error) {
 		})
 		api := func() ([]byte, error) { return OpenAPI(s.Routes(), PublicParts...) }
 		all := append(slices.Clone(routes), document("/swagger/v1/swagger.json", swaggerCSP, api),
-			document(streamsPath, swaggerCSP, AsyncAPI))
+			document(streamsPath, swaggerCSP, AsyncAPI),
+			document(postmanPath, swaggerCSP, func() ([]byte, error) { return Postman(s.Routes()) }))
 		for _, r := range all[len(routes):] {
 			r.Public = true
 		}
