@@ -90,6 +90,27 @@ func TestTheRecipeOfACrashWorks(t *testing.T) {
 	}
 }
 
+// use matches the first command of a row of the README's table of uses.
+var use = regexp.MustCompile("(?m)^\\| [^|`]* \\| `(bin/tickhive ([a-z]+)[^`]*)`")
+
+// The five uses of the README work: a server becomes ready (TestTheRecipesWorkInOneFolder), another command succeeds.
+func TestTheUsesOfTheReadme(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, harness.TheDemo(t))
+	uses := use.FindAllStringSubmatch(harness.ReadTree(t, "README.md"), -1)
+	for _, m := range uses {
+		if m[2] == "serve" || m[2] == "replay" {
+			continue
+		}
+		if out, err := r.paste("sh", m[1]); err != nil {
+			t.Errorf("%s: %v: %s", m[1], err, out)
+		}
+	}
+	if len(uses) != 5 {
+		t.Errorf("%d uses: %q", len(uses), uses)
+	}
+}
+
 // pasted runs the block of a page that begins so, and returns what it prints.
 func pasted(t *testing.T, page, begin string) string {
 	t.Helper()
@@ -111,7 +132,7 @@ func pasted(t *testing.T, page, begin string) string {
 // The recipe of a test suite works when a reader pastes it.
 func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
 	t.Parallel()
-	out := pasted(t, "README.md", "bin/tickhive serve --ephemeral")
+	out := pasted(t, "docs/guide/start.md", "bin/tickhive serve --ephemeral --sim off")
 	if !strings.Contains(out, `"currencyCode":"BTC","free":10000.0`) {
 		t.Error(out)
 	}
@@ -120,7 +141,7 @@ func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
 // The first orders wait, are filled, are listed and are canceled.
 func TestTheFirstOrders(t *testing.T) {
 	t.Parallel()
-	lines := strings.Split(strings.TrimSpace(pasted(t, "README.md", "bin/tickhive demo-key key.json")), "\n")
+	lines := strings.Split(strings.TrimSpace(pasted(t, "docs/guide/trade.md", "bin/tickhive demo-key key.json")), "\n")
 	if len(lines) != 6 {
 		t.Fatalf("%d lines: %q", len(lines), lines)
 	}
