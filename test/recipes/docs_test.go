@@ -164,7 +164,8 @@ func TestJavaScriptClient(t *testing.T) {
 	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
 	key := in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"js"}`)
 	for _, script := range []string{"smoke.mjs", "kinds.mjs"} {
-		c := exec.CommandContext(t.Context(), node, append(harness.NodeFlags(), harness.SourceTree+"/client/js/"+script)...)
+		args := append(harness.NodeFlags(), harness.SourceTree+"/client/js/"+script)
+		c := exec.CommandContext(t.Context(), node, args...)
 		c.Env = append(os.Environ(), "BASE="+in.Public, "INTERNAL="+in.Root, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
 			fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
 		if out, err := c.CombinedOutput(); err != nil {
