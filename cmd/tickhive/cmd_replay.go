@@ -235,21 +235,10 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	if r.Unnamed() {
 		o.Log.Warn("replay", "pair", spec.Code, "note", "the files do not name their pair; name it with --pair")
 	}
-	id, err := x.AddPair(&spec)
-	if err != nil {
-		return fmt.Errorf("replay: %w", err)
-	}
-	taker, err := x.UnlimitedAccount("replay")
+	id, err := r.Join(x)
 	if err != nil {
 		return err
 	}
-	hidden := taker
-	if r.Hidden() > 0 {
-		if hidden, err = x.UnlimitedAccount("hidden"); err != nil {
-			return err
-		}
-	}
-	r.UseAccounts(taker, hidden)
 	for _, taken := range r.Takings() {
 		o.Log.Info("replay", "taken", taken.String())
 	}

@@ -152,8 +152,21 @@ func (c *Config) commissions() []accounts.Commission {
 // address is configured. Nothing outlives the process, so the journal is not synced.
 func (c *Config) Ephemeral() (leave func() error, err error) {
 	if c.given["data.dir"] {
-		return nil, cmdline.UsageError{Err: errors.New("--ephemeral uses a temporary data directory: leave out data.dir")}
+		return nil, cmdline.UsageError{
+			Err: errors.New("--ephemeral uses a temporary data directory: leave out data.dir"),
+		}
 	}
+	c.UseFreePorts()
+	if c.Data.Dir, err = os.MkdirTemp("", "tickhive-"); err != nil {
+		return nil, fmt.Errorf("--ephemeral: temporary data directory: %w", err)
+	}
+	dir := c.Data.Dir
+	return func() error { return os.RemoveAll(dir) }, nil
+}
+
+// UseFreePorts lets the exchange listen on free ports where no address is configured, and leaves its journal unsynced
+// unless journal.sync is.
+func (c *Config) UseFreePorts() {
 	own := map[string]string{
 		"server.listen": "127.0.0.1:0", "internal.listen": "127.0.0.1:0", "binance.listen": "127.0.0.1:0",
 		"stream.listen": "127.0.0.1:0", "journal.sync": "off",
@@ -163,9 +176,4 @@ func (c *Config) Ephemeral() (leave func() error, err error) {
 			_ = k.Set(text)
 		}
 	}
-	if c.Data.Dir, err = os.MkdirTemp("", "tickhive-"); err != nil {
-		return nil, fmt.Errorf("--ephemeral: temporary data directory: %w", err)
-	}
-	dir := c.Data.Dir
-	return func() error { return os.RemoveAll(dir) }, nil
 }

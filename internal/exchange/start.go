@@ -102,6 +102,9 @@ func (x *Running) OpenOrders(p engine.PairID) (n int, err error) {
 	return n, err
 }
 
+// NowNs returns the time of the process clock, Unix ns.
+func (x *Running) NowNs() int64 { return x.clock.NowNs() }
+
 // AdvanceTo moves the virtual clock.
 func (x *Running) AdvanceTo(ns int64) error { return x.canceler.advance(ns) }
 

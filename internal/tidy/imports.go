@@ -94,6 +94,7 @@ var mayImport = map[string][]string{
 		"bench", "client", "server", "engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange",
 		"internal/stream", "internal/machine",
 	},
+	"tickhivetest": {"client", "internal/config", "internal/datadir", "internal/exchange", "sim"},
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",

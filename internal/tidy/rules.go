@@ -89,7 +89,7 @@ func shell(f *File) bool {
 			return true
 		}
 	}
-	return under(f.Dir, "cmd", "bench", "client", "internal/devtools")
+	return under(f.Dir, "cmd", "bench", "client", "internal/devtools", "tickhivetest")
 }
 
 // Goroutines reports go statements outside of shells.

@@ -93,7 +93,8 @@ func TestEveryConnectionIsInTheTable(t *testing.T) {
 	}
 	for _, f := range files {
 		// Benchmarks, examples and what serves tests are not in the program.
-		if f.Test || under(f.Dir, "test", "server/servertest", "internal/exchange/exchangetest", "client/examples") ||
+		if f.Test || under(f.Dir, "test", "server/servertest", "internal/exchange/exchangetest", "client/examples",
+			"tickhivetest") ||
 			under(f.Dir, "bench") && !under(f.Dir, "bench/loadtool") || !dials.Match(f.Text) {
 			continue
 		}

@@ -26,7 +26,7 @@ func newTestMarket(t testing.TB, r *Replay) *testMarket {
 	m.Clock.Set(r.StartNs())
 	m.loop = m.Run(t, sequencer.LoopOptions{})
 	spec := r.PairSpec()
-	r.UseAccounts(1, 0)
+	r.opts.Taker = 1
 	m.pair = m.loop.AddPairs(&spec)[0]
 	m.board = publicBoard{Board: m.Feed.Board(), Pair: spec.Code}
 	return m

@@ -41,6 +41,10 @@ type Options struct {
 	Passive bool
 	Check   bool // compare with the recording, in the first pass only
 
+	// Due is called before each record with its market time, Unix ns, and returns when the record is to be fed: the
+	// caller paces the replay. Its error ends the replay. It excludes Speed. nil: Speed paces.
+	Due func(ns int64) error
+
 	// Progress is called about every 100 ms of machine time, from the goroutine of Run. nil: no calls.
 	Progress func(Progress)
 	// Maker and Taker are the accounts of the replay's orders. They must differ, so that no trade has the same
@@ -121,12 +125,6 @@ func (o *Options) digits() (price, amount int, err error) {
 		return 0, 0, fmt.Errorf("replay: digits %q: want P,A with P + A at most %d", o.Digits, fixed.Scale)
 	}
 	return price, amount, nil
-}
-
-// UseAccounts sets the accounts of the takers and of the makers that were not displayed, for a program that creates its
-// accounts after New. It must be called before Run.
-func (r *Replay) UseAccounts(taker, hidden engine.AccountID) {
-	r.opts.Taker, r.opts.Hidden = taker, hidden
 }
 
 // Hidden returns the number of trades whose maker was not displayed.
@@ -216,7 +214,7 @@ func New(o Options) (*Replay, error) {
 	if err != nil {
 		return nil, &OptionError{err}
 	}
-	if r.speed != 0 {
+	if r.speed != 0 || o.Due != nil {
 		r.batch = 1 // each record is due at its time
 	}
 	if r.reader, err = format.New(o.Format, o.Files); err != nil {
@@ -283,6 +281,36 @@ func (r *Replay) PairSpec() engine.Instrument { return r.instrument }
 func (r *Replay) StartNs() int64 {
 	ns := max(r.survey.FirstNs, r.fromNs)
 	return ns - ns%secondNs
+}
+
+// Market is an exchange that a replay fills; *exchange.Running implements it.
+type Market interface {
+	Entry
+	// AddPair adds a pair and its currencies, or returns the pair that is there.
+	AddPair(p *engine.Instrument) (engine.PairID, error)
+	// UnlimitedAccount returns the account of a user who needs no money and pays no fees.
+	UnlimitedAccount(nickname string) (engine.AccountID, error)
+}
+
+// Join adds the pair and the accounts of the recording to a market, which Run then fills.
+func (r *Replay) Join(m Market) (engine.PairID, error) {
+	spec := r.PairSpec()
+	id, err := m.AddPair(&spec)
+	if err != nil {
+		return 0, fmt.Errorf("replay: %w", err)
+	}
+	taker, err := m.UnlimitedAccount("replay")
+	if err != nil {
+		return 0, err
+	}
+	hidden := taker
+	if r.Hidden() > 0 {
+		if hidden, err = m.UnlimitedAccount("hidden"); err != nil {
+			return 0, err
+		}
+	}
+	r.opts.Taker, r.opts.Hidden = taker, hidden
+	return id, nil
 }
 
 // Run feeds the records into entry until the records or ctx end. The clock of entry must be virtual, and the
@@ -375,6 +403,11 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	}
 	if err := r.pace(ns); err != nil {
 		return err
+	}
+	if r.opts.Due != nil {
+		if err := r.opts.Due(ns); err != nil {
+			return err
+		}
 	}
 	e.now = max(e.now, ns)
 	c.at = rec.At

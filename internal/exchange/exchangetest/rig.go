@@ -3,15 +3,11 @@ package exchangetest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +16,7 @@ import (
 	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/hive"
 	"github.com/tickhive/tickhive/internal/clock"
+	"github.com/tickhive/tickhive/internal/datadir"
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/launchpad"
 )
@@ -133,38 +130,14 @@ func (r *Rig) DialInternal() (net.Conn, error) { return r.internal.dial("127.0.0
 func (r *Rig) Stop() { r.stop() }
 
 // Kill returns a copy of the data directory as the end of the process would leave it now. No
-// request may be under way. Snapshots go on: a copy counts when the names stay the same meanwhile.
+// request may be under way. Snapshots go on.
 func (r *Rig) Kill() (dir string) {
 	r.t.Helper()
-	const tries = 1000
-	for range tries {
-		before := r.names()
-		dir = r.t.TempDir()
-		err := os.CopyFS(dir, os.DirFS(r.dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.t.Fatal(err)
-		}
-		if err == nil && slices.Equal(before, r.names()) {
-			return dir
-		}
-	}
-	r.t.Fatalf("the names in the data directory changed during %d copies", tries)
-	return ""
-}
-
-// names returns the paths of the files in the data directory.
-func (r *Rig) names() (paths []string) {
-	r.t.Helper()
-	err := fs.WalkDir(os.DirFS(r.dir), ".", func(path string, _ fs.DirEntry, err error) error {
-		if paths = append(paths, path); errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile
-		}
-		return err
-	})
-	if err != nil {
+	dir = r.t.TempDir()
+	if err := datadir.CopyInUse(dir, r.dir); err != nil {
 		r.t.Fatal(err)
 	}
-	return paths
+	return dir
 }
 
 // SnapshotDirectory returns a data directory with users, orders and two snapshots, as the end of a process between two
