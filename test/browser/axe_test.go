@@ -104,6 +104,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		"/hive":                   `document.querySelectorAll('main table').length > 0`,
 		"/docs":                   `document.querySelector('#pages a')`,
 		"/docs/guide/tour":        `document.querySelector('.codebar')`,
+		"/docs/streams":           `document.querySelector('.codebar')`,
 		"/docs/programs":          `document.querySelector('.codebar')`,
 		"/docs/contract/commands": `document.querySelector('#pages ul ul')`,
 		"/docs/contract/matching": `document.querySelector('.toc')`,

@@ -184,7 +184,7 @@ func TestSmokeBrowserOnAPhone(t *testing.T) {
 	b.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
 	for _, page := range []string{
 		"/", "/status", "/launchpad", "/hive", "/docs", "/docs/guide/tour", "/docs/programs", "/docs/contract/commands",
-		"/docs/contract/matching", "/docs/operating",
+		"/docs/contract/matching", "/docs/operating", "/docs/streams", "/docs/guide/write-a-bot",
 	} {
 		b.open(page)
 		if page == "/" {
