@@ -42,3 +42,15 @@ func TestTheSystemdUnit(t *testing.T) {
 		}
 	}
 }
+
+// inTree runs a command in the source tree and returns what it prints.
+func inTree(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Dir, c.Env = harness.SourceTree, harness.Environ()
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v: %s", name, args, err, out)
+	}
+	return string(out)
+}

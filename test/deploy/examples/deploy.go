@@ -23,16 +23,16 @@ func ReadYAML(t *testing.T, text string, v any) {
 	}
 }
 
-// RecipeStep is an instruction of deploy/Dockerfile: RUN, the text behind it, and the words of its JSON form.
+// RecipeStep is an instruction of a Dockerfile: RUN, the text behind it, and the words of its JSON form.
 type RecipeStep struct {
 	Name, Text string
 	Words      []string
 }
 
-// Dockerfile returns the instructions of each stage of deploy/Dockerfile.
-func Dockerfile(t *testing.T) (stages [][]RecipeStep) {
+// Dockerfile returns the instructions of each stage of a Dockerfile of the source tree.
+func Dockerfile(t *testing.T, name string) (stages [][]RecipeStep) {
 	t.Helper()
-	text := strings.ReplaceAll(harness.ReadTree(t, "deploy/Dockerfile"), "\\\n", "")
+	text := strings.ReplaceAll(harness.ReadTree(t, name), "\\\n", "")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
