@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math/big"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tickhive/tickhive/internal/exchange"
 )
 
 // demoKeyCmd makes a funded key in a running exchange.
@@ -17,7 +22,6 @@ type demoKeyCmd struct {
 }
 
 const (
-	demoKeyFunds   = "10000" // of each currency
 	demoKeyNative  = "1000"
 	demoKeyTimeout = 30 * time.Second
 )
@@ -38,7 +42,7 @@ func (c *demoKeyCmd) Run(p *program) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), demoKeyTimeout)
 	defer cancel()
-	currencies, err := api.currencies(ctx)
+	amounts, err := api.demoAmounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,9 +50,8 @@ func (c *demoKeyCmd) Run(p *program) error {
 	if err := api.call(ctx, http.MethodPost, "/users", `{"nativeBalance":`+demoKeyNative+`}`, &user); err != nil {
 		return err
 	}
-	for _, code := range currencies {
-		body := fmt.Sprintf(`{"currencyCode":%q,"amount":%s}`, code, demoKeyFunds)
-		if err := api.call(ctx, http.MethodPost, "/users/"+user.ID+"/deposits", body, nil); err != nil {
+	for _, code := range slices.Sorted(maps.Keys(amounts)) {
+		if _, err := api.deposit(ctx, user.ID, code, amounts[code]); err != nil {
 			return err
 		}
 	}
@@ -59,32 +62,61 @@ func (c *demoKeyCmd) Run(p *program) error {
 	if err := key.write(c.File, c.Replace); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "key %s of user %s with %s of each of %d currencies: %s\n", key.PublicKey, key.UserID,
-		demoKeyFunds, len(currencies), c.File)
+	_, err = fmt.Fprintf(p.out, "key %s of user %s with money in %d currencies: %s\n", key.PublicKey, key.UserID,
+		len(amounts), c.File)
 	return err
 }
 
-// currencies returns the currencies of all pairs whose assets take deposits.
-func (a *internalAPI) currencies(ctx context.Context) (out []string, err error) {
+// demoAmounts returns the amount of a demo user in each currency of a pair that takes deposits.
+func (a *internalAPI) demoAmounts(ctx context.Context) (map[string]string, error) {
 	var state struct {
 		Pairs []struct{ CurrencyPairCode string }
 	}
 	if err := a.call(ctx, http.MethodGet, "/state-hash", "", &state); err != nil {
 		return nil, err
 	}
+	prices, digits, closed := map[string]*big.Rat{}, map[string]int{}, []string(nil)
 	for _, p := range state.Pairs {
-		out = append(out, strings.Split(p.CurrencyPairCode, "_")...)
-	}
-	slices.Sort(out)
-	var open []string
-	for _, code := range slices.Compact(out) {
-		var asset struct{ CanDeposit bool }
-		if err := a.call(ctx, http.MethodGet, "/assets/"+code, "", &asset); err != nil {
+		price, err := a.price(ctx, p.CurrencyPairCode)
+		if err != nil {
 			return nil, err
 		}
-		if asset.CanDeposit {
-			open = append(open, code)
+		prices[p.CurrencyPairCode] = price
+		for code := range strings.SplitSeq(p.CurrencyPairCode, "_") {
+			if _, seen := digits[code]; seen {
+				continue
+			}
+			var asset struct {
+				Digits     int
+				CanDeposit bool
+			}
+			if err := a.call(ctx, http.MethodGet, "/assets/"+code, "", &asset); err != nil {
+				return nil, err
+			}
+			if digits[code] = asset.Digits; !asset.CanDeposit {
+				closed = append(closed, code)
+			}
 		}
 	}
-	return open, nil
+	amounts := exchange.DemoAmounts(prices, digits)
+	for _, code := range closed {
+		delete(amounts, code)
+	}
+	return amounts, nil
+}
+
+// price returns the best price of a pair's book, of the bids if there are any; nil: the book is empty.
+func (a *internalAPI) price(ctx context.Context, pair string) (*big.Rat, error) {
+	var book struct {
+		Bids, Asks []struct{ Price json.Number }
+	}
+	if err := a.call(ctx, http.MethodGet, "/book/"+pair+"?depth=1", "", &book); err != nil {
+		return nil, err
+	}
+	for _, level := range append(book.Bids, book.Asks...) {
+		if price, ok := new(big.Rat).SetString(level.Price.String()); ok && price.Sign() > 0 {
+			return price, nil
+		}
+	}
+	return nil, nil
 }

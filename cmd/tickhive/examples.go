@@ -175,6 +175,14 @@ var commandExamples = map[string][]cmdline.Example{
 		{About: "A user with money and a key.", Text: "tickhive demo-key key.json"},
 		{About: "Another user, and the old key is gone.", Text: "tickhive demo-key key.json --replace"},
 	},
+	"tickhive deposit": {
+		{About: "Money for the user of a key.", Text: "tickhive deposit key.json USDT=1000 BTC=0.5"},
+		{
+			About: "For a user by id, at an exchange with a token.",
+			Text: "tickhive deposit 0b2c7a52-6fa4-4c1b-9d26-3f0f2d0a7f11 USDT=1000 " +
+				"--internal-token-file /etc/tickhive/token",
+		},
+	},
 	"tickhive binance-hosts": {
 		{
 			About: "Certificates and a hosts file for programs that know Binance's names alone.",
@@ -203,5 +211,9 @@ var commandExamples = map[string][]cmdline.Example{
 			About: "For every fish to come.",
 			Text:  "tickhive completion -c fish > ~/.config/fish/completions/tickhive.fish",
 		},
+	},
+	"tickhive man": {
+		{About: "Read the manual.", Text: "tickhive man | man -l -"},
+		{About: "Install it.", Text: "tickhive man > tickhive.1"},
 	},
 }

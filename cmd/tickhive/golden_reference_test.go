@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"os"
 	"reflect"
@@ -13,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/tickhive/tickhive/internal/cmdline"
 	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/setting"
 	"github.com/tickhive/tickhive/test/harness"
@@ -136,7 +136,7 @@ func writeCommands(w *bytes.Buffer, root *kong.Node) {
 			w.WriteString("No arguments.\n")
 		}
 		w.WriteString("\n")
-		for line := range strings.Lines(strings.TrimPrefix(n.Detail, "Examples:\n\n")) {
+		for line := range strings.Lines(strings.TrimPrefix(n.Detail, cmdline.ExamplesHead)) {
 			w.WriteString("  " + line)
 		}
 	}
@@ -157,35 +157,9 @@ func writeArguments(w *bytes.Buffer, positional []*kong.Positional, flags []*kon
 	}
 }
 
-// flagsOf returns the flags of a command and of the commands above it, without --help, those without a group first, as
-// --help does.
-func flagsOf(n *kong.Node) (out []*kong.Flag) {
-	for _, f := range slices.Concat(n.AllFlags(true)...) {
-		if f.Name != "help" {
-			out = append(out, f)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *kong.Flag) int { return groupOrder(a) - groupOrder(b) })
-	return out
-}
-
-func groupOrder(f *kong.Flag) int {
-	if f.Group == nil {
-		return 0
-	}
-	return 1
-}
-
 // has reports whether flags contains a flag of the same name and meaning.
 func has(flags []*kong.Flag, f *kong.Flag) bool {
 	return slices.ContainsFunc(flags, func(g *kong.Flag) bool { return g.Name == f.Name && g.Help == f.Help })
-}
-
-func flagUsage(f *kong.Flag) string {
-	if f.IsBool() {
-		return "--" + f.Name
-	}
-	return "--" + f.Name + " " + cmp.Or(f.PlaceHolder, f.FormatPlaceHolder())
 }
 
 // writeKeys writes a table of the keys of each section.

@@ -3,6 +3,10 @@ package main
 import (
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/lmittmann/tint"
 
 	"github.com/tickhive/tickhive/internal/config"
 )
@@ -13,16 +17,27 @@ type logging struct {
 	*slog.Logger
 }
 
-// newLogging returns a log that writes structured lines to w. format is one of those of config.
-func newLogging(w io.Writer, level, format string) (*logging, error) {
+// logTime is the layout of the time in a line for a person.
+const logTime = "15:04:05.000"
+
+// newLogging returns a log that writes structured lines to w. format is one of those of config. A terminal gets colours unless
+// environ has NO_COLOR.
+func newLogging(w io.Writer, level, format string, environ []string) (*logging, error) {
 	l := &logging{}
 	if err := l.set(level); err != nil {
 		return nil, err
 	}
 	o := &slog.HandlerOptions{Level: &l.level}
 	var h slog.Handler = slog.NewTextHandler(w, o)
-	if format == config.LogJSON {
+	switch {
+	case format == config.LogJSON:
 		h = slog.NewJSONHandler(w, o)
+	case format == config.LogHuman || format == config.LogAuto && isTerminal(w):
+		plain := !isTerminal(w) || slices.ContainsFunc(environ, func(e string) bool {
+			name, value, _ := strings.Cut(e, "=")
+			return name == "NO_COLOR" && value != ""
+		})
+		h = tint.NewHandler(w, &tint.Options{Level: &l.level, TimeFormat: logTime, NoColor: plain})
 	}
 	l.Logger = slog.New(h)
 	return l, nil

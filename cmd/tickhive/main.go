@@ -31,6 +31,8 @@ type cli struct {
 	Load    loadCmd    `cmd:"" help:"Load any HTTP server at a rate and report latencies."`
 	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 
+	Deposit depositCmd `cmd:"" help:"Give money to a user of a running exchange."`
+
 	BinanceHosts binanceHostsCmd `cmd:"" help:"Write what a program needs to reach an exchange by Binance's host names."`
 
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
@@ -40,6 +42,8 @@ type cli struct {
 	Version versionCmd `cmd:"" help:"Print the version, the commit and the toolchain."`
 
 	Completion kongcompletion.Completion `cmd:"" help:"Print the code that completes commands in bash, zsh or fish."`
+
+	Man manCmd `cmd:"" help:"Print the manual page (troff)."`
 
 	Bench movedBenchCmd `cmd:"" hidden:"" passthrough:""`
 }

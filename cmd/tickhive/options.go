@@ -7,7 +7,7 @@ import (
 
 // exchangeOptions returns the options of an exchange of this program.
 func exchangeOptions(c *config.Config, p *program, quiet bool) (exchange.Options, error) {
-	log, err := newLogging(p.err, c.Log.Level, c.Log.Format)
+	log, err := newLogging(p.err, c.Log.Level, c.Log.Format, p.environ)
 	if err != nil {
 		return exchange.Options{}, err
 	}

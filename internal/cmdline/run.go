@@ -88,12 +88,15 @@ func (l Line) examples(n *kong.Node) []Example {
 	return all
 }
 
+// ExamplesHead begins the examples in the detail of a command.
+const ExamplesHead = "Examples:\n\n"
+
 // exampleText returns examples as kong prints them: an indented text keeps its lines.
 func exampleText(all []Example) string {
 	var b strings.Builder
 	for i, e := range all {
 		if i == 0 {
-			b.WriteString("Examples:\n\n")
+			b.WriteString(ExamplesHead)
 		}
 		fmt.Fprintf(&b, "  # %s\n  %s\n", e.About, e.Text)
 	}

@@ -163,16 +163,18 @@ func (c *faultsConfig) Check() error {
 
 // The formats of the log.
 const (
-	LogText = "text"
-	LogJSON = "json"
+	LogAuto  = "auto"
+	LogHuman = "human"
+	LogText  = "text"
+	LogJSON  = "json"
 )
 
-var logFormats = []string{LogText, LogJSON}
+var logFormats = []string{LogAuto, LogHuman, LogText, LogJSON}
 
 // logConfig is the section log.
 type logConfig struct {
 	Level  string `toml:"level" default:"info" help:"debug, info, warn or error"`
-	Format string `toml:"format" default:"text" help:"text (key=value pairs) or json (one object a line)"`
+	Format string `toml:"format" default:"auto" help:"text (key=value pairs), json (one object a line), human (for a person; NO_COLOR turns colours off), or auto: human on a terminal, text elsewhere"`
 }
 
 // Check refuses an unknown level or format.

@@ -38,7 +38,7 @@ func (x *Running) demo() error {
 }
 
 func (x *Running) addDemoUsers() error {
-	a := x.accounts
+	a, amounts := x.accounts, x.demoAmounts()
 	for i := range demoUsers {
 		name, level := fmt.Sprintf("demo-%d", i+1), int64(20+i)
 		ambassador := i == 0
@@ -55,7 +55,7 @@ func (x *Running) addDemoUsers() error {
 		for _, asset := range x.o.Assets {
 			if err == nil {
 				err = a.doAll(accounts.Command{
-					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: units(demoFunds),
+					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: fixed.MustText([]byte(amounts[asset.Symbol])),
 				})
 			}
 		}
@@ -63,7 +63,7 @@ func (x *Running) addDemoUsers() error {
 			return err
 		}
 	}
-	if err := a.demoIncome(x.o.Assets[0].Symbol); err != nil {
+	if err := a.demoIncome(x.demoCurrency()); err != nil {
 		return err
 	}
 	return x.demoTrades()
@@ -72,8 +72,13 @@ func (x *Running) addDemoUsers() error {
 // units returns n whole units of a currency, in 10^-18.
 func units(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
 
-// demoFunds is the balance of a demo user in each currency, in whole units.
-const demoFunds = 10_000
+// demoCurrency returns the currency of the income: the quote of the first pair, of which a unit is worth little.
+func (x *Running) demoCurrency() string {
+	if len(x.o.Pairs) > 0 {
+		return x.o.Pairs[0].Quote
+	}
+	return x.o.Assets[0].Symbol
+}
 
 // doAll applies commands one after the other.
 func (a *accountSide) doAll(cmds ...accounts.Command) error {

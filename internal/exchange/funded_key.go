@@ -7,6 +7,7 @@ import (
 
 	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // FundedKey is a trading key of a user who has money.
@@ -55,15 +56,17 @@ func (x *Running) FundedKey() (FundedKey, error) {
 	return FundedKey{User: user.ID, Public: res.Key.PublicKey, Private: res.Secret}, nil
 }
 
-// addFundedUser adds a user with the funds of a demo user in every configured asset.
+// addFundedUser adds a user with the amounts of a demo user.
 func (x *Running) addFundedUser() (uint32, error) {
 	res, err := x.accounts.do(accounts.Command{Kind: accounts.CreateUser})
 	if err != nil {
 		return 0, err
 	}
+	amounts := x.demoAmounts()
 	for _, asset := range x.o.Assets {
 		err := x.accounts.doAll(accounts.Command{
-			Kind: accounts.Deposit, User: res.User.Number, Currency: asset.Symbol, Amount: units(demoFunds),
+			Kind: accounts.Deposit, User: res.User.Number, Currency: asset.Symbol,
+			Amount: fixed.MustText([]byte(amounts[asset.Symbol])),
 		})
 		if err != nil {
 			return 0, err

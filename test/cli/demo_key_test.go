@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -151,6 +153,74 @@ func TestDemoKeyFundsAUserOfARunningExchange(t *testing.T) {
 	}
 	if keys[0].UserID == keys[1].UserID || keys[0].PublicKey == keys[1].PublicKey {
 		t.Errorf("%v", keys)
+	}
+}
+
+// The amounts of a demo key are worth about the same by the market's prices, whichever way the key was made.
+func TestADemoKeyHasAboutTheSameOfEachCurrency(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	at, later := filepath.Join(work, "at.json"), filepath.Join(work, "later.json")
+	in := harness.Start(t, "--demo-key", at, "--backfill", "1h")
+	if c := harness.Launch(t, nil, "demo-key", "--internal", in.Root, later); c.Wait() != 0 {
+		t.Fatal(c.Stderr.String())
+	}
+	for _, file := range []string{at, later} {
+		free, priced := readKey(t, file).funds(t, in.Public), 0
+		for base, text := range free {
+			ticker := in.Do("GET", in.Public+"/api/tickers?currencyPairCode="+base+"_USDT", "")
+			if ticker.Status != 200 {
+				continue // USDT, and currencies that another one quotes
+			}
+			amount, ok := new(big.Rat).SetString(text)
+			price, priceOk := new(big.Rat).SetString(fmt.Sprint(harness.Object(t, ticker.Body)["price"]))
+			if !ok || !priceOk {
+				t.Fatalf("%s: %s", text, ticker.Body)
+			}
+			worth, _ := amount.Mul(amount, price).Float64()
+			if worth < 60_000 || worth > 140_000 {
+				t.Errorf("%s: %s %s are worth %v", file, text, base, worth)
+			}
+			priced++
+		}
+		if !strings.HasPrefix(free["USDT"], "10000") || len(free["USDT"]) < 8 || priced < 8 {
+			t.Errorf("%s: %v", file, free)
+		}
+	}
+}
+
+// tickhive deposit adds money to a user by id or by a file of a key; a command line that is wrong in its last word adds
+// nothing.
+func TestDepositGivesMoneyToAUser(t *testing.T) {
+	t.Parallel()
+	in := harness.Start(t, "--sim", "off")
+	user := in.Call(200, "POST", "/users", `{"nickname":"rich"}`)["id"].(string)
+	file := filepath.Join(t.TempDir(), "key.json")
+	if c := harness.Launch(t, nil, "demo-key", "--internal", in.Root, file); c.Wait() != 0 {
+		t.Fatal(c.Stderr.String())
+	}
+	for _, test := range []struct {
+		user string
+		args []string
+		code int
+		want string
+	}{
+		{
+			user, []string{"USDT=1000", "BTC=0.5"}, 0,
+			"USDT free=1000.0 held=0.0 total=1000.0\nBTC free=0.5 held=0.0 total=0.5\n",
+		},
+		{user, []string{"USDT=0.25"}, 0, "USDT free=1000.25 held=0.0 total=1000.25\n"},
+		{user, []string{"USDT=1", "BTC"}, 2, `"BTC" must have the form CURRENCY=AMOUNT`},
+		{file + ".other", []string{"USDT=1"}, 2, "neither the id of a user nor a file with a key"},
+		{user, []string{"USDT=-1"}, 1, "amount"},
+		{file, []string{"USDT=1"}, 0, "USDT free=10001.0 held=0.0 total=10001.0\n"},
+		{user, []string{"USDT=1"}, 0, "USDT free=1001.25 held=0.0 total=1001.25\n"},
+	} {
+		args := append([]string{"deposit", "--internal", in.Root, test.user}, test.args...)
+		code, out, errs := harness.Run(t, args...)
+		if code != test.code || code == 0 && out != test.want || code != 0 && !strings.Contains(errs, test.want) {
+			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
 	}
 }
 

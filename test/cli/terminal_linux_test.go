@@ -114,7 +114,7 @@ func TestTheDemoKeyWaitsForATerminal(t *testing.T) {
 			if strings.HasPrefix(lines.Text(), "demo key of user demo-1") {
 				shown++
 			}
-			if strings.Contains(lines.Text(), "msg=ready") {
+			if strings.Contains(lines.Text(), "INF") && strings.Contains(lines.Text(), "ready") { // a line for a person
 				_ = in.Process.Signal(syscall.SIGTERM)
 			}
 		}

@@ -124,3 +124,18 @@ func TestReady(t *testing.T) {
 		}
 	}
 }
+
+// Elsewhere than on a terminal the log is key=value pairs, unless the key asks for lines for a person.
+func TestTheLogForAPerson(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{
+		"auto": " level=INFO msg=ready public=127.0.0.1:", "text": " level=INFO msg=ready public=127.0.0.1:",
+		"human": " INF ready public=127.0.0.1:",
+	} {
+		in := harness.StartEmpty(t, "--set", "log.format="+format)
+		in.WaitLog(want, 1)
+		if said := in.Stderr.String(); strings.Contains(said, "\x1b") {
+			t.Errorf("%s: %q", format, said)
+		}
+	}
+}
