@@ -58,7 +58,14 @@ func ports(t *testing.T, cfg *config.Config) (public, internal string) {
 
 // The program accepts the command lines and keys of deploy/, and every port there is one on which it listens then.
 func TestTheImageAndItsUsersAgreeWithTheProgram(t *testing.T) {
-	stages := examples.Dockerfile(t)
+	for _, name := range []string{"Dockerfile", "archive.Dockerfile"} {
+		t.Run(name, func(t *testing.T) { checkImage(t, "deploy/"+name) })
+	}
+}
+
+func checkImage(t *testing.T, name string) {
+	t.Helper()
+	stages := examples.Dockerfile(t, name)
 	final := stages[len(stages)-1]
 	entry := examples.Instruction(t, final, "ENTRYPOINT").Words
 	cfg := serveConfig(t, examples.Instruction(t, final, "CMD").Words)
