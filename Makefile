@@ -9,7 +9,7 @@ BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr fuzz sbom release govulncheck cluster cluster-soak clients recordings bench-build bench bench-scale pgo
+.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr fuzz sbom release deb govulncheck cluster cluster-soak clients recordings bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,27 +113,38 @@ sbom: build ## write bin/sbom.cdx.json, the modules and vendored files of the pr
 	@awk '/"bom-ref"/ { n++ } END { print "bin/sbom.cdx.json: " n-1 " components" }' bin/sbom.cdx.json
 
 # Programs without cgo are static. Nothing of the machine goes into them: equal commits and equal toolchains give equal
-# bytes, so everyone can check an archive. The archives have the README and the files that it and docs/operating.md name.
+# bytes, so everyone can check an archive. The archives have the README and the files that it and docs/operating.md name,
+# the manual page, completions and a configuration.
 VERSION   := $(shell sed -n 's/^const Version = "\(.*\)"$$/\1/p' internal/cmdline/build.go)
 PLATFORMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64
 SHIPPED   := README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md THIRD_PARTY_NOTICES \
 	bench/RESULTS.md client deploy docs server/web/grafana.json
+PACKAGE   := internal/devtools/package
 
-release: export CGO_ENABLED := 0
+release deb: export CGO_ENABLED := 0
 release: export GOFLAGS := -trimpath -buildvcs=true
 release: export GOWORK := off
-release: ## write bin/release: the commit's archives for linux and darwin, bills of materials, SHA256SUMS
+release: build ## write bin/release: the commit's archives, Debian packages, bills of materials, SHA256SUMS
 	@test -z "$$(git status --porcelain)" || { echo "a release is made from a commit: commit or stash your changes"; exit 1; }
 	@rm -rf bin/release && mkdir -p bin/release
+	@$(PACKAGE)/pages.sh bin/tickhive bin/release/pages
 	@set -e; for p in $(PLATFORMS); do \
 		dir=bin/release/$$p; name=tickhive-$(VERSION)-$$p; \
 		GOOS=$${p%-*} GOARCH=$${p#*-} $(GO) build -ldflags=-w -o $$dir/tickhive ./cmd/tickhive; \
 		$(GO) run ./internal/tidy/sbom $$dir/tickhive > bin/release/$$name.cdx.json; \
-		git -c tar.umask=0022 archive -o bin/release/$$name.tar \
+		pages=$$(cd bin/release/pages && find * -type f | sort | \
+			sed "s|\(.*\)/.*|--prefix=$$name/\1/ --add-file=bin/release/pages/&|"); \
+		git -c tar.umask=0022 archive -o bin/release/$$name.tar $$pages \
 			--prefix=$$name/bin/ --add-file=$$dir/tickhive --prefix=$$name/ HEAD $(SHIPPED); \
-		gzip -9n bin/release/$$name.tar; rm -r $$dir; \
-	done
-	@cd bin/release && sha256sum *.tar.gz *.cdx.json > SHA256SUMS && cat SHA256SUMS
+		gzip -9n bin/release/$$name.tar; \
+		case $$p in linux-*) GO=$(GO) $(PACKAGE)/deb.sh $$dir/tickhive $${p#*-} bin/release/pages bin/release ;; esac; \
+		rm -r $$dir; \
+	done; rm -r bin/release/pages
+	@cd bin/release && sha256sum *.tar.gz *.deb *.cdx.json > SHA256SUMS && cat SHA256SUMS
+
+deb: build ## write bin/tickhive_*.deb, the Debian package for this machine
+	@$(PACKAGE)/pages.sh bin/tickhive bin/pages
+	@GO=$(GO) $(PACKAGE)/deb.sh bin/tickhive $$($(GO) env GOARCH) bin/pages bin
 
 # Pinned: the newest version that the module proxy has with all it needs.
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4

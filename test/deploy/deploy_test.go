@@ -11,11 +11,16 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// The unit starts the program as the manual does, stops restarts by the exit codes of the manual, and systemd finds no
-// fault in it and little that the program could do beyond its work.
+// The unit for a program that its operator installed, and that of the package, which TestTheDebianPackage checks.
 func TestTheSystemdUnit(t *testing.T) {
-	unit := harness.ReadTree(t, "deploy/tickhive.service")
-	line := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/tickhive (.*)$`).FindStringSubmatch(unit)
+	checkUnit(t, harness.ReadTree(t, "deploy/tickhive.service"), "/usr/local/bin/tickhive", harness.Program(t))
+}
+
+// checkUnit checks that a unit starts the program as the manual does, and that systemd finds no fault in it and little
+// that the program could do beyond its work. program stands for the one that the unit names.
+func checkUnit(t *testing.T, unit, named, program string) {
+	t.Helper()
+	line := regexp.MustCompile(`(?m)^ExecStart=` + named + ` (.*)$`).FindStringSubmatch(unit)
 	if line == nil {
 		t.Fatal("no ExecStart")
 	}
@@ -26,9 +31,9 @@ func TestTheSystemdUnit(t *testing.T) {
 		t.Errorf("%s: %q is not the directory that systemd makes: %s", line[1], dir, errs)
 	}
 	tool := harness.NeedTool(t, "systemd-analyze")
-	// systemd asks for the program; here it is this one.
+	// systemd asks for the program.
 	copied := filepath.Join(t.TempDir(), "tickhive.service")
-	unit = strings.ReplaceAll(unit, "/usr/local/bin/tickhive", harness.Program(t))
+	unit = strings.ReplaceAll(unit, named, program)
 	if err := os.WriteFile(copied, []byte(unit), 0o600); err != nil {
 		t.Fatal(err)
 	}
