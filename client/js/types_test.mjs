@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as ccxt from './ccxt.mjs';
+import * as testing from './testing.mjs';
 import * as client from './tickhive.mjs';
 
 const types = (name) => readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -13,6 +14,7 @@ const exported = (text) => all(text, /^export declare (?:class|function|const) (
 test('the exported names are the same', () => {
   assert.deepEqual(exported(types('tickhive.d.ts')), Object.keys(client).sort());
   assert.deepEqual(exported(types('ccxt.d.ts')), Object.keys(ccxt).sort());
+  assert.deepEqual(exported(types('testing.d.mts')), Object.keys(testing).sort());
 });
 
 // members returns the names of the methods, and of the properties, of a class or an interface of the types.

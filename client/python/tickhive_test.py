@@ -1,10 +1,13 @@
 """Tests of the package tickhive: python3 client/python/tickhive_test.py. With BASE, INTERNAL (the two listeners), PUBLIC and
-PRIVATE (a key pair) in the environment it also asks a running exchange everything once."""
+PRIVATE (a key pair) in the environment it also asks a running exchange everything once; with TICKHIVE_BINARY
+(the program) it starts exchanges."""
 
+import contextlib
 import inspect
 import json
 import os
 import socket
+import subprocess
 import struct
 import sys
 import threading
@@ -15,7 +18,7 @@ from decimal import Decimal
 
 sys.dont_write_bytecode = True
 import tickhive  # noqa: E402
-from tickhive import private, rest, streams  # noqa: E402
+from tickhive import private, rest, streams, testing  # noqa: E402
 
 
 class Signing(unittest.TestCase):
@@ -193,12 +196,12 @@ class Cursors(unittest.TestCase):
 
 class Types(unittest.TestCase):
     def test_every_function_is_annotated(self):
-        for module in (tickhive.errors, private, rest, tickhive.signing, streams):
+        for module in (tickhive.errors, private, rest, tickhive.signing, streams, testing):
             for name, value in vars(module).items():
                 if getattr(value, '__module__', None) != module.__name__:
                     continue
                 for f in [value] + list(vars(value).values()) if isinstance(value, type) else [value]:
-                    if inspect.isfunction(f):
+                    if inspect.isfunction(f) and f.__code__.co_filename == module.__file__:
                         hints = typing.get_type_hints(f)
                         missing = set(inspect.signature(f).parameters) - {'self', '_'} - set(hints)
                         self.assertTrue('return' in hints and not missing, '%s.%s: %s' % (name, f.__name__, missing))
@@ -583,6 +586,97 @@ class Exchange(unittest.TestCase):
             s.subscribe('book', ['AA_BB'])
             with self.assertRaises(tickhive.APIError):
                 until('never')
+
+
+@unittest.skipUnless(os.environ.get('TICKHIVE_BINARY'), 'no program in TICKHIVE_BINARY')
+class Starts(unittest.TestCase):
+    def test_a_bot_trades(self):
+        with testing.start() as x:
+            self.assertEqual(len(x.client.pairs()), 12)
+            user = x.new_user('1000 USDT')
+            x.sell('BTC_USDT', '0.5', '65000')
+            user.client.place_order('BTC_USDT', 'buy', '0.01', '65000')
+            with self.assertRaisesRegex(RuntimeError, 'sell 0.01 BTC_USDT at the market: no_liquidity'):
+                x.sell('BTC_USDT', '0.01')
+            x.clear_book('BTC_USDT')
+            self.assertEqual(x.client.order_book('BTC_USDT')['asks'], [])
+            x.buy('BTC_USDT', Decimal('0.001'), 60000)
+            user.client.place_order('BTC_USDT', 'sell', '0.001', market=True)
+            user.deposit('5', 'BTC')
+            self.assertEqual(user.client.balances()['BTC']['free'], Decimal('5.00899'))
+            self.assertGreater(x.client.balances()['BTC']['free'], 0)
+            with self.assertRaisesRegex(ValueError, 'AMOUNT CURRENCY'):
+                x.new_user('1000')
+            with self.assertRaisesRegex(RuntimeError, 'POST /pairs: status 400'):
+                x.call('POST', '/pairs', {})
+
+    def test_clock_faults_and_addresses(self):
+        with testing.start(pairs=[testing.Pair('ABC_XYZ', 3, 1)], args=['--log-level', 'debug']) as x:
+            self.assertEqual([x.now() * 1000, x.client.time()], [1767225600000] * 2)
+            x.advance('1d')
+            self.assertEqual([x.now() * 1000, x.client.time()], [1767312000000] * 2)
+            self.assertEqual([(p['code'], p['digitsPrice'], p['digitsAmount']) for p in x.client.pairs()],
+                             [('ABC_XYZ', 3, 1)])
+            fault = x.fault('status status=503 route=/api/wallets/balances')
+            with self.assertRaises(tickhive.APIError):
+                x.client.balances()
+            self.assertEqual(fault.hits(), 1)
+            x.clear_faults()
+            self.assertGreater(x.client.balances()['XYZ']['free'], 0)
+            self.assertEqual(fault.hits(), 0)
+            self.assertEqual(tickhive.Client(x.binance).request('GET', '/api/v3/ping'), {})
+            for address in (x.stream_url, x.binance_stream, x.binance_socket):
+                self.assertRegex(address, r'^ws://127.0.0.1:\d+')
+            self.assertIn('msg=', x.log())
+
+    def test_a_market(self):
+        with testing.start(sim=7) as x:
+            x.advance('1m')
+            self.assertTrue(x.client.order_book('BTC_USDT')['bids'])
+
+    def test_a_start_that_cannot_be_says_why(self):
+        for given, why in [
+            ({'pairs': []}, 'pairs must have a pair'), ({'args': ['--no-such-flag']}, 'ended with 2 .*\n.*--no-such-flag'),
+            ({'binary': '/no/such/file'}, r'/no/such/file \(from the argument binary\).*make build'),
+        ]:
+            with self.assertRaisesRegex((RuntimeError, ValueError), why):
+                testing.start(**given)
+        kept = {name: os.environ[name] for name in ('TICKHIVE_BINARY', 'PATH')}
+        try:
+            os.environ['TICKHIVE_BINARY'] = '/none'
+            with self.assertRaisesRegex(RuntimeError, r'/none \(from TICKHIVE_BINARY\)'):
+                testing.start()
+            del os.environ['TICKHIVE_BINARY']
+            os.environ['PATH'] = '/none'
+            with self.assertRaisesRegex(RuntimeError, r'tickhive \(from PATH\)'):
+                testing.start()
+        finally:
+            os.environ.update(kept)
+
+    def test_it_ends_with_stop_and_with_the_test_program(self):
+        def refused(address):
+            with self.assertRaises(ConnectionRefusedError):
+                tickhive.Client(address).time()
+        x = testing.start()
+        x.stop()
+        x.stop()
+        refused(x.url)
+        x = testing.start()
+        x._process.kill()
+        with self.assertRaisesRegex(RuntimeError, 'ended with -9 at its stop'):
+            x.stop()
+        for how in (subprocess.Popen.kill, subprocess.Popen.terminate):
+            program = 'from tickhive import testing; x = testing.start(); print(x.url, flush=True); input()'
+            path = os.path.dirname(os.path.dirname(os.path.abspath(tickhive.__file__)))
+            with subprocess.Popen([sys.executable, '-c', program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  env=dict(os.environ, PYTHONPATH=path)) as child:
+                url = child.stdout.readline().decode().strip()
+                self.assertGreater(tickhive.Client(url).time(), 0)
+                how(child)
+            with self.assertRaises(ConnectionRefusedError):
+                while True:  # until the exchange has seen it
+                    with contextlib.suppress(ConnectionResetError, tickhive.APIError):
+                        tickhive.Client(url).time()
 
 
 if __name__ == '__main__':

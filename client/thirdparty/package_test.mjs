@@ -28,16 +28,17 @@ async function project(t, path) {
 
 const bot = `import { TickHive } from 'tickhive';
 import { makeTickHive } from 'tickhive/ccxt';
+import { start } from 'tickhive/testing';
 const { public: base, publicKey, privateKey } = JSON.parse(process.env.EXCHANGE);
 const x = new TickHive({ base, publicKey, privateKey });
 const id = await x.placeOrder({ pair: 'BTC_USDT', side: 'buy', amount: '0.001', price: '10000' });
-console.log((await x.cancelOrder(id)).status, typeof makeTickHive);
+console.log((await x.cancelOrder(id)).status, typeof makeTickHive, typeof start);
 `;
 
 async function trades(t, path) {
   const cwd = await project(t, path);
   writeFileSync(join(cwd, 'bot.mjs'), bot);
-  assert.equal((await run('node', ['bot.mjs'], { cwd })).stdout, 'Canceled function\n');
+  assert.equal((await run('node', ['bot.mjs'], { cwd })).stdout, 'Canceled function function\n');
 }
 
 test('the folder installs in an empty project, and trades', (t) => trades(t, source));
@@ -46,7 +47,7 @@ test('the packed file has the files of the package, installs, and trades', async
   const to = folder(t), { stdout } = await run('npm', ['pack', source, '--json', '--pack-destination', to]);
   const [{ filename, files }] = JSON.parse(stdout);
   assert.deepEqual(files.map((f) => f.path).sort(), ['README.md', 'book.mjs', 'ccxt.d.ts', 'ccxt.mjs', 'package.json',
-    'tickhive.d.ts', 'tickhive.mjs', 'unified.mjs']);
+    'testing.d.mts', 'testing.mjs', 'tickhive.d.ts', 'tickhive.mjs', 'unified.mjs']);
   await trades(t, join(to, filename));
 });
 
@@ -59,9 +60,10 @@ test('the types pass tsc, and tsc finds what is wrong', async (t) => {
   const wrong = [
     `x.placeOrder({ pair: 'A_B', side: 'long', amount: 1 });`, 'x.noSuchCall();', 'x.cancelOrder(1);',
     `new TickHive({ baseUrl: 'http://x' });`, '(await x.balances())[0].free satisfies number;',
+    `await start({ pairs: [{ code: 'A_B' }] });`, '(await start()).client.noSuchCall();',
   ];
-  const text = ['import { TickHive } from \'tickhive\';', 'const x = new TickHive();', ...wrong].join('\n');
+  const text = [`import { TickHive } from 'tickhive'; import { start } from 'tickhive/testing';`, 'const x = new TickHive();', ...wrong].join('\n');
   writeFileSync(join(cwd, 'example.mts'), text);
   const lines = [...(await check()).matchAll(/^example\.mts\((\d+),/gm)].map((m) => Number(m[1]));
-  assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7]);
+  assert.deepEqual([...new Set(lines)], [3, 4, 5, 6, 7, 8, 9]);
 });

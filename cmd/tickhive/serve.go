@@ -25,14 +25,19 @@ type serveCmd struct {
 	TrustLazySync  bool   `help:"Do not ask whether the servers of the stream sync before they acknowledge (stream.trust_lazy_sync)."`
 	DemoKey        string `placeholder:"FILE" help:"Write a funded API key to this file (JSON, mode 0600) before the exchange is ready."`
 	Ephemeral      bool   `help:"For test suites: a temporary data directory, removed at the end, free ports, and one line of JSON with addresses and a funded API key."`
+
+	UntilStdinCloses bool `help:"Stop in order when standard input closes, as it does when the program that started this one ends, however it ends. What it carries is discarded."`
 }
 
 // shutdownTime is the time that accepted requests have after SIGTERM.
 const shutdownTime = 20 * time.Second
 
-// Run serves until SIGTERM or an interrupt (signals.go).
+// Run serves until SIGTERM or an interrupt (signals.go), or with UntilStdinCloses until standard input closes.
 func (s *serveCmd) Run(p *program) error {
 	signals := takeSignals(p)
+	if s.UntilStdinCloses {
+		go signals.untilClosed(os.Stdin)
+	}
 	for key, value := range map[string]string{
 		"journal.stream": s.Journal, "journal.ack": s.Ack, "cluster.advertise": s.Advertise,
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -12,7 +13,7 @@ import (
 // processSignals holds the signals of a serving process. Of the signals that a process can catch, only repeated
 // interrupts end it before it has stopped in order (served.stop).
 type processSignals struct {
-	stop   <-chan os.Signal // stop in order: SIGTERM, SIGINT, and SIGHUP when a terminal was closed
+	stop   chan os.Signal   // stop in order: SIGTERM, SIGINT, SIGHUP when a terminal was closed, and inputClosed
 	reload <-chan os.Signal // reload files: SIGHUP without a terminal
 }
 
@@ -29,6 +30,22 @@ func takeSignals(p *program) processSignals {
 	// A reader of the log that ends first, such as tee, must not end the process.
 	signal.Ignore(syscall.SIGPIPE)
 	return processSignals{stop: stop, reload: reload}
+}
+
+// inputClosed takes the place of a signal: standard input has closed.
+type inputClosed struct{}
+
+// Signal implements os.Signal.
+func (inputClosed) Signal() {}
+
+// String implements os.Signal.
+func (inputClosed) String() string { return "standard input closed" }
+
+// untilClosed stops the process when in has no more to read. The system closes a pipe when the process at its other end
+// ends, after kill -9 too.
+func (s processSignals) untilClosed(in io.Reader) {
+	_, _ = io.Copy(io.Discard, in) // an input that cannot be read is closed
+	s.stop <- inputClosed{}
 }
 
 // onTerminal reports whether the process's input or output is a terminal.

@@ -174,7 +174,7 @@ func TestJavaScriptClient(t *testing.T) {
 	}
 }
 
-// The Python module runs its tests of a running exchange against the program.
+// The Python module runs its tests of a running exchange, and of those that it starts, against the program.
 func TestPythonClient(t *testing.T) {
 	t.Parallel()
 	python := installed(t, "python3")
@@ -188,7 +188,7 @@ func TestPythonClient(t *testing.T) {
 	}
 	c := exec.CommandContext(t.Context(), python, harness.SourceTree+"/client/python/tickhive_test.py")
 	c.Env = append(os.Environ(), "BASE="+said.Public, "INTERNAL="+said.Internal, "PUBLIC="+said.PublicKey,
-		"PRIVATE="+said.PrivateKey)
+		"PRIVATE="+said.PrivateKey, "TICKHIVE_BINARY="+harness.Program(t))
 	if out, err := c.CombinedOutput(); err != nil || strings.Contains(string(out), "skipped") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -2,6 +2,8 @@
 import { APIError, Code, TickHive } from 'tickhive';
 import type { Cursor, Fill, NewOrder, Order } from 'tickhive';
 import { makeTickHive } from 'tickhive/ccxt';
+import { start } from 'tickhive/testing';
+import type { Exchange } from 'tickhive/testing';
 
 const x = new TickHive({ base: ['http://127.0.0.1:8080'], publicKey: 'p', privateKey: 's', retry: [100, 5000] });
 const order: NewOrder = { pair: 'BTC_USDT', side: 'buy', amount: 0.01, market: true };
@@ -37,3 +39,10 @@ try {
   if (!(error instanceof APIError && error.code === Code.ORDER_CLOSED)) throw error;
 }
 export const exchange = new (makeTickHive({}))({ hostname: '127.0.0.1:8080' });
+
+const started: Exchange = await start({ pairs: [{ code: 'ABC_USDT', priceDigits: 2, amountDigits: 4 }], sim: 7 });
+await started.sell('ABC_USDT', 1, '100');
+const other: TickHive = (await started.newUser('1000 USDT')).client;
+const hits: number = await (await started.fault('lost-ack')).hits();
+console.log(started.url, started.now() + 1, other, hits);
+await started.stop();

@@ -1,0 +1,67 @@
+package recipes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tickhive/tickhive/test/harness"
+)
+
+// The JavaScript class starts exchanges of the program, which end with the test program.
+func TestJavaScriptStarts(t *testing.T) {
+	t.Parallel()
+	c := exec.CommandContext(t.Context(), installed(t, "node"), harness.SourceTree+"/client/js/starts.mjs")
+	c.Env = append(os.Environ(), "TICKHIVE_BINARY="+harness.Program(t))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%.8000s", err, out)
+	}
+}
+
+// The tests of docs/guide/test-your-bot.md pass as they are printed but for the file of the package.
+func TestGuideOfTestsRuns(t *testing.T) {
+	t.Parallel()
+	text := harness.ReadTree(t, "docs/guide/test-your-bot.md")
+	tree, err := filepath.Abs(harness.SourceTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blockOf := func(t *testing.T, language, file string) string {
+		t.Helper()
+		blocks := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1)
+		if len(blocks) != 1 {
+			t.Fatalf("%d blocks", len(blocks))
+		}
+		file = filepath.Join(t.TempDir(), file)
+		code := strings.ReplaceAll(blocks[0][1], "'tickhive/testing'", "'"+tree+"/client/js/testing.mjs'")
+		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	run := func(t *testing.T, want, program string, args ...string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), installed(t, program), args...)
+		c.Dir = tree
+		c.Env = append(os.Environ(), "TICKHIVE_BINARY="+harness.Program(t), "PYTHONDONTWRITEBYTECODE=1",
+			"PYTHONPATH="+tree+"/client/python", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, want %q\n%s", err, want, out)
+		}
+	}
+	t.Run("go", func(t *testing.T) {
+		file := blockOf(t, "go", "bot_test.go")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "go.mod"), []byte("module example.com/bot\n\ngo "+
+			strings.TrimPrefix(runtime.Version(), "go")+"\n\nrequire github.com/tickhive/tickhive v0.0.0\n\n"+
+			"replace github.com/tickhive/tickhive => "+tree+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(t, "--- PASS: TestAnOrderIsPlacedOnceOnABadLine", "go", "-C", filepath.Dir(file), "test", "-v", ".")
+	})
+	t.Run("js", func(t *testing.T) { run(t, "# pass 1\n", "node", "--test-reporter=tap", blockOf(t, "js", "bot.mjs")) })
+	t.Run("python", func(t *testing.T) { run(t, "Ran 1 test", "python3", blockOf(t, "python", "bot.py")) })
+}
