@@ -10,8 +10,8 @@
 //
 // Start returns when the exchange serves clients; it ends with the test. The exchange is the program's: the same
 // assembly, configuration and routes as `tickhive serve --ephemeral`, with 12 pairs, empty order books, and a user who
-// has money. Nothing is simulated unless Market asks for it. Each exchange has a directory of its own and shares nothing
-// with others, so tests may be parallel.
+// has money. Nothing is simulated unless Market asks for it. Each exchange has a directory of its own and shares
+// nothing with others, so tests may be parallel.
 //
 // Methods that change the exchange return when every later read shows the change. Those that fail end the test with
 // t.Fatal, so they belong to the goroutine of the test; Now and Client may be called by any.

@@ -8,8 +8,8 @@ import (
 	"github.com/tickhive/tickhive/internal/listen"
 )
 
-// door holds the sockets of an exchange over its restarts. While no exchange runs it resets every connection at once, so
-// that no client waits.
+// door holds the sockets of an exchange over its restarts. While no exchange runs it resets every connection at once,
+// so that no client waits.
 //
 // Owner: the test's goroutine opens and closes it; the exchange accepts connections of its outlets.
 type door struct {

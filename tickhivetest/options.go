@@ -27,8 +27,8 @@ type Pair struct {
 	Fee          string // rate for makers and takers; empty: 0.001
 }
 
-// Pairs sets the pairs of the exchange in place of the built-in ones, with currencies of 8 digits, and without limits of
-// prices or of small orders.
+// Pairs sets the pairs of the exchange in place of the built-in ones, with currencies of 8 digits, and without limits
+// of prices or of small orders.
 func Pairs(pairs ...Pair) Option {
 	return func(s *setup) {
 		known := map[string]bool{}
@@ -50,8 +50,8 @@ func Pairs(pairs ...Pair) Option {
 	}
 }
 
-// Market runs the simulated market of the built-in pairs. Runs with the same seed, 0 or more, and the same orders at the
-// same times are equal.
+// Market runs the simulated market of the built-in pairs. Runs with the same seed, 0 or more, and the same orders at
+// the same times are equal.
 func Market(seed int64) Option {
 	return func(s *setup) {
 		s.settings = append(s.settings, "sim.enabled=on", fmt.Sprintf("sim.seed=%d", seed))

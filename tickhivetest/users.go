@@ -145,8 +145,8 @@ func (x *Exchange) ClearFaults() {
 // maxAnswer limits the bytes of an answer that are read.
 const maxAnswer = 16 << 20
 
-// call sends a request to the internal API and decodes the answer into out, unless that is nil. Any status but 200 fails
-// the test.
+// call sends a request to the internal API and decodes the answer into out, unless that is nil. Any status but 200
+// fails the test.
 func (x *Exchange) call(method, path string, body, out any) {
 	x.t.Helper()
 	if x.running == nil {

@@ -40,8 +40,8 @@ func (c *conformanceCmd) Validate() error {
 	return nil
 }
 
-// Run prints a table of the checks, and writes the files. The exit code is 1 when a check of severity error failed, 2 when
-// the target cannot be checked.
+// Run prints a table of the checks, and writes the files. The exit code is 1 when a check of severity error failed, 2
+// when the target cannot be checked.
 func (c *conformanceCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -2,8 +2,8 @@ package main
 
 import "github.com/tickhive/tickhive/internal/cmdline"
 
-// commandExamples holds at least two command lines of each command, by its path. --help and the reference of commands show
-// them.
+// commandExamples holds at least two command lines of each command, by its path. --help and the reference of commands
+// show them.
 var commandExamples = map[string][]cmdline.Example{
 	"tickhive": {
 		{

@@ -20,8 +20,8 @@ type logging struct {
 // logTime is the layout of the time in a line for a person.
 const logTime = "15:04:05.000"
 
-// newLogging returns a log that writes structured lines to w. format is one of those of config. A terminal gets colours unless
-// environ has NO_COLOR.
+// newLogging returns a log that writes structured lines to w. format is one of those of config. A terminal gets colours
+// unless environ has NO_COLOR.
 func newLogging(w io.Writer, level, format string, environ []string) (*logging, error) {
 	l := &logging{}
 	if err := l.set(level); err != nil {
@@ -37,7 +37,7 @@ func newLogging(w io.Writer, level, format string, environ []string) (*logging, 
 			name, value, _ := strings.Cut(e, "=")
 			return name == "NO_COLOR" && value != ""
 		})
-		h = tint.NewHandler(w, &tint.Options{Level: &l.level, TimeFormat: logTime, NoColor: plain})
+		h = tint.NewTextHandler(w, &tint.Options{Level: &l.level, TimeFormat: logTime, NoColor: plain})
 	}
 	l.Logger = slog.New(h)
 	return l, nil

@@ -14,8 +14,8 @@ const (
 )
 
 // DemoAmounts returns the amount that a demo user gets of each currency, a decimal with at most the digits of the
-// currency. prices has the price of each pair by its code, nil without one. Amounts are worth about the same: a user with as
-// many BTC as USDT could buy up the book with the first and nothing with the others.
+// currency. prices has the price of each pair by its code, nil without one. Amounts are worth about the same: a user
+// with as many BTC as USDT could buy up the book with the first and nothing with the others.
 func DemoAmounts(prices map[string]*big.Rat, digits map[string]int) map[string]string {
 	worth := worths(prices)
 	amounts := make(map[string]string, len(digits))
@@ -59,8 +59,8 @@ func worths(prices map[string]*big.Rat) map[string]*big.Rat {
 	return worth
 }
 
-// roundFigures returns a decimal with the first significant digits of v, the others cut off, and at most digits decimals.
-// It is at least 1 of them.
+// roundFigures returns a decimal with the first significant digits of v, the others cut off, and at most digits
+// decimals. It is at least 1 of them.
 func roundFigures(v *big.Rat, digits int) string {
 	text := []byte(v.FloatString(digits))
 	figures := 0

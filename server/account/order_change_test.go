@@ -191,8 +191,8 @@ func TestCancelsByClientIDAndOnAllPairs(t *testing.T) {
 	h.CheckTotals()
 }
 
-// Every route that answers orders or lists writes their decimals as strings when it is asked to, and refuses another form
-// before it does anything.
+// Every route that answers orders or lists writes their decimals as strings when it is asked to, and refuses another
+// form before it does anything.
 func TestDecimalsOfChanges(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	id := a.Place(`{"side":"buy",` + onBTC + `,"amount":1,"price":10}`)

@@ -47,8 +47,8 @@ type documents struct {
 // shown is a rendered page of documents. Owner: none; its fields do not change.
 type shown struct {
 	*rendered
-	// plain is the whole page, nil if its programs name the Binance-compatible listener. No such page is kept, because a
-	// client chooses the host in it.
+	// plain is the whole page, nil if its programs name the Binance-compatible listener. No such page is kept, because
+	// a client chooses the host in it.
 	plain *asset
 }
 

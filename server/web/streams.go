@@ -32,8 +32,10 @@ func streamsText() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &streamsWriter{messages: child(child(doc, "components"), "messages"),
-		schemas: child(child(doc, "components"), "schemas")}
+	w := &streamsWriter{
+		messages: child(child(doc, "components"), "messages"),
+		schemas:  child(child(doc, "components"), "schemas"),
+	}
 	w.line("# Messages of the streams\n\n%s\n\n[Streams](contract/streams.md) has the rules; the "+
 		"[AsyncAPI 3 document](%s%s), of which this page is made, the schemas.\n",
 		child(doc, "info")["description"], exchangeAddress, streamsPath)

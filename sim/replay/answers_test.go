@@ -49,8 +49,8 @@ const (
 	twoTrades = "1700000000 100.5 0.25 buy\n1700000001.500 101 1 sell"
 )
 
-// Answers of exchanges, whose rows stand in an object, oldest or newest first, and tables that pandas writes as JSON are
-// read at the first try. The shapes follow the documentation of their sources.
+// Answers of exchanges, whose rows stand in an object, oldest or newest first, and tables that pandas writes as JSON
+// are read at the first try. The shapes follow the documentation of their sources.
 func TestAnswersAreReadAtTheFirstTry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, pair, want string }{

@@ -50,8 +50,8 @@ func TestTheTimeOfReceiptOrdersTrades(t *testing.T) {
 	}
 }
 
-// Bars of several venues are asked for by the flag that chooses one, and so are order messages. Trades of several venues
-// are one tape, of which the flag chooses a part.
+// Bars of several venues are asked for by the flag that chooses one, and so are order messages. Trades of several
+// venues are one tape, of which the flag chooses a part.
 func TestTheVenueIsChosen(t *testing.T) {
 	t.Parallel()
 	bars := "ts_event,publisher_id,instrument_id,open,high,low,close,volume,symbol\n" +

@@ -206,7 +206,9 @@ func TestDepositGivesMoneyToAUser(t *testing.T) {
 		want string
 	}{
 		{
-			user, []string{"USDT=1000", "BTC=0.5"}, 0,
+			user,
+			[]string{"USDT=1000", "BTC=0.5"},
+			0,
 			"USDT free=1000.0 held=0.0 total=1000.0\nBTC free=0.5 held=0.0 total=0.5\n",
 		},
 		{user, []string{"USDT=0.25"}, 0, "USDT free=1000.25 held=0.0 total=1000.25\n"},

@@ -115,7 +115,7 @@ func TestExportOfAUser(t *testing.T) {
 		t.Fatal(code)
 	}
 	file := exported(t, in, "b.csv", "balances", "--key", key)
-	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "\nBTC,10000.0,0.0,10000.0\n") {
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "\nUSDT,100000.0,0.0,100000.0\n") {
 		t.Errorf("%s %v", text, err)
 	}
 	for _, kind := range []string{"orders", "fills"} {

@@ -45,7 +45,8 @@ func WriteConfig(t *testing.T, text string) string {
 	return file
 }
 
-// Recorded returns the whole path of a file of the recorded markets, or skips the test, which TICKHIVE_STRICT=1 forbids.
+// Recorded returns the whole path of a file of the recorded markets, or skips the test, which TICKHIVE_STRICT=1
+// forbids.
 func Recorded(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(SourceTree, "..", "shared", "data", name))

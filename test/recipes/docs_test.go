@@ -34,8 +34,8 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-// Every program of the README and of the guide that is marked so runs as a reader pastes it: in order, in one folder and
-// one environment for each page, against an exchange with its default settings.
+// Every program of the README and of the guide that is marked so runs as a reader pastes it: in order, in one folder
+// and one environment for each page, against an exchange with its default settings.
 func TestThePagesRun(t *testing.T) {
 	t.Parallel()
 	in := harness.TheDemo(t)

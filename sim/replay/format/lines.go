@@ -181,8 +181,8 @@ func readDocument(path string) (name string, doc []byte, err error) {
 	return l.File, doc, nil
 }
 
-// SplitJSON puts each element of a JSON array, or each row inside a JSON document, on a separate line. It leaves another
-// text alone.
+// SplitJSON puts each element of a JSON array, or each row inside a JSON document, on a separate line. It leaves
+// another text alone.
 func (l *lineReader) SplitJSON() error {
 	for {
 		head, err := l.R.Peek(1)

@@ -101,8 +101,8 @@ var ownLine = []string{
 	remedyBinance, remedyBitstamp, remedyPrice, remedyMoves, remedyTwice,
 }
 
-// maxProblems bounds the kinds of problems that are listed for a recording. maxForeign bounds them for a file that looks
-// like another format.
+// maxProblems bounds the kinds of problems that are listed for a recording. maxForeign bounds them for a file that
+// looks like another format.
 const (
 	maxProblems = 20
 	maxForeign  = 3

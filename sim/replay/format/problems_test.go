@@ -85,8 +85,8 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 	}
 }
 
-// Problems that differ in their values alone are one kind, listed with the first of them, their number and the last line.
-// Kinds beyond the bound are counted.
+// Problems that differ in their values alone are one kind, listed with the first of them, their number and the last
+// line. Kinds beyond the bound are counted.
 func TestProblemsAreListedByTheirKind(t *testing.T) {
 	t.Parallel()
 	var p problems
@@ -112,8 +112,8 @@ func TestProblemsAreListedByTheirKind(t *testing.T) {
 	}
 }
 
-// A file of another format shows its first three kinds of problems, their number, and how to find out what it is. A file of this
-// format, however wrong, is not called another one.
+// A file of another format shows its first three kinds of problems, their number, and how to find out what it is. A
+// file of this format, however wrong, is not called another one.
 func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 	t.Parallel()
 	many := func(line string) string { return strings.Repeat(line+"\n", 30) }

@@ -156,7 +156,8 @@ func (t *timeReader) earliest(at time.Time) time.Time {
 	return at
 }
 
-// again returns the time at which the clock in the zone shows the time before a second time. ok is false when it does not.
+// again returns the time at which the clock in the zone shows the time before a second time. ok is false when it does
+// not.
 func (t *timeReader) again(ns int64) (second int64, ok bool) {
 	if t.zone == time.UTC || !t.local {
 		return 0, false
