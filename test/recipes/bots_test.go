@@ -37,7 +37,8 @@ func TestBotsKnowTheirPosition(t *testing.T) {
 		args          []string
 	}{
 		{"maker", maker, []string{"-base", in.Public, "-fills", "5"}},
-		{"grid", "python3", []string{grid, in.Public, "BTC_USDT", "5"}},
+		// A market that only rises or falls fills the three levels of one side, and no more until it comes back.
+		{"grid", "python3", []string{grid, in.Public, "BTC_USDT", "3"}},
 		{"oco", "node", append(harness.NodeFlags(), oco, in.Public, "BTC_USDT", "2")},
 	} {
 		t.Run(bot.name, func(t *testing.T) {
