@@ -52,7 +52,7 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 	t.Parallel()
 	in := harness.TheDemo(t)
 	b := newBrowser(t, in, 1280, 800)
-	b.open("/docs")
+	b.open("/docs/guide/tour")
 	b.wait("a button to copy", `document.querySelector('.codebar button')`)
 	host := strings.TrimPrefix(in.Public, "http://")
 	if got := b.js(fmt.Sprintf(`(() => {
@@ -103,7 +103,7 @@ func TestBrowserSaysThatThereIsNoSuchPage(t *testing.T) {
 	t.Parallel()
 	in := harness.TheDemo(t)
 	b := newBrowser(t, in, 1280, 800)
-	for path, near := range map[string]string{"/markets": "/", "/status/": "/status", "/Launchpad": "/launchpad"} {
+	for path, near := range map[string]string{"/markets": "/", "/Status": "/status", "/Launchpad": "/launchpad"} {
 		b.open(path)
 		b.wait(path, `document.querySelector('main h1')?.innerText === 'No such page'`)
 		if got := b.js(`document.querySelector('main a').getAttribute('href')`); got != near {
