@@ -203,7 +203,8 @@ func (r *rig) check() {
 func (r *rig) asset(code string, digits int) {
 	r.t.Helper()
 	r.fold(engine.Event{
-		Kind: engine.EventAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: code, Digits: digits}},
+		Kind: engine.EventAsset, Pair: engine.ControlPair,
+		Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: code, Digits: digits}},
 	})
 }
 

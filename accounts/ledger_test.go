@@ -280,7 +280,9 @@ func TestDigitsOfCurrencies(t *testing.T) {
 	digits("EUR", 8, true)
 	r.restart()
 	for _, code := range []string{"BTC", "USDT", "EUR"} {
-		r.s.Fold([]engine.Event{{Kind: engine.EventAsset, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: code, Digits: 1}}}})
+		r.s.Fold([]engine.Event{{
+			Kind: engine.EventAsset, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: code, Digits: 1}},
+		}})
 	}
 	r.addPair(engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 1, BaseDigits: 1, QuoteDigits: 1}) // known
 	digits("BTC", 5, true)

@@ -142,7 +142,8 @@ func TestAFoldNeverPanics(t *testing.T) {
 				MakerOpen: number(), Display: number() * rng.Int64N(2), TakerFee: rng.Uint32(), MakerFee: rng.Uint32(),
 				TakerDiscount: rng.Uint32(), MakerDiscount: rng.Uint32() >> rng.IntN(32),
 				Quote:      fixed.U128{Hi: uint64(number()), Lo: rng.Uint64()},
-				Instrument: &engine.Instrument{}, Control: &engine.ControlRecord{Asset: &engine.Asset{Symbol: "USDT", Digits: 7}},
+				Instrument: &engine.Instrument{},
+				Control:    &engine.ControlRecord{Asset: &engine.Asset{Symbol: "USDT", Digits: 7}},
 			})
 			a, side := engine.AccountID(rng.IntN(4)), engine.Side(rng.IntN(2))
 			r.s.Cover(a, 0, side, fixed.U128{Hi: uint64(number()), Lo: rng.Uint64()})

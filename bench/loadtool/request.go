@@ -135,8 +135,8 @@ func ParseStages(text string) (all load.Stages, err error) {
 		d, badLength := time.ParseDuration(length)
 		perSecond, badRate := strconv.ParseFloat(rate, 64)
 		if !ok || badLength != nil || badRate != nil {
-			return nil, fmt.Errorf("--stages must have the form 10s:100,30s:500, each a length and the rate at its end: "+
-				"%q", part)
+			return nil, fmt.Errorf("--stages must have the form 10s:100,30s:500, each a length and the rate at "+
+				"its end: %q", part)
 		}
 		all = append(all, load.Stage{For: d, PerSecond: perSecond})
 	}

@@ -43,7 +43,9 @@ func (s *serveCmd) checkReplaceable(c *config.Config) error {
 // write serves as a writer until the process ends or another node becomes the writer. Then it goes on as a replica of
 // the new writer, on the same sockets, with its directory as a copy. With --promote it goes on as a standby, also if
 // another node was the writer before this start already.
-func (s *serveCmd) write(p *program, cfg *config.Config, o exchange.Options, a announcement, signals processSignals) error {
+func (s *serveCmd) write(
+	p *program, cfg *config.Config, o exchange.Options, a announcement, signals processSignals,
+) error {
 	kept := &listen.Kept{Open: listen.At}
 	defer kept.Close()
 	o.Hooks.Listen = kept.Listen
@@ -134,7 +136,8 @@ func (s *serveCmd) replica(cfg *config.Config) (r *replicaCmd, flags serveFlags,
 	}
 	flags = serveFlags{
 		Listen: s.Listen, InternalListen: s.InternalListen, BinanceListen: s.BinanceListen,
-		InternalToken: s.InternalToken, InternalHosts: s.InternalHosts, LogLevel: s.LogLevel, Sim: s.Sim, Quiet: s.Quiet,
+		InternalToken: s.InternalToken, InternalHosts: s.InternalHosts, LogLevel: s.LogLevel, Sim: s.Sim,
+		Quiet: s.Quiet,
 	}
 	return r, flags, nil
 }

@@ -90,7 +90,8 @@ func (c *internalFlags) base() (base *url.URL, socket string, err error) {
 	}
 	if !strings.Contains(text, "://") {
 		scheme := "http://"
-		if host, _, err := net.SplitHostPort(text); err == nil && !listen.Local(host) || c.CA != "" || c.ClusterKey != "" {
+		host, _, err := net.SplitHostPort(text)
+		if err == nil && !listen.Local(host) || c.CA != "" || c.ClusterKey != "" {
 			scheme = "https://"
 		}
 		text = scheme + text

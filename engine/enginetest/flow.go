@@ -32,8 +32,8 @@ func Past() (past []engine.PastCandle) {
 	} {
 		for i := range part[2] {
 			past = append(past, engine.PastCandle{
-				Start: part[0] + i*part[1], Length: part[1], Open: price, High: price + 9, Low: price - 3, Close: price + i,
-				Average: price + 1, Trades: 4 + i, Volume: 100 + 7*i, TakerVolume: 14 * i,
+				Start: part[0] + i*part[1], Length: part[1], Open: price, High: price + 9, Low: price - 3,
+				Close: price + i, Average: price + 1, Trades: 4 + i, Volume: 100 + 7*i, TakerVolume: 14 * i,
 			})
 			price += i
 		}

@@ -68,8 +68,8 @@ func (c *Config) ReadKeys(dir string) (err error) {
 	const remedy = "copy the writer's, by default the file " + clusterKeyFile + " of its data directory, to a file " +
 		"of mode 0600, and name it by --cluster-key (cluster.key_file)"
 	if path == "" {
-		return cmdline.UsageError{Err: errors.New("--cluster-key: the messages of a stream are verified by the key of " +
-			"its cluster: " + remedy)}
+		return cmdline.UsageError{Err: errors.New("--cluster-key: the messages of a stream are verified by the key " +
+			"of its cluster: " + remedy)}
 	}
 	if c.ring, err = datadir.ReadClusterKey(path); errors.Is(err, fs.ErrNotExist) {
 		return cmdline.UsageError{Err: fmt.Errorf("%w: %s", err, remedy)}

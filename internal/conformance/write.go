@@ -134,8 +134,8 @@ tr{border-top:1px solid #8884}.error{color:light-dark(#b3261e,#ff8a80);font-weig
 <h1>Conformance</h1>
 {{range $r := .}}<h2>{{.Standard}} at {{.Target}}</h2>
 <p>{{len .Results}} checks, {{.Errors}} errors, {{.Warnings}} warnings.</p>
-<table><thead><tr><th scope="col">Result</th><th scope="col">Check</th><th scope="col">Seen</th><th scope="col">Times</th>
-<th scope="col">Request</th></tr></thead><tbody>
+<table><thead><tr><th scope="col">Result</th><th scope="col">Check</th><th scope="col">Seen</th>
+<th scope="col">Times</th><th scope="col">Request</th></tr></thead><tbody>
 {{range $s := .Severities}}{{range $r.By $s}}<tr><td class="{{.Severity}}">{{.Severity}}</td><td>{{.Check}}</td>` +
 	`<td>{{.Evidence}}</td><td>{{.Count}}</td><td>{{.URL}}</td></tr>
 {{end}}{{end}}</tbody></table>

@@ -55,7 +55,8 @@ func (x *Running) addDemoUsers() error {
 		for _, asset := range x.o.Assets {
 			if err == nil {
 				err = a.doAll(accounts.Command{
-					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: fixed.MustText([]byte(amounts[asset.Symbol])),
+					Kind: accounts.Deposit, User: n, Currency: asset.Symbol,
+					Amount: fixed.MustText([]byte(amounts[asset.Symbol])),
 				})
 			}
 		}

@@ -16,7 +16,8 @@ func TestTextIsReadBack(t *testing.T) {
 	texts := []string{
 		"latency route=/api/* probability=0.25 delay=10ms max=1s distribution=uniform seed=7",
 		"status listener=public method=POST pair=BTC_USDT key=abc count=3 status=502 retry-after=2 seed=1",
-		"half-open channel=book seed=1", "half-open delay=5s seed=1", "close channel=candles.* seed=1", "drop listener=binance channel=candles.1m seed=1",
+		"half-open channel=book seed=1", "half-open delay=5s seed=1", "close channel=candles.* seed=1",
+		"drop listener=binance channel=candles.1m seed=1",
 		"lost-ack status=504 seed=1", "skew skew=-5s seed=1 from=2026-01-01T00:00:00Z until=2026-01-01T00:01:00Z",
 		"slow rate=1024 seed=1", "slow chunk=10 every=2s seed=1", "empty status=200 seed=1",
 		"html status=503 retry-after=5 seed=1", "broken-json keep=10 seed=1",

@@ -87,7 +87,8 @@ func (r *Rule) check(given []string) error {
 	}
 	switch {
 	case r.Stream() && r.Listener == "aggregator":
-		return fmt.Errorf("%s: the listener aggregator has no streams: give listener=public or listener=binance", r.Action)
+		return fmt.Errorf("%s: the listener aggregator has no streams: give listener=public or listener=binance",
+			r.Action)
 	case r.Channel != "" && r.Action < Drop && r.Action != Close && r.Action != HalfOpen:
 		return fmt.Errorf("%s: concerns requests, which have no channel", r.Action)
 	case (r.Action == Latency || r.Action == Delay) && r.Delay == 0:

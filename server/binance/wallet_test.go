@@ -40,7 +40,8 @@ func TestTheWalletSaysWhatIsTrueHere(t *testing.T) {
 	a.fails("GET", "/sapi/v1/capital/deposit/hisrec", "network=BTC", 400, `{"code":-1104,`)
 	a.fails("GET", "/sapi/v1/capital/deposit/address", "coin=BTC", 404, `{"code":-1020,`)
 	for _, earn := range []string{"flexible", "locked"} {
-		says(a, "GET", "/sapi/v1/simple-earn/"+earn+"/position", "asset=USDT&current=1&size=100", `{"rows":[],"total":0}`)
+		path := "/sapi/v1/simple-earn/" + earn + "/position"
+		says(a, "GET", path, "asset=USDT&current=1&size=100", `{"rows":[],"total":0}`)
 	}
 	says(a, "POST", "/sapi/v1/asset/get-funding-asset", "needBtcValuation=true", `[]`)
 	const trading = "/sapi/v1/account/apiTradingStatus"

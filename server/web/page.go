@@ -64,7 +64,8 @@ func Page(o Options) (edge.Resource, error) {
 	return func(s *edge.Server) []*edge.Route {
 		s.ShowMissing(func(c *edge.Ctx) *refuse.Refusal {
 			at := strings.TrimRight(string(c.URI().PathOriginal()), "/")
-			if pages.pages[at] == nil && !slices.ContainsFunc(routes, func(r *edge.Route) bool { return r.Path == at }) {
+			there := func(r *edge.Route) bool { return r.Path == at }
+			if pages.pages[at] == nil && !slices.ContainsFunc(routes, there) {
 				return missing.missing(c)
 			}
 			c.Response.Header.Set(fasthttp.HeaderLocation, at)

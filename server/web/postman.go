@@ -21,7 +21,8 @@ const postmanSigner = `if (pm.request.headers.has('API-PublicKey')) {
   const timestamp = String(Date.now()), nonce = fill('{{$guid}}');
   const text = [timestamp, nonce, pm.request.method, target, hex(CryptoJS.SHA256(body))].join('\n');
   const signature = hex(CryptoJS.HmacSHA256(text, pm.variables.get('privateKey')));
-  for (const [key, value] of Object.entries({ 'API-Timestamp': timestamp, 'API-Nonce': nonce, 'API-Signature': signature })) {
+  const headers = { 'API-Timestamp': timestamp, 'API-Nonce': nonce, 'API-Signature': signature };
+  for (const [key, value] of Object.entries(headers)) {
     pm.request.headers.upsert({ key, value });
   }
 }`
@@ -58,7 +59,8 @@ func Postman(table []*edge.Route) ([]byte, error) {
 			"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json",
 		},
 		"variable": []object{
-			{"key": "base", "value": exchangeAddress}, {"key": "publicKey", "value": ""}, {"key": "privateKey", "value": ""},
+			{"key": "base", "value": exchangeAddress},
+			{"key": "publicKey", "value": ""}, {"key": "privateKey", "value": ""},
 		},
 		"event": []object{{"listen": "prerequest", "script": object{
 			"type": "text/javascript", "exec": strings.Split(postmanSigner, "\n"),

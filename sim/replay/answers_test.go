@@ -74,15 +74,15 @@ func TestAnswersAreReadAtTheFirstTry(t *testing.T) {
 			"BTC_USD", twoBars,
 		},
 		"Bybit trades": {
-			`{"retCode":0,"result":{"category":"spot","list":[{"execId":"2","symbol":"BTCUSDT","price":"101","size":"1",` +
-				`"side":"Sell","time":"1700000001500","isBlockTrade":false},{"execId":"1","symbol":"BTCUSDT",` +
+			`{"retCode":0,"result":{"category":"spot","list":[{"execId":"2","symbol":"BTCUSDT","price":"101",` +
+				`"size":"1","side":"Sell","time":"1700000001500","isBlockTrade":false},{"execId":"1","symbol":"BTCUSDT",` +
 				`"price":"100.5","size":"0.25","side":"Buy","time":"1700000000000","isBlockTrade":false}]}}`,
 			"BTC_USDT", twoTrades,
 		},
 		"Bybit's stream, a message a line": {
-			`{"success":true,"op":"subscribe","data":[{"T":1700000000000,"s":"BTCUSDT","S":"Buy","v":"0.25","p":"100.5",` +
-				`"L":"PlusTick","i":"1"}]}` + "\n" + `{"op":"pong"}` + "\n" + `{"topic":"publicTrade.BTCUSDT","data":[` +
-				`{"T":1700000001500,"s":"BTCUSDT","S":"Sell","v":"1","p":"101","L":"PlusTick","i":"2"}]}`,
+			`{"success":true,"op":"subscribe","data":[{"T":1700000000000,"s":"BTCUSDT","S":"Buy","v":"0.25",` +
+				`"p":"100.5","L":"PlusTick","i":"1"}]}` + "\n" + `{"op":"pong"}` + "\n" +
+				`{"topic":"publicTrade.BTCUSDT","data":[` + `{"T":1700000001500,"s":"BTCUSDT","S":"Sell","v":"1","p":"101","L":"PlusTick","i":"2"}]}`,
 			"BTC_USDT", twoTrades,
 		},
 		"KuCoin candles": {
@@ -182,17 +182,17 @@ func TestAnswersThatCannotBeReadSayWhy(t *testing.T) {
 	t.Parallel()
 	row := `{"time":1700000000,"price":1,"amount":1}`
 	long := strings.Repeat(" ", 70_000)
+	broken, later := `{"data":[`+row+`]}`+"\n"+`{"data":[{"time":`, row+"\n"+`{"time":17`
 	for text, want := range map[string]string{
+		broken: "fetch the answer again", later: "one whole JSON object a line",
 		`{"bars":{"AAPL":[` + row + `],"MSFT":[` + row + `]}}`: "several lists of rows: bars.AAPL, bars.MSFT; " +
 			"write one of them as a file: jq '.bars.AAPL' FILE > b.json",
 		`{"code":"51001","msg":"Instrument ID does not exist","data":[]}`:                        "no price",
-		`{"data":[` + row + `]}` + "\n" + `{"data":[{"time":`:                                    "fetch the answer again",
 		`{"data":{"bids":[["1","1"]],"asks":[["2","1"]]}}`:                                       "no price",
 		`{"bids":[["1","1"]],"asks":[["2","1"]]}`:                                                "order book",
 		`{"retCode":0,"result":{"category":"inverse","list":[` + row + `]}}`:                     "may count contracts",
 		`{"data":[{"instId":"BTC-USDT-SWAP","side":"buy","sz":"3","px":"1","ts":"1700000000"}]}`: "may count contracts",
 		`{"code":0,` + long + `"msg":"x"}`:                                                       "no rows",
-		row + "\n" + `{"time":17`:                                                                "one whole JSON object a line",
 	} {
 		_, _, err := readAs(t, "a.json", text, format.Layout{})
 		if err == nil || !strings.Contains(err.Error(), want) {

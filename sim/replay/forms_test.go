@@ -138,7 +138,8 @@ func TestAZoneThatTheFileDoesNotSayIsAskedFor(t *testing.T) {
 	mt5 := "<DATE>\t<TIME>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\t<VOL>\t<SPREAD>\n" +
 		"2024.01.02\t00:00:00\t1.10432\t1.10500\t1.10300\t1.10450\t1234\t0\t5\n"
 	for text, zone := range map[string]string{
-		mt4: "Europe/Athens", mt5: "+02:00", "20110301 090100;2503.25;2503.50;2502.75;2503.00;120\n": "America/New_York",
+		mt4: "Europe/Athens", mt5: "+02:00",
+		"20110301 090100;2503.25;2503.50;2502.75;2503.00;120\n": "America/New_York",
 	} {
 		_, _, err := readAs(t, "a.csv", text, format.Layout{})
 		if err == nil || !strings.Contains(err.Error(), "--timezone") {
@@ -154,7 +155,9 @@ func TestAZoneThatTheFileDoesNotSayIsAskedFor(t *testing.T) {
 		}
 		_, got, err := readAs(t, "a.csv", text, layout)
 		when, _, _ := strings.Cut(got, " ")
-		want := map[string]string{"Europe/Athens": "1323362940", "+02:00": "1704146400", "America/New_York": "1298988060"}
+		want := map[string]string{
+			"Europe/Athens": "1323362940", "+02:00": "1704146400", "America/New_York": "1298988060",
+		}
 		if err != nil || when != want[zone] {
 			t.Errorf("%s: %s at %s, want %s, %v", text, zone, when, want[zone], err)
 		}

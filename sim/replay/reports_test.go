@@ -26,7 +26,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 				"1735689602000000,0.31601000,0.31601000,0.31601000,0.31601000,0.00000000,1735689602999999," +
 				"0.00000000,0,0.00000000,0.00000000,0\n",
 			want: "1735689600 0.316 0.316 0.316 0.316 27\n1735689601 0.31601 0.31601 0.31601 0.31601 17\n" +
-				"1735689602 0.31601 0.31601 0.31601 0.31601 0", taken: "1 bars without a volume at an unchanged price: nothing was traded",
+				"1735689602 0.31601 0.31601 0.31601 0.31601 0",
+			taken: "1 bars without a volume at an unchanged price: nothing was traded",
 		},
 		// https://github.com/freqtrade/freqtrade/issues/11465: the first day of 2025 joined to the last of 2024
 		"Binance, the unit changes": {
@@ -63,8 +64,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		},
 		// https://github.com/huobiapi/API_Docs_en/issues/31: klines newest first, inside an object
 		"Huobi": {
-			text: `{"status":"ok","data":[{"id":1700000100,"open":11,"close":12,"low":10,"high":13,"amount":2,"vol":23,` +
-				`"count":1},{"id":1700000040,"open":10,"close":11,"low":9,"high":12,"amount":1.5,"vol":16,"count":1}]}`,
+			text: `{"status":"ok","data":[{"id":1700000100,"open":11,"close":12,"low":10,"high":13,"amount":2,` +
+				`"vol":23,"count":1},{"id":1700000040,"open":10,"close":11,"low":9,"high":12,"amount":1.5,"vol":16,"count":1}]}`,
 			want: twoBars, taken: "newest first",
 		},
 		// https://github.com/polygon-io/issues/issues/147: volumes in scientific notation
@@ -96,7 +97,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		},
 		// https://github.com/pydata/pandas-datareader/pull/335: the price of an index, quoted
 		"Hang Seng": {
-			text:  "date,open,high,low,close,volume\n2017-05-18,\"25,143.2\",\"25,293.6\",\"25,063.1\",\"25,136.5\",7\n",
+			text: "date,open,high,low,close,volume\n" +
+				"2017-05-18,\"25,143.2\",\"25,293.6\",\"25,063.1\",\"25,136.5\",7\n",
 			want:  "1495065600 25143.2 25293.6 25063.1 25136.5 7",
 			taken: "--decimal point",
 		},
@@ -124,7 +126,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		},
 		// https://github.com/sjev/trading-with-python/issues/2: CBOE puts a disclaimer in front of the header
 		"CBOE": {
-			text: "CFE data is compiled for the convenience of site visitors and is furnished without responsibility\n" +
+			text: "CFE data is compiled for the convenience of site visitors and is furnished without " +
+				"responsibility\n" +
 				"Trade Date,Futures,Open,High,Low,Close,Total Volume\n5/20/2013,F,15,15,14,14.5,100\n",
 			want: "neither a row nor a header",
 		},
@@ -139,11 +142,13 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		},
 		// https://github.com/QuantConnect/Lean/pull/4700: the hour that New York's clocks show twice
 		"daylight saving time ends": {
-			text: "time,open,high,low,close,volume\n2024-11-03 00:30:00,10,12,9,11,1\n2024-11-03 01:00:00,10,12,9,11,1\n" +
-				"2024-11-03 01:30:00,10,12,9,11,1\n2024-11-03 01:00:00,10,12,9,11,1\n2024-11-03 01:30:00,10,12,9,11,1\n" +
+			text: "time,open,high,low,close,volume\n2024-11-03 00:30:00,10,12,9,11,1\n" +
+				"2024-11-03 01:00:00,10,12,9,11,1\n2024-11-03 01:30:00,10,12,9,11,1\n" +
+				"2024-11-03 01:00:00,10,12,9,11,1\n2024-11-03 01:30:00,10,12,9,11,1\n" +
 				"2024-11-03 02:00:00,10,12,9,11,1\n", layout: format.Layout{Timezone: "America/New_York"},
-			want: "1730608200 10 12 9 11 1\n1730610000 10 12 9 11 1\n1730611800 10 12 9 11 1\n1730613600 10 12 9 11 1\n" +
-				"1730615400 10 12 9 11 1\n1730617200 10 12 9 11 1", taken: "2 times of the hour that the clock shows twice",
+			want: "1730608200 10 12 9 11 1\n1730610000 10 12 9 11 1\n1730611800 10 12 9 11 1\n" +
+				"1730613600 10 12 9 11 1\n1730615400 10 12 9 11 1\n1730617200 10 12 9 11 1",
+			taken: "2 times of the hour that the clock shows twice",
 		},
 		// https://github.com/ranaroussi/yfinance/pull/1101: the same east of Greenwich, in trades and hourly bars
 		"daylight saving time ends in Athens": {

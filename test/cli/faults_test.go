@@ -208,7 +208,8 @@ func TestFaultsOfListingData(t *testing.T) {
 		f.Limit(pair, "sell", "300", "3")
 	}
 	lists := []string{
-		"/api/summary", "/api/marketdata/getaggregator/tickers", "/v1/spot/market/tickers", "/listing/coingecko/tickers",
+		"/api/summary", "/api/marketdata/getaggregator/tickers", "/v1/spot/market/tickers",
+		"/listing/coingecko/tickers",
 		"/listing/coinmarketcap/summary", "/listing/coinmarketcap/ticker", "/listing/coingecko/pairs",
 	}
 	for _, target := range lists {
@@ -236,7 +237,10 @@ func TestFaultsOfListingData(t *testing.T) {
 		{"zero pair=AA_BB", "/listing/coingecko/tickers", jsonWith(`"last_price":"0"`, `"last_price":"150.00"`)},
 		{"zero pair=AA_BB member=amount", "/api/summary", jsonWith(`"base_volume":0,`, `"base_volume":1.00000000,`)},
 		{"crossed pair=CC_BB", "/api/summary", jsonWith(`"lowest_ask":90.00,"highest_bid":300.00`)},
-		{"crossed", "/listing/coinmarketcap/orderbook/CC_BB", jsonWith(`"bids":[[300.00,3.00000000]],"asks":[[90.00,2.00000000]]`)},
+		{
+			"crossed", "/listing/coinmarketcap/orderbook/CC_BB",
+			jsonWith(`"bids":[[300.00,3.00000000]],"asks":[[90.00,2.00000000]]`),
+		},
 		{
 			"doubled pair=CC_BB", "/listing/coingecko/pairs",
 			jsonWith(`{"ticker_id":"CC_BB","base":"CC","target":"BB"},{"ticker_id":"CC_BB"`),

@@ -62,8 +62,8 @@ func (a *answers) document() error {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case a.in.N <= 0:
-		return flawAt(0, "ask for less at once, and give the answers one by one", "JSON: an answer longer than %d bytes",
-			maxDocument)
+		return flawAt(0, "ask for less at once, and give the answers one by one",
+			"JSON: an answer longer than %d bytes", maxDocument)
 	case err != nil:
 		return flawAt(0, "fetch the answer again", "JSON: %v", err)
 	}

@@ -128,7 +128,8 @@ func (d *databento) ended() (again bool, err error) {
 			d.others)
 	}
 	if d.away > 0 {
-		return false, d.in.Fail("give one of its venues as --venue", "no rows of the venue %s, %d of others", d.venue, d.away)
+		return false, d.in.Fail("give one of its venues as --venue", "no rows of the venue %s, %d of others",
+			d.venue, d.away)
 	}
 	return false, d.in.Fail(remedyRows, "no records")
 }

@@ -92,7 +92,8 @@ func TestProblemsAreListedByTheirKind(t *testing.T) {
 	var p problems
 	for i := range 5 {
 		p.take(topOf("a").Refuse(remedyValue, "the file"))
-		p.take(Position{"a", 7 + i, 3}.Refuse(remedyValue, "price %q: not a decimal number, %d digits", fmt.Sprint(`"`, i), i))
+		p.take(Position{"a", 7 + i, 3}.Refuse(remedyValue, "price %q: not a decimal number, %d digits",
+			fmt.Sprint(`"`, i), i))
 		p.take(Position{"a", 20 + i, 3}.Refuse(remedyValue, "amount %q: not a decimal number", "x"))
 	}
 	const want = "a:1:1: the file; correct the line or remove it (4 more of this kind, the last in line 1)\n" +
