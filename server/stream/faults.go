@@ -17,7 +17,7 @@ const (
 	reorderWithin = time.Second
 )
 
-// heldMessage is a message that a fault rule holds back.
+// delayedMessage is a message that a fault rule holds back.
 type delayedMessage struct {
 	*message
 	dueNs     int64 // machine time

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // expectation is what independent readers found in a file of ../shared/data/forms.
@@ -91,7 +92,7 @@ var notTables = []string{
 // independent readers, or refused with a remedy that works, or refused by its name.
 func TestFilesThatPeopleHold(t *testing.T) {
 	t.Parallel()
-	list := recorded(t, "forms/EXPECTED.json")
+	list := harness.Recorded(t, "forms/EXPECTED.json")
 	text, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,6 @@ package replay
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/tickhive/tickhive/engine"
@@ -53,18 +51,4 @@ func run(t testing.TB, o Options) (Report, *testMarket) {
 	t.Logf("%d records, %d orders, %d trades, %d refused %v", report.Records, report.Placed, report.Trades,
 		report.Refused, report.Reasons)
 	return report, m
-}
-
-// recorded returns the path of a recorded market. Where the folder is missing the test is
-// skipped, or fails with TICKHIVE_STRICT=1.
-func recorded(t testing.TB, name string) string {
-	t.Helper()
-	path := filepath.Join("..", "..", "..", "shared", "data", name)
-	if _, err := os.Stat(path); err != nil {
-		if os.Getenv("TICKHIVE_STRICT") == "1" {
-			t.Fatalf("recorded market is missing: %v", err)
-		}
-		t.Skipf("recorded market is missing: %v", err)
-	}
-	return path
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // atLeast fails unless the check of that kind has at least good of exactly all.
@@ -38,8 +40,8 @@ func atMost(t *testing.T, r Report, kind string, most int) {
 func TestNasdaqDayLevel1MakesItsOwnBook(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{
-		recorded(t, "lobster/AMZN_2012-06-21_34200000_57600000_message_1.csv.gz"),
-		recorded(t, "lobster/AMZN_2012-06-21_34200000_57600000_orderbook_1.csv.gz"),
+		harness.Recorded(t, "lobster/AMZN_2012-06-21_34200000_57600000_message_1.csv.gz"),
+		harness.Recorded(t, "lobster/AMZN_2012-06-21_34200000_57600000_orderbook_1.csv.gz"),
 	}})
 	atLeast(t, r, "book rows", 57_510, 57_514)
 	atLeast(t, r, "named orders", 8_963, 8_974)
@@ -51,8 +53,8 @@ func TestNasdaqDayLevel1MakesItsOwnBook(t *testing.T) {
 func TestNasdaq50LevelsNeedNothingFromTheFile(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{
-		recorded(t, "lobster/AAPL_2012-06-21_first672_message_50.csv.gz"),
-		recorded(t, "lobster/AAPL_2012-06-21_first672_orderbook_50.csv.gz"),
+		harness.Recorded(t, "lobster/AAPL_2012-06-21_first672_message_50.csv.gz"),
+		harness.Recorded(t, "lobster/AAPL_2012-06-21_first672_orderbook_50.csv.gz"),
 	}})
 	atLeast(t, r, "book rows", 671, 671)
 	atLeast(t, r, "named orders", 56, 56)
@@ -62,8 +64,8 @@ func TestNasdaq50LevelsNeedNothingFromTheFile(t *testing.T) {
 func TestNasdaq10LevelsWithTheWindowRule(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{
-		recorded(t, "lobster/AAPL_2012-06-21_first999_message_10.csv.gz"),
-		recorded(t, "lobster/AAPL_2012-06-21_first999_orderbook_10.csv.gz"),
+		harness.Recorded(t, "lobster/AAPL_2012-06-21_first999_message_10.csv.gz"),
+		harness.Recorded(t, "lobster/AAPL_2012-06-21_first999_orderbook_10.csv.gz"),
 	}})
 	atLeast(t, r, "book rows", 998, 998)
 	atLeast(t, r, "named orders", 98, 98)
@@ -83,7 +85,7 @@ func TestPassiveNasdaqDaysAgreeInEveryRow(t *testing.T) {
 	} {
 		name := "lobster/" + c.name + ".csv.gz"
 		r, _ := run(t, Options{Format: "lobster", Check: true, Passive: true, Files: []string{
-			recorded(t, fmt.Sprintf(name, "message")), recorded(t, fmt.Sprintf(name, "orderbook")),
+			harness.Recorded(t, fmt.Sprintf(name, "message")), harness.Recorded(t, fmt.Sprintf(name, "orderbook")),
 		}})
 		atLeast(t, r, "book rows", c.rows, c.rows)
 		atLeast(t, r, "trades", c.trades, c.trades)
@@ -95,7 +97,7 @@ func TestPassiveNasdaqDaysAgreeInEveryRow(t *testing.T) {
 func TestBitstampBooksAndTrades(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "bitstamp", Check: true, Files: []string{
-		recorded(t, "bitstamp/btcusd_2015-05-01_0000-0219_l3.log.gz"),
+		harness.Recorded(t, "bitstamp/btcusd_2015-05-01_0000-0219_l3.log.gz"),
 	}})
 	atLeast(t, r, "book rows", 2_489, 2_490)
 	atLeast(t, r, "trades", 262, 305)
@@ -104,7 +106,7 @@ func TestBitstampBooksAndTrades(t *testing.T) {
 func TestBinanceBestBidAndAsk(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "binance", Check: true, Files: []string{
-		recorded(t, "binance/btcusdt_spot_stream_20240808.gz"),
+		harness.Recorded(t, "binance/btcusdt_spot_stream_20240808.gz"),
 	}})
 	atLeast(t, r, "best bid and ask", 564, 564)
 }
@@ -112,7 +114,7 @@ func TestBinanceBestBidAndAsk(t *testing.T) {
 // With the exchange's times each minute has the trades whose T is in it, also where lines of several receivers cross.
 func TestBinanceMinutesOfTheExchange(t *testing.T) {
 	t.Parallel()
-	path := recorded(t, "binance/btcusdt_spot_stream_20240808.gz")
+	path := harness.Recorded(t, "binance/btcusdt_spot_stream_20240808.gz")
 	_, m := run(t, Options{Format: "binance", ExchangeTime: true, Files: []string{path}})
 	counts := map[int64]int{}
 	all, err := m.board.Trades(20_000)
@@ -155,9 +157,9 @@ func TestBinanceMinutesOfTheExchange(t *testing.T) {
 func TestKrakenCandlesAndToday(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "kraken", Check: true, Files: []string{
-		recorded(t, "kraken/http_trades.json.gz"), recorded(t, "kraken/http_ohlc.json.gz"),
-		recorded(t, "kraken/http_ticker.json.gz"), recorded(t, "kraken/http_asset_pairs.json.gz"),
-		recorded(t, "kraken/http_order_book.json.gz"),
+		harness.Recorded(t, "kraken/http_trades.json.gz"), harness.Recorded(t, "kraken/http_ohlc.json.gz"),
+		harness.Recorded(t, "kraken/http_ticker.json.gz"), harness.Recorded(t, "kraken/http_asset_pairs.json.gz"),
+		harness.Recorded(t, "kraken/http_order_book.json.gz"),
 	}})
 	atLeast(t, r, "minute candles", 273, 273)
 	atLeast(t, r, "empty minutes", 141, 141)
@@ -167,9 +169,9 @@ func TestKrakenCandlesAndToday(t *testing.T) {
 func TestCoinbaseBarsMerge(t *testing.T) {
 	t.Parallel()
 	r, _ := run(t, Options{Format: "trades", Check: true, Files: []string{
-		recorded(t, "coinbase/btcusd_20161007_second_trade.csv.gz"),
-		recorded(t, "coinbase/btcusd_20161007_minute_trade.csv.gz"),
-		recorded(t, "coinbase/btcusd_daily_trade_20161007.csv.gz"),
+		harness.Recorded(t, "coinbase/btcusd_20161007_second_trade.csv.gz"),
+		harness.Recorded(t, "coinbase/btcusd_20161007_minute_trade.csv.gz"),
+		harness.Recorded(t, "coinbase/btcusd_daily_trade_20161007.csv.gz"),
 	}})
 	atLeast(t, r, "minute candles", 1_419, 1_419)
 	atLeast(t, r, "day candles", 1, 1)

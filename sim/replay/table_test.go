@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 var table = flag.Bool("table", false, "print the table of formats of docs/contract/recordings.md")
@@ -50,13 +52,13 @@ type tableRow struct {
 func tableRows(t *testing.T) []tableRow {
 	lobster := func(name string) []string {
 		return []string{
-			recorded(t, "lobster/"+fmt.Sprintf(name, "message")+".csv.gz"),
-			recorded(t, "lobster/"+fmt.Sprintf(name, "orderbook")+".csv.gz"),
+			harness.Recorded(t, "lobster/"+fmt.Sprintf(name, "message")+".csv.gz"),
+			harness.Recorded(t, "lobster/"+fmt.Sprintf(name, "orderbook")+".csv.gz"),
 		}
 	}
 	all := func(dir string, names ...string) (files []string) {
 		for _, n := range names {
-			files = append(files, recorded(t, dir+"/"+n))
+			files = append(files, harness.Recorded(t, dir+"/"+n))
 		}
 		return files
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tickhive/tickhive/sim/replay/format"
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 const tardisTape = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n"
@@ -100,7 +101,7 @@ func TestTheVenueIsChosen(t *testing.T) {
 // The vendor's own files: the sums are those of EXPECTED.json, the order is that of receipt.
 func TestDatabentoFilesOfSeveralVenues(t *testing.T) {
 	t.Parallel()
-	path := recorded(t, "forms/dbn/IFEU.IMPACT.trades.dbn.zst")
+	path := harness.Recorded(t, "forms/dbn/IFEU.IMPACT.trades.dbn.zst")
 	rows, price, amount := readTable(t, Options{Format: "trades", Files: []string{path}})
 	sum, notional := new(big.Rat), new(big.Rat)
 	for i := range rows {
@@ -115,10 +116,10 @@ func TestDatabentoFilesOfSeveralVenues(t *testing.T) {
 		t.Errorf("%d rows, amount %s, price x amount %s", len(rows), sum, notional)
 	}
 	for _, name := range []string{"OPRA.PILLAR.ohlcv-1s.dbn.zst", "OPRA.PILLAR.ohlcv-1d.dbn.zst"} {
-		o := Options{Format: "trades", Files: []string{recorded(t, "forms/dbn/"+name)}}
+		o := Options{Format: "trades", Files: []string{harness.Recorded(t, "forms/dbn/"+name)}}
 		refusedWith(t, o, "--venue")
 	}
-	o := Options{Format: "trades", Files: []string{recorded(t, "forms/dbn/OPRA.PILLAR.ohlcv-1d.dbn.zst")}}
+	o := Options{Format: "trades", Files: []string{harness.Recorded(t, "forms/dbn/OPRA.PILLAR.ohlcv-1d.dbn.zst")}}
 	o.Layout.Venue = "20"
 	rows, price, amount = readTable(t, o)
 	if got := shown(rows, price, amount); got != "1740009600 0.33 0.49 0.1 0.11 3474" {

@@ -27,12 +27,7 @@ type prometheus struct {
 func startPrometheus(t *testing.T, nodes ...*harness.Instance) *prometheus {
 	t.Helper()
 	for _, name := range []string{"prometheus", "promtool"} {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("TICKHIVE_STRICT") == "1" {
-				t.Fatal(err)
-			}
-			t.Skipf("no %s: rules and dashboard are not tried (TICKHIVE_STRICT=1 makes this an error)", name)
-		}
+		harness.NeedTool(t, name)
 	}
 	rules, err := filepath.Abs(harness.SourceTree + "/deploy/alerts.yml")
 	if err != nil {

@@ -3,6 +3,7 @@ package harness
 import (
 	"compress/gzip"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,12 +28,18 @@ func NeedTool(t *testing.T, name string) string {
 	t.Helper()
 	tool, err := exec.LookPath(name)
 	if err != nil {
-		if os.Getenv("TICKHIVE_STRICT") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("no %s (TICKHIVE_STRICT=1 makes this an error)", name)
+		lacks(t, err)
 	}
 	return tool
+}
+
+// lacks skips a test for what the machine does not have, which TICKHIVE_STRICT=1 forbids.
+func lacks(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("TICKHIVE_STRICT") == "1" {
+		t.Fatal(err)
+	}
+	t.Skipf("%v (TICKHIVE_STRICT=1 makes this an error)", err)
 }
 
 // WriteConfig writes a configuration file and returns its name.
@@ -47,17 +54,14 @@ func WriteConfig(t *testing.T, text string) string {
 
 // Recorded returns the whole path of a file of the recorded markets, or skips the test, which TICKHIVE_STRICT=1
 // forbids.
-func Recorded(t *testing.T, name string) string {
+func Recorded(t testing.TB, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(SourceTree, "..", "shared", "data", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err != nil {
-		if os.Getenv("TICKHIVE_STRICT") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("recorded market is missing: %v (TICKHIVE_STRICT=1 makes this an error)", err)
+		lacks(t, fmt.Errorf("recorded market is missing: %w", err))
 	}
 	return file
 }

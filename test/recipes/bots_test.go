@@ -76,7 +76,7 @@ func TestGuideOfBotsRuns(t *testing.T) {
 			if len(blocks) != 1 {
 				t.Fatalf("%d blocks", len(blocks))
 			}
-			c, program := newBotUser(in), look(t, language.program)
+			c, program := newBotUser(in), harness.NeedTool(t, language.program)
 			out := runWith(t, c, program, append(language.flags, blocks[0][1])...)
 			for _, want := range language.want {
 				if !strings.Contains(out, want) {
@@ -91,7 +91,7 @@ func TestGuideOfBotsRuns(t *testing.T) {
 func runBot(t *testing.T, in *harness.Instance, name string, args []string) {
 	t.Helper()
 	c := newBotUser(in)
-	out := runWith(t, c, look(t, name), args...)
+	out := runWith(t, c, harness.NeedTool(t, name), args...)
 	said := botSays.FindStringSubmatch(out)
 	if said == nil {
 		t.Fatal(out)
@@ -126,19 +126,6 @@ func newBotUser(in *harness.Instance) *client.Client {
 	return &client.Client{
 		Base: in.Public, PublicKey: key["publicKey"].(string), PrivateKey: key["privateKey"].(string),
 	}
-}
-
-// look returns the path of a program and skips the test without it.
-func look(t *testing.T, name string) string {
-	t.Helper()
-	program, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("TICKHIVE_STRICT") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
-	}
-	return program
 }
 
 // runWith runs a program with the keys of a user and the Python package, and returns its output.

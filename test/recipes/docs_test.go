@@ -117,24 +117,10 @@ func (r *reader) paste(language, text string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), harness.Patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, installed(r.t, name), args...)
+	cmd := exec.CommandContext(ctx, harness.NeedTool(r.t, name), args...)
 	cmd.Dir, cmd.Env = r.folder, r.env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
-}
-
-// installed returns the file of a program of the machine.
-func installed(t *testing.T, name string) string {
-	t.Helper()
-	file, err := exec.LookPath(name)
-	switch {
-	case err == nil:
-	case os.Getenv("TICKHIVE_STRICT") == "1":
-		t.Fatal(err)
-	default:
-		t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
-	}
-	return file
 }
 
 // The tour names every public route.
@@ -158,7 +144,7 @@ func TestTourNamesEveryRoute(t *testing.T) {
 // The JavaScript class runs each of its methods once against the program.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
-	node := installed(t, "node")
+	node := harness.NeedTool(t, "node")
 	in := harness.Start(t, "--backfill", "3h")
 	user := in.Call(200, "POST", "/users", `{"nickname":"js"}`)["id"].(string)
 	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
@@ -177,7 +163,7 @@ func TestJavaScriptClient(t *testing.T) {
 // The Python module runs its tests of a running exchange, and of those that it starts, against the program.
 func TestPythonClient(t *testing.T) {
 	t.Parallel()
-	python := installed(t, "python3")
+	python := harness.NeedTool(t, "python3")
 	in := harness.Launch(t, nil, "serve", "--ephemeral", "--backfill", "1h")
 	var said struct {
 		Public, Internal      string

@@ -15,7 +15,7 @@ import (
 // The JavaScript class starts exchanges of the program, which end with the test program.
 func TestJavaScriptStarts(t *testing.T) {
 	t.Parallel()
-	c := exec.CommandContext(t.Context(), installed(t, "node"), harness.SourceTree+"/client/js/starts.mjs")
+	c := exec.CommandContext(t.Context(), harness.NeedTool(t, "node"), harness.SourceTree+"/client/js/starts.mjs")
 	c.Env = append(os.Environ(), "TICKHIVE_BINARY="+harness.Program(t))
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%.8000s", err, out)
@@ -45,7 +45,7 @@ func TestGuideOfTestsRuns(t *testing.T) {
 	}
 	run := func(t *testing.T, want, program string, args ...string) {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), installed(t, program), args...)
+		c := exec.CommandContext(t.Context(), harness.NeedTool(t, program), args...)
 		c.Dir = tree
 		c.Env = append(os.Environ(), "TICKHIVE_BINARY="+harness.Program(t), "PYTHONDONTWRITEBYTECODE=1",
 			"PYTHONPATH="+tree+"/client/python", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
