@@ -60,7 +60,8 @@ func Postman(table []*edge.Route) ([]byte, error) {
 		},
 		"variable": []object{
 			{"key": "base", "value": exchangeAddress},
-			{"key": "publicKey", "value": ""}, {"key": "privateKey", "value": ""},
+			{"key": "publicKey", "value": ""},
+			{"key": "privateKey", "value": ""},
 		},
 		"event": []object{{"listen": "prerequest", "script": object{
 			"type": "text/javascript", "exec": strings.Split(postmanSigner, "\n"),

@@ -75,14 +75,16 @@ func TestAnswersAreReadAtTheFirstTry(t *testing.T) {
 		},
 		"Bybit trades": {
 			`{"retCode":0,"result":{"category":"spot","list":[{"execId":"2","symbol":"BTCUSDT","price":"101",` +
-				`"size":"1","side":"Sell","time":"1700000001500","isBlockTrade":false},{"execId":"1","symbol":"BTCUSDT",` +
+				`"size":"1","side":"Sell","time":"1700000001500",` +
+				`"isBlockTrade":false},{"execId":"1","symbol":"BTCUSDT",` +
 				`"price":"100.5","size":"0.25","side":"Buy","time":"1700000000000","isBlockTrade":false}]}}`,
 			"BTC_USDT", twoTrades,
 		},
 		"Bybit's stream, a message a line": {
 			`{"success":true,"op":"subscribe","data":[{"T":1700000000000,"s":"BTCUSDT","S":"Buy","v":"0.25",` +
 				`"p":"100.5","L":"PlusTick","i":"1"}]}` + "\n" + `{"op":"pong"}` + "\n" +
-				`{"topic":"publicTrade.BTCUSDT","data":[` + `{"T":1700000001500,"s":"BTCUSDT","S":"Sell","v":"1","p":"101","L":"PlusTick","i":"2"}]}`,
+				`{"topic":"publicTrade.BTCUSDT","data":[` +
+				`{"T":1700000001500,"s":"BTCUSDT","S":"Sell","v":"1","p":"101","L":"PlusTick","i":"2"}]}`,
 			"BTC_USDT", twoTrades,
 		},
 		"KuCoin candles": {

@@ -65,7 +65,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		// https://github.com/huobiapi/API_Docs_en/issues/31: klines newest first, inside an object
 		"Huobi": {
 			text: `{"status":"ok","data":[{"id":1700000100,"open":11,"close":12,"low":10,"high":13,"amount":2,` +
-				`"vol":23,"count":1},{"id":1700000040,"open":10,"close":11,"low":9,"high":12,"amount":1.5,"vol":16,"count":1}]}`,
+				`"vol":23,"count":1},` +
+				`{"id":1700000040,"open":10,"close":11,"low":9,"high":12,"amount":1.5,"vol":16,"count":1}]}`,
 			want: twoBars, taken: "newest first",
 		},
 		// https://github.com/polygon-io/issues/issues/147: volumes in scientific notation
