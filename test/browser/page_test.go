@@ -67,7 +67,7 @@ func (b *browser) openOrders(n int) {
 func TestBrowserTimeOfTheLastFigure(t *testing.T) {
 	t.Parallel()
 	in, _ := watched(t)
-	l := harness.NewLine(t, in.Public)
+	l := harness.NewLine(t, strings.TrimPrefix(in.Public, "http://"))
 	through := *in
 	through.Public = l.URL()
 	b := newBrowser(t, &through, 1280, 800)
@@ -83,7 +83,7 @@ func TestBrowserTimeOfTheLastFigure(t *testing.T) {
 	}
 	b.js(`(window.tries = 0, window.WebSocket = new Proxy(WebSocket, {construct: (c, args) => { tries++;
 		return new c(...args); }}), '')`)
-	l.Set(harness.LineCut)
+	l.Set(harness.WireCut)
 	want := "Figures are from " + time.UnixMilli(now).UTC().Format("15:04:05") + "."
 	b.wait("the banner", `document.querySelector('.lost').checkVisibility()`)
 	b.shot("lost")
@@ -93,7 +93,7 @@ func TestBrowserTimeOfTheLastFigure(t *testing.T) {
 			t.Errorf("after %d attempts the page says %q, want %q", tries, got, want)
 		}
 	}
-	l.Set(harness.LineUp)
+	l.Set(harness.WireUp)
 	b.wait("the banner is gone", `!document.querySelector('.lost').checkVisibility()`)
 	b.live()
 }

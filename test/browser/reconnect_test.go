@@ -53,7 +53,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 	in := harness.StartEmpty(t)
 	in.Pair("CC_USDT")
 	tradeFor(in, "CC_USDT", 0, 20)
-	l := harness.NewLine(t, in.Public)
+	l := harness.NewLine(t, strings.TrimPrefix(in.Public, "http://"))
 	through := *in
 	through.Public = l.URL()
 	b := newBrowser(t, &through, 1280, 800)
@@ -66,7 +66,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 	if _, n := b.drawsAll("at first", in, "CC_USDT", "minute"); n < 10 {
 		t.Fatalf("only %d candles to begin with", n)
 	}
-	for at, state := range []harness.LineState{harness.LineCut, harness.LineFrozen} {
+	for at, state := range []harness.Wire{harness.WireCut, harness.WireHeld} {
 		// A candle is open when the connection breaks, and its trading continues.
 		in.Limit("CC_USDT", "sell", "131", "1")
 		in.Limit("CC_USDT", "buy", "131", "1")
@@ -93,7 +93,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 		if on := b.js(trading); on != "false" {
 			t.Error("without a connection an order can be placed")
 		}
-		l.Set(harness.LineUp)
+		l.Set(harness.WireUp)
 		b.live()
 		b.drawsAll("after the reconnect", in, "CC_USDT", "minute")
 		b.equalsTheAPI("after the reconnect", in, "CC_USDT")

@@ -80,13 +80,13 @@ func TestBrowserALineThatIsLostFor150Seconds(t *testing.T) {
 	}
 	in := ownDemo(t)
 	const pair = "BTC_USDT"
-	l := harness.NewLine(t, in.Public)
+	l := harness.NewLine(t, strings.TrimPrefix(in.Public, "http://"))
 	through := *in
 	through.Public = l.URL()
 	b := newBrowser(t, &through, 1440, 900)
 	b.open("/?interval=minute&pair=" + pair)
 	b.live()
-	for _, state := range []harness.LineState{harness.LineCut, harness.LineFrozen} {
+	for _, state := range []harness.Wire{harness.WireCut, harness.WireHeld} {
 		harness.WaitFor(t, func() bool { // so late in a minute, no trade may follow in it
 			s := time.Now().Second()
 			return s >= 5 && s < 35
@@ -100,7 +100,7 @@ func TestBrowserALineThatIsLostFor150Seconds(t *testing.T) {
 		if missed, more := in.Candles(pair, "minute"); more < n+2 || strings.HasPrefix(missed, before) {
 			t.Fatalf("%d candles after %d: nothing was missed", more, n)
 		}
-		l.Set(harness.LineUp)
+		l.Set(harness.WireUp)
 		b.live()
 		in.Call(200, "PATCH", "/pairs/"+pair, `{"state":"halted"}`) // keeps the values constant
 		for _, interval := range []string{"minute", "minutes5", "hour"} {

@@ -422,8 +422,8 @@ func refuses(t *testing.T, standby *harness.Instance, at string) {
 func TestBotsKnowWhatTheyHave(t *testing.T) {
 	t.Parallel()
 	f, first, second := newFailover(t), harness.StreamAddress(t), harness.StreamAddress(t)
-	front := newLink(t, first) // the one address that the bots know
-	at := front.addr()
+	front := harness.NewLine(t, first) // the one address that the bots know
+	at := front.Addr()
 	gobinance.BaseWsMainURL = "ws://" + at + "/ws"
 	serve := func() { f.start(0, f.serve("--binance-listen", first, "--set", "sim.intensity=400")) }
 	serve()
@@ -451,7 +451,7 @@ func TestBotsKnowWhatTheyHave(t *testing.T) {
 	f.start(1, f.standby(1, "--binance-listen", second, "--set", "sim.intensity=400"))
 	refuses(t, f.nodes[1], second)
 	trade()
-	front.setTarget(second)
+	front.Aim(second)
 	f.nodes[0].Signal(syscall.SIGKILL)
 	f.nodes[0].Wait()
 	f.awaitRole(1, "writer")

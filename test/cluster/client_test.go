@@ -89,7 +89,7 @@ func (q requester) send(url, method, body string, header ...string) (a reply) {
 func (c *failing) signed(q requester, u *harness.Voter, method, target, body string) (node int, a reply) {
 	node = q.r.IntN(clusterNodes)
 	header := u.Signed(fmt.Sprint(time.Now().UnixMilli()), method, target, body)
-	return node, q.send("http://"+c.fronts[node].addr()+target, method, body, append(header, "API-RecvWindow",
+	return node, q.send("http://"+c.fronts[node].Addr()+target, method, body, append(header, "API-RecvWindow",
 		"60000")...)
 }
 
@@ -132,7 +132,7 @@ func (c *failing) session(id int) {
 	defer q.CloseIdleConnections()
 	seen := uint64(0)
 	for !c.stopped(2 * time.Millisecond) {
-		a := q.send("http://"+c.fronts[q.r.IntN(clusterNodes)].addr()+"/api/orderbook?currencyPairCode=AA_USDT", "GET",
+		a := q.send("http://"+c.fronts[q.r.IntN(clusterNodes)].Addr()+"/api/orderbook?currencyPairCode=AA_USDT", "GET",
 			"", "X-Min-Seq", strconv.FormatUint(seen, 10))
 		if a.status != http.StatusOK {
 			continue

@@ -48,8 +48,8 @@ type failing struct {
 	later    [clusterNodes][]string // environment of its next start: the present version of the program, or the next
 
 	servers []*streamServer
-	lines   [clusterNodes][]*link // to each server
-	fronts  [clusterNodes]*link   // from the clients, and from nodes that forward to this one
+	lines   [clusterNodes][]*harness.Line // to each server
+	fronts  [clusterNodes]*harness.Line   // from the clients, and from nodes that forward to this one
 	nodes   [clusterNodes]atomic.Pointer[harness.Instance]
 	roles   [clusterNodes]atomic.Value // string; empty: the node does not answer
 
@@ -87,11 +87,11 @@ func startFailing(t *testing.T, seed uint64) *failing {
 	for n := range c.nodes {
 		from := ""
 		for i, s := range c.servers {
-			c.lines[n] = append(c.lines[n], newLink(t, s.at))
-			from += []string{"nats://", ",", ","}[i] + c.lines[n][i].addr()
+			c.lines[n] = append(c.lines[n], harness.NewLine(t, s.at))
+			from += []string{"nats://", ",", ","}[i] + c.lines[n][i].Addr()
 		}
-		c.fronts[n] = newLink(t, "127.0.0.1:1")
-		common := append([]string{"--advertise", c.fronts[n].addr()}, common...)
+		c.fronts[n] = harness.NewLine(t, "127.0.0.1:1")
+		common := append([]string{"--advertise", c.fronts[n].Addr()}, common...)
 		dir := filepath.Join(t.TempDir(), "node")
 		c.dirs[n] = dir
 		if n == theWriter {
@@ -139,7 +139,7 @@ func (c *failing) startNode(n int) {
 		if line, ok := in.Line("ready "); ok {
 			in.TakeAddresses(line)
 			c.nodes[n].Store(in)
-			c.fronts[n].setTarget(strings.TrimPrefix(in.Public, "http://"))
+			c.fronts[n].Aim(strings.TrimPrefix(in.Public, "http://"))
 			return
 		}
 		code, text := in.Wait(), in.Stderr.String()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // The classes of faults, in the order in which they end: a node becomes ready only when it reaches the stream.
@@ -78,63 +80,63 @@ var clusterFaults = func() (all []clusterFault) {
 			_ int,
 		) func() {
 			for n := range c.servers {
-				c.isolate(n, wireCut)
+				c.isolate(n, harness.WireCut)
 			}
 			return func() { c.joinServers() }
 		}},
 		{
 			name: "cut a server and the writer from the others", class: ofRoutes, three: true, long: election,
 			begin: func(c *failing, n int) func() {
-				c.isolate(n, wireCut)
+				c.isolate(n, harness.WireCut)
 				w := c.target(ofNodes, true, 0)
 				for i, l := range c.lines[w] {
 					if i != n {
-						l.set(wireCut)
+						l.Set(harness.WireCut)
 					}
 				}
 				return func() {
 					c.joinServers()
-					c.setLines(w, wireUp)
+					c.setLines(w, harness.WireUp)
 				}
 			},
 		},
 		{name: "cut two servers from each other", class: ofRoutes, three: true, long: election, begin: func(c *failing,
 			n int,
 		) func() {
-			between(c.servers, n, (n+1)%3, wireCut)
+			between(c.servers, n, (n+1)%3, harness.WireCut)
 			return func() { c.joinServers() }
 		}},
 	}
 	for _, w := range []struct {
 		name string
-		wire
+		harness.Wire
 	}{
-		{"cut", wireCut},
-		{"hold, then deliver", wireHeld},
-		{"hold what goes out of", wireNoThere},
-		{"hold what comes to", wireNoBack},
-		{"delay by 200 ms", wireSlow},
-		{"leave half-open", wireHalf},
+		{"cut", harness.WireCut},
+		{"hold, then deliver", harness.WireHeld},
+		{"hold what goes out of", harness.WireNoThere},
+		{"hold what comes to", harness.WireNoBack},
+		{"delay by 200 ms", harness.WireSlow},
+		{"leave half-open", harness.WireHalf},
 	} {
 		all = append(all,
 			clusterFault{
 				name: w.name + ": a node and the stream", class: ofLines,
 				begin: func(c *failing, n int) func() {
-					c.setLines(n, w.wire)
-					return func() { c.setLines(n, wireUp) }
+					c.setLines(n, w.Wire)
+					return func() { c.setLines(n, harness.WireUp) }
 				},
 			},
 			clusterFault{
 				name: w.name + ": a node's clients", class: ofFronts,
 				begin: func(c *failing, n int) func() {
-					c.fronts[n].set(w.wire)
-					return func() { c.fronts[n].set(wireUp) }
+					c.fronts[n].Set(w.Wire)
+					return func() { c.fronts[n].Set(harness.WireUp) }
 				},
 			},
 			clusterFault{
 				name: w.name + ": a server and the others", class: ofRoutes, three: true, long: election,
 				begin: func(c *failing, n int) func() {
-					c.isolate(n, w.wire)
+					c.isolate(n, w.Wire)
 					return func() { c.joinServers() }
 				},
 			})
@@ -192,7 +194,7 @@ func flipByte(path string, at int64) error {
 }
 
 // isolate sets the ways between a server and the two others.
-func (c *failing) isolate(n int, w wire) {
+func (c *failing) isolate(n int, w harness.Wire) {
 	between(c.servers, n, (n+1)%3, w)
 	between(c.servers, n, (n+2)%3, w)
 }
@@ -200,7 +202,7 @@ func (c *failing) isolate(n int, w wire) {
 // joinServers mends all ways between servers.
 func (c *failing) joinServers() {
 	for n := range c.servers {
-		c.isolate(n, wireUp)
+		c.isolate(n, harness.WireUp)
 	}
 }
 
@@ -211,9 +213,9 @@ func (c *failing) startServers() {
 }
 
 // setLines sets the ways between a node and all servers.
-func (c *failing) setLines(n int, w wire) {
+func (c *failing) setLines(n int, w harness.Wire) {
 	for _, l := range c.lines[n] {
-		l.set(w)
+		l.Set(w)
 	}
 }
 

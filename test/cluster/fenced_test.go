@@ -63,7 +63,7 @@ func TestADeposedWriterFollowsAndTakesOverAgain(t *testing.T) {
 	lines := [2]*harness.Line{harness.NewLine(t, "http://"+f.at), harness.NewLine(t, "http://"+f.at)}
 	through := func(args []string, n int) []string {
 		for i := range args {
-			args[i] = strings.ReplaceAll(args[i], f.at, lines[n].Ln.Addr().String())
+			args[i] = strings.ReplaceAll(args[i], f.at, lines[n].Addr())
 		}
 		return args
 	}
@@ -85,13 +85,13 @@ func TestADeposedWriterFollowsAndTakesOverAgain(t *testing.T) {
 		if fault == "freeze" {
 			writer.Signal(syscall.SIGSTOP)
 		} else {
-			lines[old].Set(harness.LineFrozen)
+			lines[old].Set(harness.WireHeld)
 		}
 		f.awaitRole(other, "writer")
 		if fault == "freeze" {
 			writer.Signal(syscall.SIGCONT)
 		} else {
-			lines[old].Set(harness.LineUp)
+			lines[old].Set(harness.WireUp)
 		}
 		dark := f.servedUntil(old, "replica")
 		close(stop)

@@ -117,7 +117,7 @@ func newCutOff(t *testing.T) *cutOff {
 	c.line = harness.NewLine(t, "http://"+c.at)
 	args := c.serve("--pairs", "none", "--sim", "off", "--set", "replica.max_lag=1h", "--set", "launchpad.fee=1")
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], c.at, c.line.Ln.Addr().String())
+		args[i] = strings.ReplaceAll(args[i], c.at, c.line.Addr())
 	}
 	c.start(0, args)
 	c.writer = c.nodes[0]
@@ -189,7 +189,7 @@ func TestATakeoverTakesNothingBack(t *testing.T) {
 	c := newCutOff(t)
 	w := c.writer
 	before, last, seq := c.views(w), logged(w), c.book.Books["AA_USDT"].Seq
-	c.line.Set(harness.LineFrozen)
+	c.line.Set(harness.WireHeld)
 	for _, change := range [][2]string{
 		{"/orders", c.order("buy", 7, 1)},
 		{"/orders", c.order("sell", 5, 1)}, // trades with the order at 7

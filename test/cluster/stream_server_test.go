@@ -22,7 +22,7 @@ const noCredentials = "TICKHIVE_STREAM_CREDENTIALS="
 type streamServer struct {
 	at, folder string
 	args       string
-	routes     []*link // to the other servers, nil to itself; none for a single one
+	routes     []*harness.Line // to the other servers, nil to itself; none for a single one
 	*harness.Instance
 }
 
@@ -47,9 +47,9 @@ func newServers(t *testing.T, n int) (all []*streamServer) {
 				s.routes = append(s.routes, nil)
 				continue
 			}
-			l := newLink(t, addresses[j])
+			l := harness.NewLine(t, addresses[j])
 			s.routes = append(s.routes, l)
-			s.args += " " + l.addr()
+			s.args += " " + l.Addr()
 		}
 	}
 	return all
@@ -80,10 +80,10 @@ func (s *streamServer) startDamaged(t *testing.T) (emptied bool) {
 }
 
 // between sets the ways between two servers. A connection may have been dialled by either of them.
-func between(servers []*streamServer, i, j int, w wire) {
-	servers[i].routes[j].set(w)
-	w.hold[there], w.hold[back] = w.hold[back], w.hold[there]
-	servers[j].routes[i].set(w)
+func between(servers []*streamServer, i, j int, w harness.Wire) {
+	servers[i].routes[j].Set(w)
+	w.Hold[0], w.Hold[1] = w.Hold[1], w.Hold[0]
+	servers[j].routes[i].Set(w)
 }
 
 // leaderOf returns the index of the server that leads the stream, as a server says that can be reached; -1: none says.

@@ -85,7 +85,7 @@ func (c *failing) tradeOnce(id int, u *harness.Voter) {
 			continue
 		}
 		at := q.r.IntN(clusterNodes)
-		read := q.send("http://"+c.fronts[at].addr()+"/api/orderbook?currencyPairCode=AA_USDT", "GET", "", "X-Min-Seq",
+		read := q.send("http://"+c.fronts[at].Addr()+"/api/orderbook?currencyPairCode=AA_USDT", "GET", "", "X-Min-Seq",
 			fmt.Sprint(a.seq))
 		if read.status == http.StatusOK && read.seq < a.seq {
 			c.t.Errorf("an order was answered with seq %d, and node %d reads seq %d behind it", a.seq, at, read.seq)

@@ -4,125 +4,200 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// LineState selects whether a line passes bytes.
-type LineState int
-
-// What a line does with its connections.
+// The directions of a line.
 const (
-	LineUp     LineState = iota
-	LineCut              // connections are closed, new ones immediately
-	LineFrozen           // connections stay open, no bytes pass: a sleeping laptop, a lost network
+	there = iota // from the process that dials to the target
+	back
 )
 
-// Line is a TCP proxy in front of the program, which a test can cut and freeze.
-type Line struct {
-	t      *testing.T
-	Ln     net.Listener
-	target string
-
-	mu    sync.Mutex
-	moved *sync.Cond
-	state LineState
-	conns map[net.Conn]struct{}
+// Wire is the state of a line. The zero Wire passes everything at once.
+type Wire struct {
+	Hold  [2]bool       // no byte of the direction arrives until the line is mended; then all do
+	Delay time.Duration // of every byte, in both directions
+	Cut   bool          // connections end, new ones are refused
+	Half  bool          // the target's connections end, the dialler sees nothing of it; new ones stay silent
 }
 
-// NewLine opens a line to the address in the URL target. It closes with the test.
+// The wires of a line that fails.
+var (
+	WireUp      = Wire{}
+	WireCut     = Wire{Cut: true}
+	WireHeld    = Wire{Hold: [2]bool{true, true}} // a sleeping laptop, a lost network
+	WireNoThere = Wire{Hold: [2]bool{there: true}}
+	WireNoBack  = Wire{Hold: [2]bool{back: true}}
+	WireSlow    = Wire{Delay: 200 * time.Millisecond}
+	WireHalf    = Wire{Half: true}
+)
+
+// Line is a TCP proxy in front of a process, which a fault cuts, freezes, slows or makes one-way.
+type Line struct {
+	ln net.Listener
+
+	mu     sync.Mutex
+	moved  *sync.Cond
+	target string
+	state  Wire
+	conns  map[net.Conn]*side
+}
+
+// side is one side of a connection that a line passes on.
+type side struct{ dialler, halved bool }
+
+// NewLine opens a line to an address, which Aim may change. The line closes with the test.
 func NewLine(t *testing.T, target string) *Line {
 	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Line{t: t, Ln: ln, target: u.Host, conns: map[net.Conn]struct{}{}}
+	l := &Line{ln: ln, target: target, conns: map[net.Conn]*side{}}
 	l.moved = sync.NewCond(&l.mu)
 	var all sync.WaitGroup
 	all.Go(func() { l.accept(&all) })
 	t.Cleanup(func() {
 		_ = ln.Close()
-		l.Set(LineCut)
+		l.Set(WireCut)
 		all.Wait()
 	})
 	return l
 }
 
-func (l *Line) URL() string { return "http://" + l.Ln.Addr().String() }
+// Addr returns the address of the line, host and port.
+func (l *Line) Addr() string { return l.ln.Addr().String() }
 
-// Set changes the state. lineCut closes every connection.
-func (l *Line) Set(s LineState) {
+// URL returns the address of the line as that of an HTTP server.
+func (l *Line) URL() string { return "http://" + l.Addr() }
+
+// Aim changes the target of new connections.
+func (l *Line) Aim(target string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state = s
-	l.moved.Broadcast()
-	if s == LineCut {
-		for c := range l.conns {
+	l.target = target
+}
+
+// Set changes the state of all connections.
+func (l *Line) Set(w Wire) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = w
+	for c, s := range l.conns {
+		if w.Cut || w.Half && !s.dialler || !w.Half && s.halved {
 			_ = c.Close()
 		}
+		s.halved = s.halved || w.Half && s.dialler
 	}
+	l.moved.Broadcast()
 }
 
 func (l *Line) accept(all *sync.WaitGroup) {
 	for {
-		in, err := l.Ln.Accept()
+		in, err := l.ln.Accept()
 		if err != nil {
 			return
 		}
-		out, err := net.Dial("tcp", l.target)
-		if err != nil || !l.add(in, out) {
-			_ = in.Close()
-			continue
-		}
-		all.Go(func() { l.copy(out, in) })
-		all.Go(func() { l.copy(in, out) })
+		all.Go(func() { l.join(in, all) })
 	}
 }
 
-// add registers a pair of connections, unless the line is cut.
-func (l *Line) add(in, out net.Conn) bool {
+// join connects a new connection with the target.
+func (l *Line) join(in net.Conn, all *sync.WaitGroup) {
+	l.mu.Lock()
+	target, now := l.target, l.state
+	if now.Half {
+		l.conns[in] = &side{dialler: true, halved: true} // until the line is mended
+	}
+	l.mu.Unlock()
+	if now.Half {
+		return
+	}
+	out, err := net.DialTimeout("tcp", target, 2*time.Second)
+	if err != nil || now.Cut {
+		_ = in.Close()
+		if err == nil {
+			_ = out.Close()
+		}
+		return
+	}
+	l.mu.Lock()
+	l.conns[in], l.conns[out] = &side{dialler: true}, &side{}
+	if l.state.Cut || l.state.Half { // since it was dialled
+		_, _ = in.Close(), out.Close()
+	}
+	l.mu.Unlock()
+	all.Go(func() { l.pass(there, out, in, all) })
+	all.Go(func() { l.pass(back, in, out, all) })
+}
+
+// piece holds the bytes of one read.
+type piece struct {
+	bytes []byte
+	at    time.Time
+}
+
+// pass copies one direction. Pieces wait in a queue, so that a delay costs no throughput.
+func (l *Line) pass(way int, dst, src net.Conn, all *sync.WaitGroup) {
+	queue := make(chan piece, 256)
+	all.Go(func() { l.deliver(way, dst, src, queue) })
+	defer close(queue)
+	for {
+		buf := make([]byte, 16<<10)
+		n, err := src.Read(buf)
+		if n > 0 {
+			queue <- piece{buf[:n], time.Now()}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// deliver writes what pass has read, when the line lets it through. The end of a connection waits like its bytes.
+func (l *Line) deliver(way int, dst, src net.Conn, queue <-chan piece) {
+	lost := false
+	for p := range queue {
+		if lost = lost || l.lost(way, p.at); lost {
+			continue // read on, so that pass ends
+		}
+		if _, err := dst.Write(p.bytes); err != nil {
+			lost = true
+			_ = src.Close()
+		}
+	}
+	l.lost(way, time.Now())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state == LineCut {
-		_ = out.Close()
-		return false
+	if s := l.conns[dst]; way == back && s != nil && s.halved && l.state.Half {
+		return // the dialler does not notice
 	}
-	l.conns[in], l.conns[out] = struct{}{}, struct{}{}
-	return true
+	for _, c := range []net.Conn{dst, src} {
+		_ = c.Close()
+		delete(l.conns, c)
+	}
 }
 
-func (l *Line) copy(dst, src net.Conn) {
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, c := range []net.Conn{dst, src} {
-			_ = c.Close()
-			delete(l.conns, c)
-		}
-	}()
-	buf := make([]byte, 32<<10)
+// lost waits until a piece that was read at a time may pass, and reports whether it never arrives.
+func (l *Line) lost(way int, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for {
-		n, err := src.Read(buf)
-		l.mu.Lock()
-		for l.state == LineFrozen {
+		due := at.Add(l.state.Delay)
+		switch {
+		case l.state.Cut || l.state.Half:
+			return true
+		case l.state.Hold[way]:
 			l.moved.Wait()
-		}
-		l.mu.Unlock()
-		if n > 0 {
-			if _, werr := dst.Write(buf[:n]); werr != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
+		case time.Now().Before(due):
+			l.mu.Unlock()
+			<-time.After(time.Until(due))
+			l.mu.Lock()
+		default:
+			return false
 		}
 	}
 }
