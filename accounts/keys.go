@@ -112,7 +112,7 @@ func (s *State) deleteKey(nowNs int64, cmd *Command, _ *Result) *refuse.Refusal 
 		return forbidden("publicKey", "This key may only delete itself and the keys below it.")
 	}
 	p := s.dir.edit(s.dir.mustFind(cmd.User))
-	p.keys = auth.WithoutTree(p.keys, cmd.PublicKey, func(k *auth.Key) {
+	p.keys = auth.RevokeKey(p.keys, cmd.PublicKey, func(k *auth.Key) {
 		s.keys.Remove(k.Record().PublicKey)
 		s.keyChanged(k, true)
 	})

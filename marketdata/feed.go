@@ -220,7 +220,7 @@ func NewFeed(opts Options) *Feed {
 	return f
 }
 
-// Board returns the board with the published views.
+// Board returns where Publish puts the views. Readers in any goroutine load them there.
 func (f *Feed) Board() *Board { return &f.board }
 
 // History returns the order history, which belongs to the feed's goroutine.

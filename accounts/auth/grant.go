@@ -171,9 +171,9 @@ func (k *Key) covers(list []netip.Prefix) bool {
 	return len(list) > 0
 }
 
-// WithoutTree returns the keys of a user without a key and all keys that it made directly or indirectly. It calls
+// RevokeKey returns the keys of a user without one key and without all keys that this one made, directly or not. It calls
 // removed for each of those. A key comes after the key that made it (CheckTree), so one pass is enough.
-func WithoutTree(keys []*Key, publicKey string, removed func(*Key)) []*Key {
+func RevokeKey(keys []*Key, publicKey string, removed func(*Key)) []*Key {
 	ended := map[string]bool{publicKey: true}
 	return slices.DeleteFunc(slices.Clone(keys), func(k *Key) bool {
 		if !ended[k.rec.PublicKey] && (k.rec.CreatedBy == "" || !ended[k.rec.CreatedBy]) {

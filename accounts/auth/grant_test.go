@@ -104,7 +104,7 @@ func TestATreeOfKeysEndsWithItsRoot(t *testing.T) {
 		"a": {"a", "a1", "a11", "a2"}, "a1": {"a1", "a11"}, "b": {"b", "b1"}, "a11": {"a11"}, "": nil, "x": nil,
 	} {
 		var gone []string
-		rest := WithoutTree(keys, root, func(k *Key) { gone = append(gone, k.rec.PublicKey) })
+		rest := RevokeKey(keys, root, func(k *Key) { gone = append(gone, k.rec.PublicKey) })
 		if !slices.Equal(gone, want) || len(rest) != len(keys)-len(want) {
 			t.Errorf("with %q end %v, want %v", root, gone, want)
 		}

@@ -227,7 +227,7 @@ func TestSwitch(t *testing.T) {
 	if err != nil || len(s.Requests()) != 2 || len(s.Streams()) != 1 {
 		t.Fatalf("%v: %d and %d rules", err, len(s.Requests()), len(s.Streams()))
 	}
-	added[2].Answers.Put("x", &Answer{Body: make([]byte, 100)})
+	added[2].Answers.Put("x", &StaleAnswer{Body: make([]byte, 100)})
 	if got := s.List(1000 + int64(time.Second)); len(got) != 2 || got[0] != added[1] {
 		t.Errorf("after the time of the first: %d rules", len(got))
 	}
@@ -235,7 +235,7 @@ func TestSwitch(t *testing.T) {
 	if s.Remove(added[2].ID) != 1 || s.Remove(added[2].ID) != 0 || s.Requests() != nil || s.kept.Load() != 0 {
 		t.Errorf("the removed rule is in force, or %d bytes are kept", s.kept.Load())
 	}
-	if added[2].Answers.Put("x", &Answer{}) {
+	if added[2].Answers.Put("x", &StaleAnswer{}) {
 		t.Error("a removed rule keeps answers")
 	}
 	many := make([]Rule, MaxRules)
@@ -255,20 +255,20 @@ func TestStore(t *testing.T) {
 	s := &Switch{}
 	store := &Store{kept: &s.kept}
 	t0 := time.Unix(1000, 0)
-	kept := store.Put("a", &Answer{Body: []byte("1"), At: t0})
+	kept := store.Put("a", &StaleAnswer{Body: []byte("1"), At: t0})
 	if !kept || store.Get("a", t0.Add(time.Second-1), time.Second) == nil {
 		t.Error("the answer is not kept")
 	}
 	if store.Get("a", t0.Add(time.Second), time.Second) != nil || s.kept.Load() != 0 {
 		t.Error("the answer is kept for too long")
 	}
-	if store.Put("big", &Answer{Body: make([]byte, maxKeptBytes+1)}) || s.kept.Load() != 0 {
+	if store.Put("big", &StaleAnswer{Body: make([]byte, maxKeptBytes+1)}) || s.kept.Load() != 0 {
 		t.Error("an answer beyond the bound is kept")
 	}
 	for i := range maxKeptAnswers {
-		store.Put(string(rune('a'+i)), &Answer{})
+		store.Put(string(rune('a'+i)), &StaleAnswer{})
 	}
-	if store.Put("one more", &Answer{}) {
+	if store.Put("one more", &StaleAnswer{}) {
 		t.Error("more answers are kept than may be")
 	}
 }

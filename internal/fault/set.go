@@ -129,8 +129,8 @@ const (
 	maxKeptAnswers = 1000 // of a rule
 )
 
-// Answer is an answer of the exchange that a Stale rule keeps, to send it again later.
-type Answer struct {
+// StaleAnswer is an answer of the exchange that a Stale rule has kept to send it again later.
+type StaleAnswer struct {
 	Headers [][2]string
 	Body    []byte
 	At      time.Time
@@ -140,12 +140,12 @@ type Answer struct {
 type Store struct {
 	kept    *atomic.Int64
 	mu      sync.Mutex
-	answers map[string]*Answer
+	answers map[string]*StaleAnswer
 	dropped bool
 }
 
 // Get returns the answer kept for a target, nil when there is none younger than age.
-func (s *Store) Get(target string, now time.Time, age time.Duration) *Answer {
+func (s *Store) Get(target string, now time.Time, age time.Duration) *StaleAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.answers[target]
@@ -158,7 +158,7 @@ func (s *Store) Get(target string, now time.Time, age time.Duration) *Answer {
 }
 
 // Put keeps an answer. It reports false when a bound is reached.
-func (s *Store) Put(target string, a *Answer) bool {
+func (s *Store) Put(target string, a *StaleAnswer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.answers[target]; old != nil {
@@ -173,7 +173,7 @@ func (s *Store) Put(target string, a *Answer) bool {
 		return false
 	}
 	if s.answers == nil {
-		s.answers = make(map[string]*Answer)
+		s.answers = make(map[string]*StaleAnswer)
 	}
 	s.answers[target] = a
 	return true

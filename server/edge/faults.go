@@ -354,7 +354,7 @@ func (c faultyRequest) keepAnswer(a *fault.Active) bool {
 	if !c.holdsBody() {
 		return false
 	}
-	kept := &fault.Answer{
+	kept := &fault.StaleAnswer{
 		Body: bytes.Clone(c.Response.Body()), At: time.Unix(0, c.MachineNs()),
 		Headers: [][2]string{{"Content-Type", string(c.Response.Header.ContentType())}},
 	}
