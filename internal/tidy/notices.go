@@ -21,7 +21,7 @@ type Part struct {
 }
 
 // vendored lists the vendored front-end files. Witness is a text in the first file that contains the version,
-// so that replacing the file requires a new row.
+// so that replacing the file requires a new row. The first file of a font, which is binary, declares it.
 var vendored = []struct {
 	name, version, witness string
 	files, licences        []string
@@ -30,6 +30,11 @@ var vendored = []struct {
 		"TradingView Lightweight Charts", "5.2.1", "Lightweight Charts™ v5.2.1",
 		[]string{"server/web/app/vendor/lightweight-charts.mjs"},
 		[]string{"server/web/app/vendor/lightweight-charts.LICENSE"},
+	},
+	{
+		"Inter", "4.001", "Inter 4.001",
+		[]string{"server/web/src/inter.css", "server/web/app/vendor/inter.woff2"},
+		[]string{"server/web/app/vendor/inter.LICENSE"},
 	},
 	{
 		"swagger-ui-dist", "5.35.0", `"5.35.0"`,

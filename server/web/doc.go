@@ -14,7 +14,7 @@
 //  4. The chart shows the candles of /api/ohlc, which /udf/history answers in fewer bytes, and reads them again on each
 //     snapshot of its stream, that is after each reconnect.
 //  5. A key pair is in the session storage of its tab, and in no address.
-//  6. app/*.js and app/style.css are bundles of src. A first visit of the market page transfers at most 110 KB.
+//  6. app/*.js and app/style.css are bundles of src. A first visit of the market page transfers at most 130 KB.
 //  7. Tests and scripts may rely on data-panel, data-pair, data-interval, data-tab and data-list of the market page,
 //     and on the console: tickhive.candles(), tickhive.lines() and tickhive.now() return what is drawn.
 //

@@ -32,13 +32,14 @@ var (
 )
 
 var mediaTypes = map[string]string{
-	".html": "text/html; charset=utf-8",
-	".css":  "text/css; charset=utf-8",
-	".js":   "text/javascript; charset=utf-8",
-	".mjs":  "text/javascript; charset=utf-8",
-	".svg":  "image/svg+xml",
-	".png":  "image/png",
-	".json": "application/json; charset=utf-8",
+	".html":  "text/html; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".mjs":   "text/javascript; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".png":   "image/png",
+	".json":  "application/json; charset=utf-8",
+	".woff2": "font/woff2",
 }
 
 // Page returns the resource with everything for a browser: the market page, the documentation, Swagger UI, the OpenAPI
@@ -264,7 +265,7 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 	sum := sha256.Sum256(body)
 	return &asset{
 		mediaType: mediaType, tag: `"` + hex.EncodeToString(sum[:8]), cache: valRevisit, csp: []byte(csp), plain: body,
-		compressible: len(body) >= smallest && mediaType != mediaTypes[".png"],
+		compressible: len(body) >= smallest && path.Ext(name) != ".png" && path.Ext(name) != ".woff2",
 		gzip:         sync.OnceValue(func() []byte { return fasthttp.AppendGzipBytesLevel(nil, body, gzipLevel) }),
 		brotli:       sync.OnceValue(func() []byte { return fasthttp.AppendBrotliBytesLevel(nil, body, brotliLevel) }),
 	}, nil

@@ -240,15 +240,27 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// on selects a pair and waits until chart and book show it. On a phone the list is behind a
-// tab.
+// pairs opens the list of pairs: the name of the pair does, and on a phone a tab. A wide screen always has it.
+func (b *browser) pairs() {
+	b.t.Helper()
+	b.wait("the page", `document.querySelector('.head h1 button')`)
+	b.js(`(() => { if (document.querySelector('.pairs').checkVisibility()) return;
+		[document.querySelector('[data-tab=pairs]'), document.querySelector('.head h1 button')].
+			find((e) => e.checkVisibility()).click(); })()`)
+	b.wait("the list of pairs", `document.querySelector('.pairs').checkVisibility()`)
+}
+
+// pick selects a pair.
+func (b *browser) pick(pair string) {
+	b.t.Helper()
+	b.pairs()
+	b.run(chromedp.Click(fmt.Sprintf(`[data-pair=%q]`, pair)))
+}
+
+// on selects a pair and waits until chart and book show it.
 func (b *browser) on(pair string) {
 	b.t.Helper()
-	b.wait("pair list", `document.querySelectorAll('[data-pair]').length > 5`)
-	if b.js(`document.querySelector('[data-tab=pairs]').checkVisibility()`) == "true" {
-		b.run(chromedp.Click(`[data-tab=pairs]`))
-	}
-	b.run(chromedp.Click(fmt.Sprintf(`[data-pair=%q]`, pair)))
+	b.pick(pair)
 	b.wait("book of "+pair, fmt.Sprintf(
 		`document.querySelector('.head h1')?.textContent === %q &&
 			document.querySelectorAll('.bid .row').length > 0`, strings.ReplaceAll(pair, "_", "/")))
@@ -306,7 +318,7 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	book := in.Do("GET",
 		in.Public+"/api/marketdata/getaggregator/orderbook?decimals=string&depth=20&ticker_id=ETH_USDT", "")
 	b.wait("ladder", fmt.Sprintf(`(() => {
-		const api = %s, rows = (side) => [...document.querySelectorAll(side + ' .row .p')].map((p) => p.textContent);
+		const api = %s, rows = (side) => [...document.querySelectorAll(side + ' .row .p')].map((p) => p.dataset.price);
 		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
 		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() &&
 			asks.join() === api.asks.map((l) => l[0]).join()

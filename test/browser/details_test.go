@@ -28,6 +28,7 @@ func TestBrowserDetailsOfTheMarket(t *testing.T) {
 	b.run(chromedp.Reload())
 	b.wait("the same after a reload", there+` &&
 		document.querySelector('[data-interval=minutes15]').getAttribute('aria-pressed') === 'true'`)
+	b.pairs()
 	b.wait("colours of the changes", `(() => {
 		const rows = [...document.querySelectorAll('.pairlist .c.up, .pairlist .c.down')];
 		const colour = (name) => { const e = document.createElement('i'); e.style.color = 'var(' + name + ')';

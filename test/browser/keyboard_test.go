@@ -19,6 +19,14 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.open("/")
 	b.on("BTC_USDT")
 	b.js(`document.querySelector('.skip').focus()`)
+	for range 20 {
+		b.press(kb.Tab)
+		if b.js(`document.activeElement.matches('.head h1 button')`) == "true" {
+			break
+		}
+	}
+	b.press(kb.Enter)
+	b.focus("the search of the list", ".pairs input")
 	// until presses a key until the focus is on a wanted pair.
 	until := func(key string, most int, wanted func(pair string) bool) {
 		t.Helper()
@@ -38,8 +46,13 @@ func TestBrowserKeyboard(t *testing.T) {
 	}
 	b.run(chromedp.KeyEvent("\r"))
 	b.wait("the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)
-	if focus := b.js(`document.activeElement.dataset.pair ?? ''`); focus != "ETH_USDT" {
-		t.Errorf("the focus went from the list to %q", focus)
+	b.focus("the name of the pair", ".head h1 button")
+	b.press(kb.Enter)
+	b.focus("the search of the list, open again", ".pairs input")
+	b.press(kb.Escape)
+	b.focus("the name of the pair after Escape", ".head h1 button")
+	if open := b.js(`document.querySelector('.pairs').checkVisibility()`); open != "false" {
+		t.Error("Escape leaves the list open")
 	}
 	if n := b.js(`document.querySelectorAll('button:not([aria-label])').length &&
 		[...document.querySelectorAll('button, input, select, a')].filter((e) =>
@@ -61,8 +74,12 @@ func (b *browser) press(keys ...string) {
 // the key. chromedp.KeyEvent sends the character in any case, to the field that has the focus then.
 func (b *browser) shortcut(key string) {
 	b.t.Helper()
+	text := key
+	if key == "Enter" {
+		text = kb.Enter
+	}
 	for _, e := range []input.DispatchKeyEventParams{
-		{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key},
+		{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: text},
 		{Type: input.DispatchKeyEventTypeKeyUp, Key: key},
 	} {
 		command(b, input.DispatchKeyEvent, e)
@@ -91,10 +108,11 @@ func TestBrowserAnOrderByKeyboardAlone(t *testing.T) {
 	b.wait("the book", `document.querySelector('.bid .row')`)
 	b.shortcut("/")
 	b.focus("the search", ".pairs input")
-	b.press("bbusdt", kb.Enter)
+	b.press("bbusdt")
+	b.shortcut("Enter")
 	b.wait("the pair", `document.querySelector('.head h1').textContent === 'BB/USDT' &&
 		document.querySelector('.bid .row')`)
-	b.focus("the row of the pair", "[data-pair=BB_USDT]")
+	b.focus("the name of the pair, which opens the list", ".head h1 button")
 	if got := b.js("document.querySelector('.pairs input').value + " + listed); got != "3" {
 		t.Errorf("after the choice the search and the number of pairs are %s", got)
 	}

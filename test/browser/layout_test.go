@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -67,6 +68,7 @@ const listed = `document.querySelector('.pairlist').dataset.count`
 // search types into the empty search field.
 func (b *browser) search(query string) {
 	b.t.Helper()
+	b.pairs()
 	b.js(`(document.querySelector('.pairs input').value = '')`)
 	b.run(chromedp.SendKeys(`.pairs input`, query))
 }
@@ -75,6 +77,7 @@ func (b *browser) search(query string) {
 // filters it.
 func (b *browser) listsPairs(what string) {
 	b.t.Helper()
+	b.pairs()
 	b.js(`(document.querySelector('.pairlist').scrollTop = 1e6, '')`)
 	b.wait(what+": the list scrolls to its last pair", `(() => {
 		const list = document.querySelector('.pairlist').getBoundingClientRect(),
@@ -131,7 +134,11 @@ func TestBrowserManyPairsOnADesktop(t *testing.T) {
 		b.run(chromedp.EmulateViewport(size[0], size[1]))
 		b.showsTheMarket(what)
 		b.shot("many-" + what)
-		b.fits(what, "book chart orders pairs tape ticket")
+		want := "book chart orders tape ticket"
+		if size[0] >= 1900 {
+			want = "book chart orders pairs tape ticket"
+		}
+		b.fits(what, want)
 		b.wholeTicket(what)
 		if wide := b.js(`document.querySelector('.canvas').getBoundingClientRect().width >= 420`); wide != "true" {
 			t.Errorf("%s: the chart is %s px wide", what,
@@ -139,6 +146,104 @@ func TestBrowserManyPairsOnADesktop(t *testing.T) {
 		}
 	}
 	b.listsPairs("desktop")
+	b.clean()
+}
+
+// sizeOf returns a panel's width or height in whole px.
+func (b *browser) sizeOf(panel, side string) (px int) {
+	b.t.Helper()
+	text := b.js(fmt.Sprintf(`Math.round(document.querySelector('[data-panel=%s]').getBoundingClientRect().%s)`, panel,
+		side))
+	if _, err := fmt.Sscan(text, &px); err != nil {
+		b.t.Fatal(err)
+	}
+	return px
+}
+
+// dragHandle drags the handle of a size.
+func (b *browser) dragHandle(size string, x, y float64) {
+	b.t.Helper()
+	var left, top float64
+	if _, err := fmt.Sscan(b.js(fmt.Sprintf(`(() => {
+		const r = document.querySelector('[data-size=%s]').getBoundingClientRect();
+		return (r.left + r.width / 2) + ' ' + (r.top + r.height / 2); })()`, size)), &left, &top); err != nil {
+		b.t.Fatal(err)
+	}
+	for i, kind := range []input.DispatchMouseEventType{
+		input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseMoved,
+		input.DispatchMouseEventTypeMouseReleased,
+	} {
+		part := float64(min(i, 1))
+		command(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: kind, X: left + x*part, Y: top + y*part, Button: input.MouseButtonLeft, ClickCount: 1,
+			Buttons: int64(1 - i/2),
+		})
+	}
+}
+
+// The chart is the largest panel. Each size changes by a drag and by the keyboard, within its limits; what a panel
+// takes comes from the chart. A reload keeps the sizes, and a button gives the panels their first ones again.
+func TestBrowserPanelsChangeTheirSize(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t)
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/?pair=BTC_USDT")
+	b.wait("the market", `document.querySelector('.bid .row') && tickhive.candles().length > 10`)
+	if share := b.sizeOf("chart", "width") * 100 / 1440; share < 60 {
+		t.Errorf("the chart has %d %% of the width", share)
+	}
+	const hidden = `document.querySelector('[data-reset]').hidden`
+	if got := b.js(hidden); got != "true" {
+		t.Error("there is something to reset at first")
+	}
+	first := map[string]int{}
+	for _, c := range []struct {
+		size, panel, side string
+		x, y              float64
+		key               string
+	}{
+		{"book", "book", "width", -40, 0, kb.ArrowLeft}, {"ticket", "ticket", "width", -50, 0, kb.ArrowLeft},
+		{"lower", "orders", "height", 0, -60, kb.ArrowUp},
+	} {
+		was, chart := b.sizeOf(c.panel, c.side), b.sizeOf("chart", c.side)
+		first[c.panel] = was
+		b.dragHandle(c.size, c.x, c.y)
+		want := was - int(c.x+c.y)
+		left := b.sizeOf("chart", c.side) + want - was // what it had before, but for the rounding of both
+		if got := b.sizeOf(c.panel, c.side); got != want || left < chart-1 || left > chart+1 {
+			t.Errorf("%s: after the drag %d, want %d; both have %d, before %d", c.size, got, want, left+was, chart+was)
+		}
+		b.js(fmt.Sprintf(`document.querySelector('[data-size=%s]').focus()`, c.size))
+		b.press(c.key)
+		if got := b.sizeOf(c.panel, c.side); got != want+16 {
+			t.Errorf("%s: after the key %d, want %d", c.size, got, want+16)
+		}
+		says := fmt.Sprintf(`document.querySelector('[data-size=%s]').getAttribute('aria-valuenow')`, c.size)
+		if got := b.settles(fmt.Sprint(want+16), says); got != fmt.Sprint(want+16) {
+			t.Errorf("%s: the handle says %s, want %d", c.size, got, want+16)
+		}
+	}
+	b.press(kb.End)
+	b.showsTheMarket("the lists as high as they can be")
+	b.press(kb.Enter)
+	if got := b.sizeOf("orders", "height"); got != first["orders"] {
+		t.Errorf("after Enter the lists are %d px high, want %d", got, first["orders"])
+	}
+	b.run(chromedp.Reload())
+	b.wait("the market again", `document.querySelector('.bid .row') && tickhive.candles().length > 10`)
+	if got, want := b.sizeOf("book", "width"), first["book"]+56; got != want {
+		t.Errorf("after a reload the book is %d px wide, want %d", got, want)
+	}
+	b.fits("changed sizes", "book chart orders tape ticket")
+	b.run(chromedp.Click(`[data-reset]`))
+	for panel, side := range map[string]string{"book": "width", "ticket": "width", "orders": "height"} {
+		if got := b.sizeOf(panel, side); got != first[panel] {
+			t.Errorf("after the reset %s has %d px, want %d", panel, got, first[panel])
+		}
+	}
+	if got := b.js(hidden + ` + localStorage.getItem('panels')`); got != "true{}" {
+		t.Errorf("after the reset the button is hidden, and kept is: %s", got)
+	}
 	b.clean()
 }
 
@@ -168,7 +273,7 @@ func TestBrowserManyPairsOnAPhone(t *testing.T) {
 			`.row').length > 0`)
 	b.fits("phone, picked", "book chart")
 	price := b.js(`(() => { const row = document.querySelector('.bid .row'); row.click(); return ` +
-		`row.querySelector('.p').textContent; })()`)
+		`row.querySelector('.p').dataset.price; })()`)
 	b.fits("phone, price", "ticket")
 	if got := b.js(`document.querySelector('.ticket [name=price]').value`); got != price {
 		t.Errorf("the ticket has the price %q, want %q", got, price)

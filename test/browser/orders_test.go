@@ -111,12 +111,12 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.wait("the fills are marked in the chart", `document.querySelector('.chart').dataset.marks === '1'`)
 
 	// A stop in another pair: the list has orders of both, and one button cancels them.
-	b.run(chromedp.Click(`[data-pair=UU_USDT]`))
+	b.pick("UU_USDT")
 	b.wait("the other pair", `document.querySelector('.head h1').textContent === 'UU/USDT'`)
 	if at := b.js("location.search"); at != "?pair=UU_USDT&interval=minute" {
 		t.Errorf("the address is %s", at)
 	}
-	if got := b.js(`document.querySelector('[data-pair=UU_USDT]').innerText.includes('%') + ' ' +
+	if got := b.js(`document.querySelector('[data-pair=UU_USDT]').textContent.includes('%') + ' ' +
 		document.querySelector('[data-panel=book]').innerText.includes('one side is empty')`); got != "false true" {
 		t.Errorf("a pair that never traded has a change, its book says that a side is empty: %s", got)
 	}

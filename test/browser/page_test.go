@@ -76,7 +76,7 @@ func TestBrowserTimeOfTheLastFigure(t *testing.T) {
 	in.Call(200, "POST", "/clock", `{"advance":"61m"}`) // the page learns of it by the messages alone
 	in.Limit("BTC_USDT", "buy", "66810.00", "0.25")
 	b.wait("a message of the new hour",
-		`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === '66810.00')`)
+		`[...document.querySelectorAll('.bid .p')].some((p) => p.dataset.price === '66810.00')`)
 	now, err := harness.Object(t, in.Do("GET", in.Public+"/api/time", "").Body)["serverTime"].(json.Number).Int64()
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestBrowserOpenOrdersKeepTheirOrder(t *testing.T) {
 	b.signIn(key)
 	b.hasMoney()
 	place := func(n int, pair string, price int) {
-		b.js(fmt.Sprintf(`document.querySelector('[data-pair=%s]').click()`, pair))
+		b.pick(pair)
 		b.wait("the pair", fmt.Sprintf(`document.querySelector('.head h1').textContent === %q`,
 			strings.Replace(pair, "_", "/", 1)))
 		in.Call(200, "POST", "/clock", `{"advance":"100ms"}`)
@@ -370,7 +370,7 @@ func TestBrowserCancelAllAsksForOtherPairs(t *testing.T) {
 	}
 	place(1)
 	place(2)
-	b.run(chromedp.Click(`[data-pair=BTC_USDT]`))
+	b.pick("BTC_USDT")
 	b.wait("the pair", `document.querySelector('.head h1').textContent === 'BTC/USDT'`)
 	place(3)
 	ask := func() {

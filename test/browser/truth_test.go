@@ -43,13 +43,13 @@ func (b *browser) equalsTheAPI(what string, api *harness.Instance, pair string) 
 	}
 	b.wait(what+": tape", fmt.Sprintf(`(() => {
 		const rows = [...document.querySelectorAll('.tape tbody tr')].map((r) => r.children[0].dataset.at + ' ' +
-			r.children[1].textContent + ' ' + r.children[2].textContent);
+			r.children[1].textContent + ' ' + r.children[2].textContent).map((text) => text.replaceAll('\u202f', ''));
 		return rows.length >= 10 && rows.join('|') === %q.split('|').slice(0, rows.length).join('|'); })()`,
 		strings.Join(tape, "|")))
 	book := get("/api/marketdata/getaggregator/orderbook?decimals=string&depth=100&ticker_id=%s", pair)
 	b.wait(what+": book", fmt.Sprintf(`(() => { const api = %s;
 		const rows = (side) => [...document.querySelectorAll(side + ' .row')].
-			map((r) => r.children[1].textContent + ' ' + r.children[2].textContent);
+			map((r) => (r.children[1].textContent + ' ' + r.children[2].textContent).replaceAll('\u202f', ''));
 		const all = (ls, n) => ls.slice(0, n).map((l) => l.join(' ')).join('|');
 		const bids = rows('.bid'), asks = rows('.ask').reverse();
 		return bids.length + asks.length > 0 && bids.length >= Math.min(api.bids.length, 5) &&
@@ -59,7 +59,7 @@ func (b *browser) equalsTheAPI(what string, api *harness.Instance, pair string) 
 	ticker := get("/api/tickers?decimals=string&currencyPairCode=%s", pair)
 	b.wait(what+": header and list", fmt.Sprintf(`(() => { const api = %s;
 		const plain = (e) => e.textContent.replaceAll('\u202f', '');
-		const change = (+api.priceChangePercentage24h).toFixed(2);
+		const change = (+api.priceChangePercentage24h).toFixed(2).replace('-0.00', '0.00');
 		const dd = (name) => plain([...document.querySelectorAll('.head dl div')].
 			find((d) => d.querySelector('dt').textContent === name).querySelector('dd'));
 		const or = (v) => (+v > 0 ? v : '–');

@@ -1,6 +1,6 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { canMove } from './account.js';
-import { clockTime, decimal, digitsOf, el, group, units } from './dom.js';
+import { clockTime, compact, decimal, digitsOf, el, group, units } from './dom.js';
 import { Book } from '../../../client/js/book.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
@@ -113,22 +113,15 @@ export class Ladder {
     levels.forEach((_, i) => {
       const row = kept[i], at = up ? levels.length - 1 - i : i, [price, amount] = levels[at];
       if (row.node.parentNode !== side) side.append(row.node);
-      row.price.textContent = price;
+      row.price.textContent = group(price);
       row.price.dataset.price = price;
-      row.amount.textContent = amount;
+      row.amount.textContent = group(amount);
       row.sum.textContent = compact(decimal(sums[at], digits));
       row.bar.style.width = `${Math.min(100, (Number(sums[at]) / top) * 100)}%`;
       row.node.classList.toggle('mine', mine(price));
       row.node.tabIndex = (up ? at === 0 : i === 0) ? 0 : -1;
     });
   }
-}
-
-// compact shortens a sum to about seven characters.
-function compact(text) {
-  const [whole, frac = ''] = text.split('.');
-  if (whole.length > 6) return group(whole);
-  return frac ? `${whole}.${frac.slice(0, Math.max(2, 6 - whole.length))}` : whole;
 }
 
 export class Tape {
@@ -158,6 +151,6 @@ export class Tape {
   row(t) {
     const at = Date.parse(t.dealDateUtc);
     return el('tr', { 'data-id': String(t.tradeId) }, el('td', { class: 'dim', 'data-at': String(at) }, clockTime(at)),
-      el('td', { class: `num ${t.isBuy ? 'up' : 'down'}` }, t.price), el('td', { class: 'num' }, t.volume));
+      el('td', { class: `num ${t.isBuy ? 'up' : 'down'}` }, group(t.price)), el('td', { class: 'num' }, group(t.volume)));
   }
 }

@@ -12,7 +12,7 @@ export const intervals = {
   minute: ['1m', 60, '1'], minutes3: ['3m', 180, '3'], minutes5: ['5m', 300, '5'], minutes15: ['15m', 900, '15'], minutes30: ['30m', 1800, '30'],
   hour: ['1h', 3600, '60'], hour4: ['4h', 14400, '240'], day: ['1d', 86400, '1D'], month: ['1M', 2678400, '1M'], year: ['1y', 31622400, '12M'],
 };
-const shown = 120, older = 500; // candles of the first request and of a later one for older candles
+const shown = 160, older = 500; // candles of the first request and of a later one for older candles
 const latest = 253402300799; // s: the end of the year 9999
 const reach = 5; // px between the pointer and a line that it grabs
 const few = 100; // candles that are spread over the whole width
@@ -47,7 +47,7 @@ export class Chart {
     const full = button({ 'aria-label': 'Full screen' }, 'Full', () => { if (document.fullscreenElement) document.exitFullscreen(); else this.node.requestFullscreen().catch(() => {}); });
     this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' },
       el('div', { class: 'tools' }, el('div', { role: 'group', 'aria-label': 'Interval' }, this.choices), el('div', { role: 'group', 'aria-label': 'Indicators' }, this.studies),
-        el('div', { role: 'group', 'aria-label': 'View' }, this.log, this.zone, this.mode, full)),
+        this.actions = el('div', { class: 'actions', role: 'group', 'aria-label': 'View' }, this.log, this.zone, this.mode, full)),
       this.say, el('div', { class: 'stage' }, this.legend, this.canvas, this.depth.node),
       el('p', { class: 'credit' }, 'Charts by ', el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView Lightweight Charts')));
   }

@@ -18,6 +18,9 @@ export function fill(node, ...children) {
   node.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined));
 }
 
+// setText writes a text that differs: a node that keeps its text is not laid out again.
+export function setText(node, text) { if (node.textContent !== text) node.textContent = text; }
+
 // table builds a table with a caption for screen readers.
 export function table(caption, heads, rows) {
   return el('table', { 'aria-label': caption },
@@ -55,6 +58,13 @@ export function group(text) {
   const [whole, frac] = String(text).split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
   return frac === undefined ? grouped : `${grouped}.${frac}`;
+}
+
+// compact shortens an amount to about six digits, and to two digits of its fraction at least where it has six digits or
+// fewer before it. It cuts off rather than rounding up.
+export function compact(text) {
+  const [whole, frac = ''] = String(text).split('.');
+  return group(frac && whole.length < 7 ? `${whole}.${frac.slice(0, Math.max(2, 6 - whole.length))}` : whole);
 }
 
 // brief drops trailing zeros of a fraction, for narrow places.

@@ -4,9 +4,11 @@ import { Account } from './account.js';
 import { get, now, signed, syncClock } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
-import { brief, clockTime, el, fill, group, nice } from './dom.js';
+import { clockTime, el, fill } from './dom.js';
+import { Head } from './head.js';
 import { Orders } from './orders.js';
-import { PairList, percent, sign } from './pairs.js';
+import { PairList } from './pairs.js';
+import { Panels } from './panels.js';
 import { Ticket } from './ticket.js';
 import { messages } from './toast.js';
 
@@ -36,16 +38,17 @@ export async function show(main, stream) {
     for (const c of wanted) if (!followed.has(c)) { followed.add(c); stream.subscribe('ticker', c, (m) => onTicker(m)); }
   };
 
-  const list = new PairList(settings.keys(), figures, (code) => { go(code); open('chart'); }, (codes) => follow(codes));
-  const head = el('section', { class: 'panel head', 'aria-label': 'Ticker' });
+  const list = new PairList(settings.keys(), figures, (code) => { go(code); open('chart'); if (!list.node.checkVisibility()) head.pair.focus(); }, (codes) => follow(codes));
+  const head = new Head(() => (page.dataset.shows === 'pairs' ? open('chart') : find()));
   const tab = (name, label, attributes = {}, act = () => {}) => el('button', { type: 'button', 'data-tab': name, ...attributes, onclick: () => { act(); open(name); } }, label);
   const bar = el('nav', { class: 'tabs', 'aria-label': 'Panels' }, Object.entries(tabs).map(([name, label]) => tab(name, label)),
     tab('ticket', 'Buy', { class: 'buy' }, () => ticket.choose('buy')), tab('ticket', 'Sell', { class: 'sell' }, () => ticket.choose('sell')));
   const lost = el('p', { class: 'lost', role: 'alert', hidden: true });
   const foot = el('div', { class: 'foot' }, bar);
-  const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, orders.node, foot);
+  const panels = new Panels(head.node, { pairs: list.node, chart: chart.node, book: ladder.node, tape: tape.node, ticket: ticket.node, orders: orders.node }, foot), page = panels.node;
+  chart.actions.append(panels.again);
   // Messages are where nothing else is: in the head of the page, on small screens in a line above the tabs.
-  const news = el('div', { class: 'news' }, lost, messages), wide = matchMedia('(min-width: 1024px)');
+  const news = el('div', { class: 'news' }, lost, messages), wide = matchMedia('(min-width: 1024px)'), upon = matchMedia('(min-width: 1024px) and (max-width: 1899px)');
   const settle = () => (wide.matches ? document.getElementById('link') : bar).before(news);
   wide.addEventListener('change', settle);
   settle();
@@ -56,18 +59,14 @@ export async function show(main, stream) {
     for (const b of bar.children) if (!b.className) b.setAttribute('aria-pressed', String(b.dataset.tab === name));
   };
 
-  const drawHead = () => {
-    const item = (name, value, cls) => el('div', {}, el('dt', {}, name), el('dd', cls ? { class: cls } : {}, value));
-    const f = figures.get(current);
-    if (!f) return; // the stream's first message of a pair draws it
-    const price = f.last_price, change = f.price_change_percent_24h, traded = +price > 0, [base, quote] = current.split('_');
-    const or = (text) => (+text > 0 ? group(text) : '–');
-    fill(head, el('h1', {}, nice(current)), el('span', { class: `price ${sign(change)}`, id: 'last', 'data-price': price }, or(price)),
-      el('dl', {}, item('24 h change', traded ? percent(change) : '–', traded ? sign(change) : ''), item('Bid', or(f.highest_bid)), item('Ask', or(f.lowest_ask)),
-        item('24 h high', or(f.highest_price_24h)), item('24 h low', or(f.lowest_price_24h)),
-        item(`24 h volume ${base}`, group(brief(f.base_volume))), item(`24 h volume ${quote}`, group((+f.quote_volume).toFixed(0)))));
-    document.title = `${traded ? group(price) : '–'} ${nice(current)} · TickHive`;
-  };
+  const drawHead = () => head.draw(current, figures.get(current));
+
+  // find opens the list of pairs at its search. Where it lies upon the chart, Escape and a click beside it close it.
+  const find = () => { open('pairs'); list.search.focus(); };
+  document.addEventListener('pointerdown', (e) => {
+    if (page.dataset.shows === 'pairs' && upon.matches && !e.target.closest('.pairs, .head h1')) open('chart');
+  });
+  list.node.addEventListener('keydown', (e) => { if (e.key === 'Escape' && upon.matches && !list.search.value) { open('chart'); head.pair.focus(); } }, { capture: true });
 
   const onTicker = (m) => {
     if (!m.ticker) return;
@@ -135,7 +134,7 @@ export async function show(main, stream) {
   // Keys outside of fields: / searches, b and s open the ticket.
   document.addEventListener('keydown', (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.('input, select, textarea')) return;
-    const act = { '/': () => { open('pairs'); list.search.focus(); }, b: () => ticket.choose('buy'), s: () => ticket.choose('sell') }[e.key];
+    const act = { '/': find, b: () => ticket.choose('buy'), s: () => ticket.choose('sell') }[e.key];
     if (!act) return;
     e.preventDefault();
     act();

@@ -1,9 +1,11 @@
 // The list of pairs: search, favourites, filter by quote, order, and 24 h figures. Only the rows in
 // view exist, so that a thousand pairs cost no more than twenty.
-import { brief, el, group, nice } from './dom.js';
+import { brief, el, group, nice, setText } from './dom.js';
 
-export const sign = (percent) => (+percent === 0 ? 'flat' : +percent < 0 ? 'down' : 'up');
-export const percent = (text) => `${+text > 0 ? '+' : ''}${(+text).toFixed(2)} %`;
+// A change in percent has two digits, and the sign and the colour of these: one that rounds to zero has none.
+const rounded = (change) => +(+change).toFixed(2) || 0;
+export const sign = (change) => (rounded(change) === 0 ? 'flat' : rounded(change) < 0 ? 'down' : 'up');
+export const percent = (change) => `${rounded(change) > 0 ? '+' : ''}${rounded(change).toFixed(2)} %`;
 
 // plain drops the separators that people type between the two currencies.
 const plain = (text) => text.toUpperCase().replace(/[^A-Z0-9]/g, '');
@@ -11,7 +13,6 @@ const orders = {
   volume: ['Volume', (f) => -f.quote_volume], gain: ['Gain', (f) => -f.price_change_percent_24h],
   loss: ['Loss', (f) => +f.price_change_percent_24h], name: ['Name', () => 0],
 };
-const setText = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 const rowHeight = 42; // px, as in style.css
 const beyond = 6; // rows above and below the view that exist too
 
