@@ -86,6 +86,9 @@ func (a *Active) Skip() {
 	a.skipped.Add(1)
 }
 
+// Undo records that a fault that Decide has chosen did not happen, because there was nothing to which it could.
+func (a *Active) Undo() { a.applied.Add(^uint64(0)) }
+
 // DelayOf returns the delay that a decision chooses.
 func (a *Active) DelayOf(d Decision) time.Duration {
 	switch a.Distribution {

@@ -124,11 +124,14 @@ func (c faultyRequest) handleEdited(rules []*fault.Active, m fault.Match) *refus
 func (c faultyRequest) wantsBody() { c.Request.Header.DelBytes(reqIfNoneMatch) }
 
 // wholeBody reads the body of the answer into memory and returns it without its compression. It reports false when
-// the body is too long.
+// the body is too long; then the answer is as it was.
 func (c faultyRequest) wholeBody() (body []byte, ok bool) {
+	if !c.holdsBody() {
+		return nil, false
+	}
 	if c.Response.IsBodyStream() {
-		sent, err := io.ReadAll(io.LimitReader(c.Response.BodyStream(), maxKeptBody+1))
-		if err != nil || len(sent) > maxKeptBody {
+		sent, err := io.ReadAll(c.Response.BodyStream())
+		if err != nil {
 			return nil, false
 		}
 		c.Response.SetBodyRaw(sent)

@@ -142,9 +142,19 @@ func (c faultyRequest) handle(after *outcome, m fault.Match) *refuse.Refusal {
 		err = c.route.Handle(c.Ctx)
 	}
 	if err != nil || c.Hijacked() {
+		after.undo()
 		return err
 	}
 	return c.apply(after)
+}
+
+// undo takes the faults back that have no answer to happen to.
+func (o *outcome) undo() {
+	for _, a := range []*fault.Active{o.cut, o.lost, o.keep, o.slow, o.broken, o.typed} {
+		if a != nil {
+			a.Undo()
+		}
+	}
 }
 
 // concerns reports whether an action can happen to requests of a route.
@@ -165,8 +175,11 @@ func concerns(a fault.Action, r *Route) bool {
 
 // apply applies the faults that happen to an answer.
 func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
-	ok := c.Response.StatusCode() == fasthttp.StatusOK
-	if o.lost != nil && ok {
+	if c.Response.StatusCode() != fasthttp.StatusOK {
+		o.undo()
+		return nil
+	}
+	if o.lost != nil {
 		if o.lost.Status == 0 {
 			c.dropConnection()
 			return nil
@@ -175,11 +188,12 @@ func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
 		c.nameFault(o.lost)
 		return c.faultyAnswer(o.lost)
 	}
-	if o.keep != nil && ok && !c.keepAnswer(o.keep) {
+	switch {
+	case o.keep == nil:
+	case c.keepAnswer(o.keep):
+		o.keep.Undo() // the next request gets an old answer, this one does not
+	default:
 		o.keep.Skip()
-	}
-	if !ok {
-		return nil
 	}
 	if o.broken != nil {
 		if c.breakJSON(o.broken, o.brokenBy) {
@@ -194,14 +208,16 @@ func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
 		c.nameFault(o.typed)
 	}
 	cuts, slows := c.spoilBody(o.cut, o.slow)
-	if cuts {
-		c.nameFault(o.cut)
-	}
-	switch {
-	case slows:
-		c.nameFault(o.slow)
-	case o.slow != nil:
-		o.slow.Skip()
+	for _, x := range []struct {
+		rule    *fault.Active
+		happens bool
+	}{{o.cut, cuts}, {o.slow, slows}} {
+		switch {
+		case x.happens:
+			c.nameFault(x.rule)
+		case x.rule != nil:
+			x.rule.Skip()
+		}
 	}
 	return nil
 }
