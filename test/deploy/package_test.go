@@ -50,7 +50,9 @@ func TestTheDebianPackage(t *testing.T) {
 		"/usr/lib/systemd/system/tickhive.service",
 		"/usr/share/bash-completion/completions/tickhive",
 		"/usr/share/doc/tickhive/THIRD_PARTY_NOTICES",
+		"/usr/share/doc/tickhive/alerts.yml",
 		"/usr/share/doc/tickhive/copyright",
+		"/usr/share/doc/tickhive/grafana.json",
 		"/usr/share/fish/vendor_completions.d/tickhive.fish",
 		"/usr/share/man/man1/tickhive.1.gz",
 		"/usr/share/zsh/vendor-completions/_tickhive",
@@ -72,7 +74,7 @@ func TestTheDebianPackage(t *testing.T) {
 	if got := installed("/DEBIAN/conffiles"); got != "/etc/tickhive/tickhive.toml\n" {
 		t.Errorf("an upgrade keeps the changes of %q, want those of the configuration", got)
 	}
-	for _, name := range []string{want[3], want[6], want[8]} {
+	for _, name := range []string{want[3], want[8], want[10]} {
 		if text := installed(name); !strings.Contains(text, "tickhive") || strings.Contains(text, harness.Program(t)) {
 			t.Errorf("%s calls another program than the installed one: %s", name, text)
 		}
