@@ -24,7 +24,7 @@ run: build ## build and start the exchange with the built-in pairs and a simulat
 	@echo "internal API     http://127.0.0.1:8081/internal/v1/ready"
 	@echo "metrics          http://127.0.0.1:8081/metrics"
 	@echo "Binance's API    http://127.0.0.1:8090/api/v3/exchangeInfo"
-	@exec bin/tickhive serve --binance-listen 127.0.0.1:8090 --backfill $(BACKFILL)
+	@exec bin/tickhive serve --binance-listen 127.0.0.1:8090 --console loopback --backfill $(BACKFILL)
 
 # The last lines are go test's own. The profile is left out: every package would be compiled
 # twice. The long runs have it. The order of tests is random; go test prints the seed. Many tests wait for a disk, a

@@ -11,6 +11,9 @@ import (
 	"github.com/tickhive/tickhive/internal/listen"
 )
 
+// consoleHint says how to turn on the console, where this machine alone would reach it.
+const consoleHint = "console off: with --console loopback the page has a demo account and the controls of an operator\n"
+
 // announcement says on standard output where a start is: "listening" and "ready" with the addresses, or with
 // --ephemeral one line of JSON. It also delivers the demo key.
 type announcement struct {
@@ -23,6 +26,7 @@ type announcement struct {
 	public, internal string
 	binance          []string // none without that listener
 	secure           bool     // the public listeners speak TLS
+	hint             string   // how to turn on what is off, a line; empty: nothing to say
 
 	stream *config.EmbeddedStream // nil: there is none. It has its address once the exchange is ready
 }
@@ -71,7 +75,7 @@ func (a *announcement) makeKey(x *exchange.Running) error {
 
 func (a *announcement) ready() {
 	if !a.json {
-		fmt.Fprintln(a.out, a.line("ready"))
+		fmt.Fprintln(a.out, a.hint+a.line("ready"))
 		return
 	}
 	line := struct {

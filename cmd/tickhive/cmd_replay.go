@@ -16,6 +16,7 @@ import (
 	"github.com/tickhive/tickhive/engine/sequencer"
 	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/admin"
 	"github.com/tickhive/tickhive/sim/replay"
 	"github.com/tickhive/tickhive/sim/replay/format"
 	"github.com/tickhive/tickhive/sim/replay/sample"
@@ -164,6 +165,9 @@ func (c *replayCmd) drive(p *program, cfg *config.Config, r *replay.Replay, g *p
 		return err
 	}
 	o.Clock.Recorded = true
+	if !cfg.Given("server.console") && o.ConsoleFits() {
+		o.Server.Console = admin.ConsoleLoopback
+	}
 	defer newReloads(&o).follow(signals)()
 	say := announcement{out: p.out}
 	if c.JSON {

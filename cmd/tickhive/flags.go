@@ -20,6 +20,7 @@ type serveFlags struct {
 	InternalToken     string   `key:"internal.token" placeholder:"TOKEN" help:"Bearer token of the internal API. Other users can see it until the start; prefer --internal-token-file."`
 	InternalTokenFile string   `key:"internal.token_file" placeholder:"FILE" help:"File with the bearer token of the internal API, relative to the data directory; created if absent."`
 	InternalHosts     string   `key:"internal.hosts" placeholder:"HOST,..." help:"Additional host names and IPs (besides loopback) that requests to the internal API may address when no token is set."`
+	Console           string   `key:"server.console" placeholder:"off|loopback|token" help:"Serve the internal API on the public listener too, for the page's operator parts: off (default), loopback, to this machine alone, or token, to those who know the internal token."`
 	BinanceListen     string   `key:"binance.listen" placeholder:"ADDR,..." help:"Addresses of the Binance-compatible listener (none); port 0 picks a free port."`
 	DataDir           string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: none)."`
 	Sim               string   `key:"sim.enabled" placeholder:"on|off" help:"Run the simulated market (on)."`

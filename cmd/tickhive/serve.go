@@ -72,6 +72,9 @@ func (s *serveCmd) Run(p *program) error {
 		return errors.Join(err, leave())
 	}
 	o.AcceptDataLoss = s.AcceptDataLoss
+	if !cfg.Given("server.console") && o.ConsoleFits() {
+		a.hint = consoleHint
+	}
 	if a.wantsKey() {
 		o.DemoKey = nil // one key is enough
 	}

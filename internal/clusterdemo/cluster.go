@@ -85,6 +85,7 @@ func newCluster(program, dir string) (*cluster, error) {
 
 func (c *cluster) args(n *node, args ...string) []string {
 	return append(args, "--listen", n.public, "--internal-listen", n.inside, "--quiet",
+		"--set", "server.console=loopback",
 		"--set", "cluster.key_file="+filepath.Join(c.dir, "cluster.key"),
 		"--set", "stream.credentials="+filepath.Join(c.dir, seedFile))
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/engine/sequencer"
@@ -138,10 +140,13 @@ func newFront(b *base, room connLimits) (*front, error) {
 			Seed: b.data.Seed(), Feed: f.private, Faults: f.faults,
 		}))
 	}
+	if err := f.makeInternal(b, room.internal); err != nil {
+		return nil, err
+	}
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return f, f.makeInternal(b, room.internal)
+	return f, nil
 }
 
 // pages returns the routes of the page and of the descriptions. With a driver there are none: they depend on
@@ -150,11 +155,18 @@ func pages(b *base) (edge.Resource, error) {
 	if b.o.Machine.Driver != nil {
 		return func(*edge.Server) []*edge.Route { return nil }, nil
 	}
-	return web.Page(web.Options{Binance: b.BinanceAddrs, Secure: b.o.Certificates.Public != nil})
+	return web.Page(web.Options{
+		Binance: b.BinanceAddrs, Secure: b.o.Certificates.Public != nil,
+		Console: func(ctx *fasthttp.RequestCtx) string { return admin.ShowsConsole(b.o.Server.Console, ctx) },
+	})
 }
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o
+	var console *edge.Console
+	if c := o.Server.Console; c == admin.ConsoleLoopback || c == admin.ConsoleToken {
+		console = f.internalServer.Console()
+	}
 	conns := o.Server.ConnConfig
 	conns.Connections = connections
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
@@ -163,7 +175,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		SplitAggregator: o.Aggregator.Listen != "", AggregatorHost: o.Aggregator.Host,
 		Rate: o.Rate, ConnConfig: conns, Certificate: o.Certificates.Public,
 		Authenticate: f.account.Authenticate, MachineNs: b.machineNs(),
-		Facade: f.binance.Routes(),
+		Facade: f.binance.Routes(), Console: console,
 		Resources: []edge.Resource{
 			f.market.Routes, stream.Routes(f.hub), page, f.market.UDFRoutes, f.account.Routes, f.agents.Routes,
 		},

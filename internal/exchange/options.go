@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/tickhive/tickhive/accounts"
@@ -26,6 +28,7 @@ import (
 	"github.com/tickhive/tickhive/internal/vfs"
 	"github.com/tickhive/tickhive/launchpad"
 	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/server/admin"
 	"github.com/tickhive/tickhive/server/conn"
 	"github.com/tickhive/tickhive/server/edge"
 	"github.com/tickhive/tickhive/sim"
@@ -114,7 +117,40 @@ type Progress interface {
 // ServerConfig is the section server of the configuration.
 type ServerConfig struct {
 	Listen string `toml:"listen" default:"127.0.0.1:8080" help:"address of the public listener; port 0 picks a free port"`
+	// Console says whether the listener serves the internal API, too; empty: off.
+	Console string `toml:"console" default:"off" oneof:"off, loopback, token" help:"also serve the internal API on the public listener: off, loopback: to this machine alone, or token: to those who know the internal token"`
 	edge.ConnConfig
+}
+
+// ConsoleFits reports whether this machine alone would reach the console that server.console = loopback opens.
+func (o Options) ConsoleFits() bool {
+	o.Server.Console = admin.ConsoleLoopback
+	return o.checkConsole() == nil
+}
+
+// checkConsole refuses a console that would open the internal API further than the internal listener is.
+func (o *Options) checkConsole() error {
+	host, _, _ := net.SplitHostPort(o.Server.Listen) // without a host it is on every address
+	local := listen.Local(host)
+	token := o.Internal.Token != "" || o.Internal.TokenFile != ""
+	switch {
+	case o.Server.Console == admin.ConsoleToken && !token:
+		return errors.New("server.console: token needs the token of the internal API: set internal.token_file")
+	case o.Server.Console == admin.ConsoleToken && !local && o.Certificates.Public == nil:
+		return fmt.Errorf("server.console: server.listen %s is not a loopback address, so the token needs TLS: set "+
+			"tls.cert and tls.key", o.Server.Listen)
+	case o.Server.Console != admin.ConsoleLoopback:
+		return nil
+	case !local:
+		return fmt.Errorf("server.console: loopback needs a loopback address, and server.listen is %s: use token, or "+
+			"off", o.Server.Listen)
+	case token:
+		return errors.New("server.console: loopback asks for no token, and the internal API has one: use token, or off")
+	case strings.HasPrefix(o.Internal.Listen, listen.Unix):
+		return errors.New("server.console: loopback would admit every user of this machine, and the unix socket of " +
+			"internal.listen admits one: use off")
+	}
+	return nil
 }
 
 // AggregatorConfig is the section aggregator: the public listener serves the namespace unless Listen is set.
@@ -252,7 +288,7 @@ func (o *Options) Validate() error {
 	}
 	ask("engine", o.Engine.Validate())
 	ask("market", o.Market.Validate())
-	errs = append(errs, o.Auth.Check())
+	errs = append(errs, o.Auth.Check(), o.checkConsole())
 	ask("accounts", o.Accounts.Validate())
 	ask("launchpad", o.Launchpad.Validate())
 	ask("hive", o.Hive.Validate())

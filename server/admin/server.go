@@ -197,17 +197,24 @@ func (s *Server) requireToken(r *edge.Route) edge.Handler {
 			}
 			return next(c)
 		}
-		if open {
-			return next(c)
-		}
-		sent, ok := strings.CutPrefix(authorization, "Bearer ")
-		hash := sha256.Sum256([]byte(sent))
-		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
-			return refuse.New(refuse.Unauthorized, "Authorization",
-				"The internal API needs its token as Authorization: Bearer.")
+		if !open {
+			if err := s.checkToken(authorization); err != nil {
+				return err
+			}
 		}
 		return next(c)
 	}
+}
+
+// checkToken refuses a request whose header Authorization has not the token.
+func (s *Server) checkToken(authorization string) *refuse.Refusal {
+	sent, ok := strings.CutPrefix(authorization, "Bearer ")
+	hash := sha256.Sum256([]byte(sent))
+	if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
+		return refuse.New(refuse.Unauthorized, "Authorization",
+			"The internal API needs its token as Authorization: Bearer.")
+	}
+	return nil
 }
 
 // admitNode returns nil for a request that a node of the cluster has signed and sent once.
@@ -313,6 +320,8 @@ type Exchange interface {
 type pageFilter struct {
 	names []string     // names in internal.hosts, without a trailing dot
 	addrs []netip.Addr // addresses in internal.hosts
+
+	hostHint, pageHint string // the end of the refusals of a Host, and of a page's request
 }
 
 // maxHostName is the longest host name (RFC 1035 section 2.3.4).
@@ -324,7 +333,7 @@ const readyPath = edge.InternalPrefix + "/ready"
 
 // newPageFilter returns a pageFilter that accepts these hosts besides the loopback hosts.
 func newPageFilter(hosts []string) (*pageFilter, error) {
-	g := &pageFilter{}
+	g := &pageFilter{hostHint: internalHostHint, pageHint: internalPageHint}
 	for _, text := range hosts {
 		if err := CheckHost(text); err != nil {
 			return nil, err
@@ -360,8 +369,7 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	}
 	host := h.Host() // at most one value: the parser refuses a second Host header
 	if !g.accepts(host) {
-		return pageError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
-			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token_file")
+		return pageError(fasthttp.HeaderHost, host, g.hostHint)
 	}
 	if target := h.RequestURI(); (len(target) == 0 || target[0] != '/') && !bytes.EqualFold(ctx.URI().Host(), host) {
 		return pageError(fasthttp.HeaderHost, host,
@@ -369,12 +377,12 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	}
 	for _, origin := range h.PeekAll(fasthttp.HeaderOrigin) {
 		if !sameOrigin(origin, host) {
-			return pageError(fasthttp.HeaderOrigin, origin, "is not the listener's own origin; "+noPagesHint)
+			return pageError(fasthttp.HeaderOrigin, origin, "is not the listener's own origin; "+g.pageHint)
 		}
 	}
 	for _, site := range h.PeekAll(headerFetchSite) {
 		if s := string(site); s != "none" && s != "same-origin" {
-			return pageError(headerFetchSite, site, "says that a page of another origin sent the request; "+noPagesHint)
+			return pageError(headerFetchSite, site, "says that a page of another origin sent the request; "+g.pageHint)
 		}
 	}
 	if h.IsGet() || h.IsHead() {
@@ -382,15 +390,19 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	}
 	for _, mode := range h.PeekAll(headerFetchMode) {
 		if string(mode) == "navigate" {
-			return pageError(headerFetchMode, mode, "says that the form of a page sent the request; "+noPagesHint)
+			return pageError(headerFetchMode, mode, "says that the form of a page sent the request; "+g.pageHint)
 		}
 	}
 	return nil
 }
 
-// noPagesHint is the hint in the refusal of a page's request.
-const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure " +
-	"internal.token_file and send it"
+// The ends of the refusals of the internal listener.
+const (
+	internalHostHint = "is neither a loopback name nor in internal.hosts; " +
+		"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token_file"
+	internalPageHint = "the internal API serves no web pages: use a program such as curl, or configure " +
+		"internal.token_file and send it"
+)
 
 // Fetch metadata headers (W3C). The browser sets them; a page cannot change them.
 const (

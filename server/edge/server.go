@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -63,6 +64,8 @@ type Options struct {
 
 	// Facade has the routes of another exchange's interface, which ServeFacade serves; nil: none.
 	Facade *Facade
+	// Console has the routes of the internal API that the public listener serves too; nil: none.
+	Console *Console
 
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
@@ -86,6 +89,14 @@ type Facade struct {
 	Routes []*Route
 	Refuse refuseFunc
 	Expose []string // headers that a page of another origin may read beside those of the other listeners
+}
+
+// Console is the internal API on the public listener (docs/contract/internal.md#console). Its requests pass the checks
+// of the internal listener: no limits of requests, no faults on demand, which would keep an operator from ending them,
+// and no forwarding to a writer. The listener's bounds of connections, bodies and times hold.
+type Console struct {
+	Table  []*Route // the routes of the internal listener, below InternalPrefix
+	Refuse func(ctx *fasthttp.RequestCtx) *refuse.Refusal
 }
 
 // Resource returns the routes of one resource. New calls it once.
@@ -169,6 +180,7 @@ type Server struct {
 	public     *Listener
 	aggregator *Listener // nil unless split
 	facade     *Listener // nil unless Options.Facade is set
+	console    *Listener // nil unless Options.Console is set; the public listener passes its requests on
 	clients    *clientIPs
 	conns      *conn.Table
 	missing    func(c *Ctx) *refuse.Refusal // nil: no page for browsers
@@ -226,8 +238,33 @@ func New(o Options) (*Server, error) {
 	if s.public, err = NewListener(base); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, s.addConsole(base)
 }
+
+// addConsole makes the public listener serve the routes of the console.
+func (s *Server) addConsole(o ListenerOptions) (err error) {
+	c := s.opt.Console
+	if c == nil {
+		return nil
+	}
+	o.Name, o.Table, o.RefusePages = "console", c.Table, c.Refuse
+	o.limiter, o.faults, o.replica, o.auth, o.peers, o.missing = nil, nil, nil, nil, nil, nil
+	if s.console, err = NewListener(o); err != nil {
+		return err
+	}
+	public := s.public.HTTP.Handler
+	s.public.HTTP.Handler = func(ctx *fasthttp.RequestCtx) {
+		if bytes.HasPrefix(ctx.URI().PathOriginal(), consolePrefix) {
+			s.console.handle(ctx)
+			return
+		}
+		public(ctx)
+	}
+	return nil
+}
+
+// consolePrefix begins the paths of the console.
+var consolePrefix = []byte(InternalPrefix + "/")
 
 // table returns every route of the public listener.
 func (s *Server) table() []*Route {
@@ -344,6 +381,9 @@ func (s *Server) Panics() uint64 {
 	n := uint64(0)
 	for _, l := range all {
 		n += l.panics.Load()
+	}
+	if s.console != nil {
+		n += s.console.panics.Load()
 	}
 	return n
 }

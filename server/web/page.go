@@ -49,7 +49,7 @@ func Page(o Options) (edge.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	routes, err := pageRoutes(at)
+	routes, err := pageRoutes(o, at)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +117,13 @@ func document(at, csp string, text func() ([]byte, error)) *edge.Route {
 	}
 }
 
-func pageRoutes(at map[string]string) (routes []*edge.Route, err error) {
+func pageRoutes(o Options, at map[string]string) (routes []*edge.Route, err error) {
 	for folder := range at {
 		err = fs.WalkDir(Files, folder, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" {
 				return err
 			}
-			more, err := fileRoutes(name, at)
+			more, err := fileRoutes(o, name, at)
 			routes = append(routes, more...)
 			return err
 		})
@@ -158,7 +158,7 @@ func hashedFolders(folders ...string) (map[string]string, error) {
 
 // fileRoutes returns the routes of one embedded file. Pages are revalidated on each visit and name
 // the hashed paths of the other files.
-func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
+func fileRoutes(o Options, name string, at map[string]string) ([]*edge.Route, error) {
 	body, err := Files.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("web: embedded file: %w", err)
@@ -169,13 +169,13 @@ func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 		csp = swaggerCSP
 	}
 	page := func(body []byte, paths ...string) ([]*edge.Route, error) {
-		a, err := newAsset(withHashes(body, at), name, csp)
+		a, err := newShell(o, withHashes(body, at), name, csp)
 		if err != nil {
 			return nil, err
 		}
 		var routes []*edge.Route
 		for _, p := range paths {
-			routes = append(routes, a.route(p))
+			routes = append(routes, fileRoute(p, a.handle))
 		}
 		return routes, nil
 	}
@@ -309,8 +309,40 @@ func (a *asset) send(c *edge.Ctx, tagged bool) *refuse.Refusal {
 	return nil
 }
 
-// route returns the route of the file. It is there during recovery too, so that a browser can show
-// the progress.
-func (a *asset) route(at string) *edge.Route {
-	return &edge.Route{Method: fasthttp.MethodGet, Path: at, Handle: a.handle, Auth: edge.AuthNever, Early: true}
+// route returns the route of the file.
+func (a *asset) route(at string) *edge.Route { return fileRoute(at, a.handle) }
+
+// fileRoute returns the route of a file. It is there during recovery too, so that a browser can show the progress.
+func fileRoute(at string, handle edge.Handler) *edge.Route {
+	return &edge.Route{Method: fasthttp.MethodGet, Path: at, Handle: handle, Auth: edge.AuthNever, Early: true}
+}
+
+// shell is a page of scripts. Its attribute data-console says which console the reader may use, so that the scripts
+// need not ask. Owner: none; its fields do not change.
+type shell struct {
+	kind func(ctx *fasthttp.RequestCtx) string
+	by   map[string]*asset // by the kind of console; under the empty one the page without a console
+}
+
+func newShell(o Options, html []byte, name, csp string) (*shell, error) {
+	s := &shell{kind: o.Console, by: map[string]*asset{}}
+	if s.kind == nil {
+		s.kind = func(*fasthttp.RequestCtx) string { return "" }
+	}
+	const root = `<html lang="en"`
+	for kind, attribute := range map[string]string{
+		"": "", "loopback": ` data-console="loopback"`, "token": ` data-console="token"`,
+	} {
+		a, err := newAsset(bytes.Replace(html, []byte(root), []byte(root+attribute), 1), name, csp)
+		if err != nil {
+			return nil, err
+		}
+		s.by[kind] = a
+	}
+	return s, nil
+}
+
+// handle sends the page for the console of the request.
+func (s *shell) handle(c *edge.Ctx) *refuse.Refusal {
+	return s.by[s.kind(c.RequestCtx)].handle(c)
 }

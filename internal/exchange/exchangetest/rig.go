@@ -75,9 +75,9 @@ func Open(t testing.TB, o exchange.Options) *Rig {
 func StartInMemory(t testing.TB, o exchange.Options) *Rig {
 	t.Helper()
 	r := &Rig{t: t, dir: o.Dir, Log: &Log{}, public: newListener(), internal: newListener()}
-	o.Server.Listen, o.Internal.Listen = "public", "internal"
+	o.Server.Listen, o.Internal.Listen = "127.0.0.1:8080", "127.0.0.1:8081"
 	o.Hooks.Listen = func(address string) (net.Listener, error) {
-		if address == "internal" {
+		if address == o.Internal.Listen {
 			return r.internal, nil
 		}
 		return r.public, nil

@@ -60,7 +60,8 @@ export async function start(show, evenStale = false) {
   });
   try {
     await ready(evenStale);
-    await show(main, new Stream(linkState));
+    const page = await show(main, new Stream(linkState));
+    if (document.documentElement.dataset.console) import('./console.js').then((c) => c.mount(main, page), () => {}); // without it the page is a reader's
   } catch (error) {
     fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,
       el('a', { href: location.pathname }, 'Try again')));

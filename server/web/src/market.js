@@ -166,4 +166,5 @@ export async function show(main, stream) {
   history.replaceState(null, '', address(code, interval));
   pick(code, interval);
   if (stream.up === false) lose();
+  return { account, ticket };
 }

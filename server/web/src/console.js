@@ -1,0 +1,20 @@
+// What only an operator may do, on every page: main.js loads this bundle when the exchange has a console for the reader.
+import { el } from './dom.js';
+
+// parts are the parts of each page, in their order. A part is a function of its node and of what the page's show has
+// returned.
+const parts = {};
+
+// mount adds the parts of a page above its content. They are folded away until they have something to show.
+export function mount(main, page) {
+  const shown = parts[location.pathname] ?? [];
+  if (!shown.length) return;
+  document.head.append(el('link', { rel: 'stylesheet', href: new URL('./console.css', import.meta.url).href }));
+  const place = el('section', { id: 'console', 'aria-label': 'Console' });
+  main.before(place);
+  for (const part of shown) {
+    const node = el('div', {});
+    place.append(node);
+    part(node, page);
+  }
+}

@@ -1,0 +1,60 @@
+// The internal API, which the exchange serves to its own page with a console (docs/contract/internal.md#console). A
+// console with a token asks for it once and keeps it in this tab's session storage.
+import { el } from './dom.js';
+
+const place = 'internal-token', patience = 30000; // ms
+const asks = document.documentElement.dataset.console === 'token';
+
+export class Refused extends Error {
+  constructor(status, body) {
+    super(body.message ?? `HTTP ${status}`);
+    this.status = status;
+    this.code = body.code;
+    this.field = body.field;
+  }
+}
+
+let asking = null; // the question for the token while it is open
+
+// tokenOf asks for the token. It resolves to null when the reader closes the question.
+function tokenOf(problem) {
+  asking ??= new Promise((resolve) => {
+    const input = el('input', { type: 'password', name: 'token', autocomplete: 'off', required: true });
+    const dialog = el('dialog', { class: 'question', 'aria-labelledby': 'token-title', onclose: () => {
+      asking = null;
+      dialog.remove();
+      resolve(dialog.returnValue === 'use' ? input.value.trim() : null);
+    } }, el('form', { method: 'dialog' }, el('h2', { id: 'token-title' }, 'Token of the internal API'),
+      el('p', {}, problem || 'What only an operator may do needs the token. It stays in this tab until you close it.'),
+      el('p', {}, el('label', {}, el('span', { class: 'unseen' }, 'Token'), input)),
+      el('button', { type: 'submit', value: 'use', class: 'main' }, 'Use this token'),
+      el('button', { type: 'submit', value: 'close', formNoValidate: true }, 'Close')));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+  return asking;
+}
+
+// internal sends a request to the internal API and returns the body of its answer. path begins behind /internal/v1.
+// quiet requests ask for no token: they fail instead.
+export async function internal(method, path, payload, quiet = false) {
+  for (let problem = ''; ;) {
+    let token = sessionStorage.getItem(place);
+    if (asks && !token) {
+      token = quiet ? null : await tokenOf(problem);
+      if (!token) throw new Refused(401, { code: 'UNAUTHORIZED', message: 'This needs the token of the internal API.' });
+    }
+    const response = await fetch(`/internal/v1${path}`, {
+      method, cache: 'no-store', signal: AbortSignal.timeout(patience), headers: asks ? { Authorization: `Bearer ${token}` } : {},
+      body: payload === undefined ? undefined : JSON.stringify(payload),
+    });
+    const body = await response.json().catch(() => ({}));
+    if (response.ok) {
+      if (asks) sessionStorage.setItem(place, token);
+      return body;
+    }
+    if (!asks || response.status !== 401) throw new Refused(response.status, body);
+    sessionStorage.removeItem(place);
+    problem = 'The exchange refuses this token.';
+  }
+}
