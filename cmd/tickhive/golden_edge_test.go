@@ -44,6 +44,10 @@ func (g *golden) system() {
 	}
 	_, h, text := g.send(g.internal, "GET", "/metrics", "")
 	fmt.Fprintf(g.text(), "%s\n%s\n", h.Get("Content-Type"), metricNames(text))
+	g.note("figures: members")
+	_, _, text = g.send(g.internal, "GET", "/internal/v1/figures", "")
+	fmt.Fprintf(g.text(), "%s\n", strings.Join(memberNames(text), "\n"))
+	g.in("GET", "/figures?span=61", "")
 	g.note("profiles: status and media type")
 	for _, path := range []string{"", "cmdline", "profile?seconds=1", "symbol", "trace?seconds=0.01", "heap", "nope"} {
 		status, h, _ := g.send(g.internal, "GET", "/debug/pprof/"+path, "")
@@ -64,6 +68,16 @@ func metricNames(text string) string {
 		}
 	}
 	return strings.Join(slices.Sorted(maps.Keys(names)), "\n")
+}
+
+// memberNames returns the names of the members of an object and of those in it, each once.
+func memberNames(text string) (names []string) {
+	for _, m := range regexp.MustCompile(`[{,]"(\w+)":`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 // edge checks the behaviour that all routes share.

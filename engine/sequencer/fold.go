@@ -110,8 +110,11 @@ func (f *folds) publish(nowNs int64) {
 		s.Publish(nowNs)
 	}
 	f.stats.Batches.Add(1)
-	f.stats.PublishNs.Store(clock.MachineNs())
-	f.stats.OldestNs.Store(0)
+	now := clock.MachineNs()
+	f.stats.PublishNs.Store(now)
+	if oldest := f.stats.OldestNs.Swap(0); oldest != 0 {
+		f.stats.Waits.Observe(now - oldest)
+	}
 }
 
 // publishDue publishes the changes that time alone has made up to ns, second by second, because a view must
@@ -139,7 +142,7 @@ func (f *folds) nextNs() int64 {
 
 // tally counts commands and events until they are added to LoopStats at the next publication. Adding them one
 // by one would cost an atomic addition of 10 ns each.
-type tally struct{ events, trades, refused uint64 }
+type tally struct{ events, trades, refused, orders uint64 }
 
 func (f *folds) count(events []engine.Event) {
 	f.tally.events += uint64(len(events))
@@ -149,6 +152,8 @@ func (f *folds) count(events []engine.Event) {
 			f.tally.trades++
 		case engine.EventRejected:
 			f.tally.refused++
+		case engine.EventAccepted:
+			f.tally.orders++
 		default: // other kinds count only as events
 		}
 	}
@@ -163,6 +168,9 @@ func (f *folds) addToStats() {
 	}
 	if t.refused != 0 {
 		f.stats.Rejected.Add(t.refused)
+	}
+	if t.orders != 0 {
+		f.stats.Orders.Add(t.orders)
 	}
 	*t = tally{}
 }

@@ -221,6 +221,17 @@ func (d *Dir) Stored() bool { return d.path != "" }
 // Sub returns the path of a file or folder in the directory.
 func (d *Dir) Sub(name string) string { return filepath.Join(d.path, name) }
 
+// Room returns the free bytes and the size of the directory's file system. ok is false where nobody knows them, and
+// without a path.
+func (d *Dir) Room() (free, total int64, ok bool) {
+	fsys, knows := d.fsys.(vfs.Roomer)
+	if !knows || !d.Stored() {
+		return 0, 0, false
+	}
+	free, total, err := fsys.Room(d.path)
+	return free, total, err == nil
+}
+
 // Notes returns a line for each setting that the directory makes ineffective.
 func (d *Dir) Notes() []string { return d.notes }
 

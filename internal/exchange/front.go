@@ -184,6 +184,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 }
 
 func (f *front) makeInternal(b *base, connections int) (err error) {
+	sources := f.metricsSource(b)
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry: f.account.Entry(),
@@ -198,30 +199,39 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		StateHash: func() (machine.StateHash, error) { return f.stateHash(b) },
 		Incidents: f.incidents,
 		Snapshot:  f.snapshot,
-		Metrics: admin.NewMetrics(admin.MetricsSource{
-			Board: b.feed.Board(), Clock: b.clock,
-			Loop: func() (*sequencer.LoopStats, int) {
-				if x := f.phase.Load().running; x != nil {
-					return x.loop.Stats(), x.loop.QueueLen()
-				}
-				return nil, 0
-			},
-			Routes: func() map[string][]edge.RouteStat {
-				return map[string][]edge.RouteStat{
-					"public": f.publicServer.RouteStats(), "internal": f.internalServer.RouteStats(),
-					"binance": f.publicServer.FacadeStats(),
-				}
-			},
-			Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
-			Logs: f.logStats, Replication: f.replicationStat,
-			Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
-			Guarded:    func() map[string]uint64 { return f.account.Canceler().Counts() },
-			Scrubs:     func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
-			SecretKeys: f.secretKeys,
+		Metrics:   admin.NewMetrics(sources),
+		Figures: admin.NewFigures(admin.FiguresSource{
+			MetricsSource: sources, Status: f.market.StatusWord, Incidents: f.incidents, Disk: b.data.Room,
+			Faults: func() []*fault.Active { return f.faults.List(b.clock.NowNs()) },
 		}),
 	}
 	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
+}
+
+// metricsSource returns what a scrape and the figures read.
+func (f *front) metricsSource(b *base) admin.MetricsSource {
+	return admin.MetricsSource{
+		Board: b.feed.Board(), Clock: b.clock,
+		Loop: func() (*sequencer.LoopStats, int) {
+			if x := f.phase.Load().running; x != nil {
+				return x.loop.Stats(), x.loop.QueueLen()
+			}
+			return nil, 0
+		},
+		Routes: func() map[string][]edge.RouteStat {
+			return map[string][]edge.RouteStat{
+				"public": f.publicServer.RouteStats(), "internal": f.internalServer.RouteStats(),
+				"binance": f.publicServer.FacadeStats(),
+			}
+		},
+		Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
+		Logs: f.logStats, Replication: f.replicationStat,
+		Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
+		Guarded:    func() map[string]uint64 { return f.account.Canceler().Counts() },
+		Scrubs:     func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
+		SecretKeys: f.secretKeys,
+	}
 }
 
 // sockets holds the listeners of an exchange. An optional one is nil when it has no address; the Binance-compatible one

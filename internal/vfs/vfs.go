@@ -51,6 +51,12 @@ type File interface {
 	io.Closer
 }
 
+// Roomer is a file system that knows how much room it has.
+type Roomer interface {
+	// Room returns the bytes that this process may still write to the file system of a directory, and its size.
+	Room(dir string) (free, total int64, err error)
+}
+
 // Mapper is implemented by files whose bytes can be written in memory. The files of OS implement it on Linux, where a
 // mapping, ReadAt and Sync see the same pages. An access to a mapping faults when the file has been cut or its disk
 // fails.

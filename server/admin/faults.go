@@ -132,7 +132,14 @@ func (f faultRoutes) list(c *edge.Ctx) *refuse.Refusal {
 func sendRules(c *edge.Ctx, rules []*fault.Active) {
 	var w json.Writer
 	w.Object()
-	w.Name("rules").List()
+	w.Name("rules")
+	writeRules(&w, rules)
+	w.EndObject()
+	c.Private(w.Bytes())
+}
+
+func writeRules(w *json.Writer, rules []*fault.Active) {
+	w.List()
 	for _, a := range rules {
 		n := a.Counts()
 		w.Object()
@@ -144,8 +151,6 @@ func sendRules(c *edge.Ctx, rules []*fault.Active) {
 		w.EndObject()
 	}
 	w.EndList()
-	w.EndObject()
-	c.Private(w.Bytes())
 }
 
 // removeAll serves DELETE /faults.

@@ -124,14 +124,17 @@ var (
 
 	descCommands  = metric("commands_total", "Commands sequenced: orders placed, canceled, replaced and all others.")
 	descRejects   = metric("rejects_total", "Commands that the engine refused.")
+	descOrders    = metric("orders_total", "Orders accepted.")
 	descTrades    = metric("trades_total", "Trades made.")
 	descEvents    = metric("events_total", "Events made.")
 	descPublishes = metric("publishes_total", "Publications of views; commands / publishes is the mean batch.")
-	descBusy      = metric("busy_total", "Batches refused because the queue was full.")
-	descQueue     = metric("queue_batches", "Batches that wait for the engine.")
-	descQueueMax  = metric("queue_limit_batches", "Batches that may wait at most.")
-	descInterval  = metric("publish_age_seconds", "Time since the last publication.")
-	descViewAge   = metric("view_age_seconds", "How long the oldest event that is not visible yet has waited.")
+	descWaits     = metric("publish_wait_seconds",
+		"How long the oldest event of a publication has waited: to be applied, folded, confirmed and shown.")
+	descBusy     = metric("busy_total", "Batches refused because the queue was full.")
+	descQueue    = metric("queue_batches", "Batches that wait for the engine.")
+	descQueueMax = metric("queue_limit_batches", "Batches that may wait at most.")
+	descInterval = metric("publish_age_seconds", "Time since the last publication.")
+	descViewAge  = metric("view_age_seconds", "How long the oldest event that is not visible yet has waited.")
 
 	descPairs     = metric("pairs", "Pairs.")
 	descSeq       = metric("pair_seq", "Seq of the last published event.", "pair")
@@ -182,8 +185,8 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range append([]*prometheus.Desc{
 		descRequests, descLatency, descConnections, descEvicted, descAccepts,
 		descAuthFailures, descPanics, descCommands, descRejects,
-		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
-		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
+		descOrders, descTrades, descEvents, descPublishes, descWaits, descBusy, descQueue, descQueueMax, descInterval,
+		descViewAge, descPairs, descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 		descScrubs, descDamaged, descGuarded, descLogBytes, descLogRecord, descLogUnsynced, descLogSegments,
 		descLogDisk, descLogSync, descReplay, descSnapshots, descSnapshotFailed, descSnapshotBytes, descSnapshotTime,
 		descSockets, descSubscriptions, descMessages, descStreamBytes, descMessageDrops, descResyncs, descSlowCloses,
@@ -323,9 +326,12 @@ func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {
 	gauge(ch, descQueue, float64(queued))
 	counter(ch, descCommands, stats.Commands.Load())
 	counter(ch, descRejects, stats.Rejected.Load())
+	counter(ch, descOrders, stats.Orders.Load())
 	counter(ch, descTrades, stats.Trades.Load())
 	counter(ch, descEvents, stats.Events.Load())
 	counter(ch, descPublishes, stats.Batches.Load())
+	waits := stats.Waits.Counts()
+	histogram(ch, descWaits, &waits)
 	counter(ch, descBusy, stats.Busy.Load())
 	now := m.src.MachineNs()
 	if at := stats.PublishNs.Load(); at != 0 {

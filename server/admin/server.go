@@ -71,6 +71,8 @@ type Options struct {
 	Snapshot func(fresh bool) (*Snapshot, *refuse.Refusal)
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
+	// Figures serves GET /figures. Nil disables the route.
+	Figures *Figures
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
 	LogLevel *slog.LevelVar
 	// Resources add the routes of users, launchpad and hive.

@@ -84,6 +84,9 @@ func systemRoutes(s *Server) []*edge.Route {
 	if s.opt.Metrics != nil {
 		routes = append(routes, s.metricsRoute())
 	}
+	if s.opt.Figures != nil {
+		routes = append(routes, s.opt.Figures.route())
+	}
 	return edge.Tagged("System", append(routes, profileRoutes()...))
 }
 

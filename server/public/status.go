@@ -183,12 +183,36 @@ func (m *Market) StatusView() (whole func(dst []byte) []byte, ageNs func() int64
 		return m.appendStatus(dst, &info, m.board.Load(), clock.MachineNs())
 	}
 	ageNs = func() int64 {
-		if at := m.statusInfo().OldestUnpublishedNs; at != 0 {
-			return max(clock.MachineNs()-at, 0)
-		}
-		return 0
+		info := m.statusInfo()
+		return info.ageNs(clock.MachineNs())
 	}
 	return whole, ageNs
+}
+
+// StatusWord returns the member status of /api/status.
+func (m *Market) StatusWord() string {
+	info := m.statusInfo()
+	return m.word(&info, info.ageNs(clock.MachineNs()))
+}
+
+func (m *Market) word(info *StatusInfo, ageNs int64) string {
+	switch {
+	case info.Recovering || !m.ready():
+		return "recovering"
+	case info.Replication != nil && info.Replication.StaleSinceMs != 0:
+		return "stale"
+	case info.Degraded || ageNs > degradedNs:
+		return "degraded"
+	}
+	return "ok"
+}
+
+// ageNs returns how long the oldest unpublished event has waited; 0: there is none.
+func (info *StatusInfo) ageNs(machineNs int64) int64 {
+	if info.OldestUnpublishedNs == 0 {
+		return 0
+	}
+	return max(machineNs-info.OldestUnpublishedNs, 0)
 }
 
 func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root, machineNs int64) []byte {
@@ -197,22 +221,10 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	if started == 0 {
 		started = m.started
 	}
-	ageNs := int64(0)
-	if info.OldestUnpublishedNs != 0 {
-		ageNs = max(machineNs-info.OldestUnpublishedNs, 0)
-	}
-	word := "ok"
-	switch {
-	case info.Recovering || !m.ready():
-		word = "recovering"
-	case info.Replication != nil && info.Replication.StaleSinceMs != 0:
-		word = "stale"
-	case info.Degraded || ageNs > degradedNs:
-		word = "degraded"
-	}
+	ageNs := info.ageNs(machineNs)
 	w := json.On(b)
 	w.Object()
-	w.Name("status").Word(word)
+	w.Name("status").Word(m.word(info, ageNs))
 	w.Name("version").Text(m.opt.Version)
 	w.Name("epoch").Text(info.Epoch)
 	w.Name("startedAt").ISO(started, 3)
