@@ -40,8 +40,9 @@ type Event struct {
 	Reason   error
 }
 
-// PrivateStream follows the orders, the fills and the balances of an account. It opens a lost line again and reads what
-// it has missed from the signed routes: it returns each fill once, those of a pair in the order of their trade ids.
+// PrivateStream follows the orders, the fills and the balances of an account. It opens a lost line again, also when a
+// message is missing, and reads what it has missed from the signed routes: it returns each fill once, those of a pair in
+// the order of their trade ids.
 //
 // After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the
 // snapshots of orders and balances, and the last states of the orders that ended meanwhile; then what happens. A state
@@ -58,7 +59,8 @@ type PrivateStream struct {
 	dialed  time.Time
 	lost    bool // the caller knows that there is no line
 
-	fromNow bool // the cursor is not known yet
+	seqs    map[string]uint64 // of the last message, by channel
+	fromNow bool              // the cursor is not known yet
 	cursor  Cursor
 	queue   []Event
 	orders  openOrders
@@ -181,7 +183,7 @@ func (p *PrivateStream) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.stream = s
+	p.stream, p.seqs = s, map[string]uint64{}
 	if err := s.Authenticate(c.PublicKey, c.PrivateKey, c.now()); err != nil {
 		return err
 	}
@@ -203,7 +205,7 @@ func (p *PrivateStream) open(ctx context.Context) error {
 			break
 		}
 	}
-	for _, channel := range []string{"fills", "orders", "balances"} {
+	for _, channel := range []string{"fills", "orders", "balances"} { // each begins with a snapshot
 		if err := s.Send(Request{Op: "subscribe", Channel: channel}); err != nil {
 			return err
 		}
@@ -236,6 +238,9 @@ func (p *PrivateStream) receive(ctx context.Context) (*Message, error) {
 
 // handle queues the events that a message makes.
 func (p *PrivateStream) handle(ctx context.Context, m *Message) error {
+	if err := p.chain(m); err != nil {
+		return err
+	}
 	switch {
 	case m.Type == "error":
 		return messageError(m)
@@ -258,6 +263,19 @@ func (p *PrivateStream) handle(ctx context.Context, m *Message) error {
 	}
 	if m.Channel == "orders" && m.Time > 0 {
 		p.orders.heardMs = m.Time
+	}
+	return nil
+}
+
+// chain reports a message that is missing before m.
+func (p *PrivateStream) chain(m *Message) error {
+	last, known := p.seqs[m.Channel]
+	update, heartbeat := m.Type == "update", m.Type == "heartbeat"
+	if (update || heartbeat) && !known || update && m.PrevSeq != last || heartbeat && m.Seq != last {
+		return fmt.Errorf("client: a message of %s is missing behind seq %d", m.Channel, last)
+	}
+	if update || m.Type == "snapshot" {
+		p.seqs[m.Channel] = m.Seq
 	}
 	return nil
 }

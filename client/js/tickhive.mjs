@@ -772,7 +772,7 @@ class PrivateStream extends Follower {
 
   opened() {
     const { socket } = this;
-    Object.assign(this, { snapshots: {}, early: [] });
+    Object.assign(this, { snapshots: {}, early: [], seqs: {} });
     this.exchange.sign('GET', '/ws').then((h) => {
       if (this.socket !== socket) return;
       const names = ['publicKey', 'timestamp', 'nonce', 'signature'], values = Object.values(h); // in the same order
@@ -786,11 +786,22 @@ class PrivateStream extends Follower {
       this.refused = 0;
       for (const channel of privateChannels) this.subscribe({ id: channel, channel });
     } else if (!privateChannels.includes(m.channel)) return;
-    else if (m.type === 'snapshot') this.begin(m);
+    else if (this.misses(m)) {
+      this.lose(`A message of ${m.channel} is missing.`);
+      return;
+    } else if (m.type === 'snapshot') this.begin(m);
     else if (this.recovering) this.held.push(m);
     else if (this.live) this.show(m);
     else if (this.snapshots[m.channel]) this.early.push(m);
     if (this.live && m.time) this.heardAt = m.time;
+  }
+
+  // misses tells whether a message is missing before m in its channel.
+  misses(m) {
+    const { type, channel, prevSeq, seq } = m, last = this.seqs[channel];
+    if (type === 'update' && prevSeq !== last || type === 'heartbeat' && seq !== last) return true;
+    if (type === 'snapshot' || type === 'update') this.seqs[channel] = seq;
+    return false;
   }
 
   fail(m) {

@@ -79,10 +79,12 @@ func (p *privateStreams) startOver(account engine.AccountID) {
 	}
 }
 
+// send sends an update. Its prevSeq is the seq of the message before it, so a client sees that one is missing.
 func (p *privateStreams) send(s *stream, m PrivateMessage) {
-	s.seq = m.Seq
 	w := json.On(p.hub.buf[:0])
 	writeHead(&w, "update", "", m.Channel, "")
+	w.Name("prevSeq").Uint(s.seq)
+	s.seq = m.Seq
 	writeSeqTime(&w, m.Seq, p.hub.opts.nowMs())
 	m.Write(&w)
 	w.EndObject()

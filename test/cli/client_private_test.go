@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"syscall"
 	"testing"
 
@@ -54,6 +55,33 @@ func TestPrivateStreamsLoseNothing(t *testing.T) {
 			got.Compare(t, m, seen)
 			if got.Missed() == 0 || got.Missed() == got.Fills() {
 				t.Errorf("%d of %d fills came by a request", got.Missed(), got.Fills())
+			}
+		})
+	}
+}
+
+// A message that the exchange loses on the way is noticed: by the next one of its channel, or by a heartbeat.
+func TestPrivateStreamsNoticeALostMessage(t *testing.T) {
+	t.Parallel()
+	for name, follow := range harness.PrivateFollowers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := harness.Start(t, "--pairs", "none", "--sim", "off", "--quiet", "--set", "rate.allow=127.0.0.1")
+			m := harness.NewPrivateMarket(t, in)
+			seen := follow(t, *m.User)
+			got := harness.NewPrivateRecord()
+			for e := (harness.Followed{}); e.Type != "snapshot" || e.Channel != "balances"; { // the stream has begun
+				e = harness.ReceiveFollowed(t, seen)
+				got.Note(t, e)
+			}
+			in.Call(http.StatusOK, http.MethodPost, "/faults",
+				`{"rules":["drop channel=fills probability=0.1 seed=1","drop channel=orders probability=0.1 seed=2"]}`)
+			for i := range 60 {
+				m.Round(i)
+			}
+			got.Compare(t, m, seen)
+			if got.Missed() == 0 {
+				t.Error("no fill came by a request")
 			}
 		})
 	}

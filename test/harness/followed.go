@@ -90,7 +90,7 @@ func (m *PrivateMarket) Trade(line *Cutter, stop <-chan struct{}) {
 			return
 		case <-line.Heard:
 		}
-		m.round(m.pairs[i%2], i)
+		m.Round(i)
 	}
 }
 
@@ -115,7 +115,9 @@ func (m *PrivateMarket) TradeAlone(stop <-chan struct{}, bases ...string) {
 	}
 }
 
-func (m *PrivateMarket) round(pair string, i int) {
+// Round makes the fills of one round: with other numbers other ones.
+func (m *PrivateMarket) Round(i int) {
+	pair := m.pairs[i%2]
 	other := func(side, price, amount string) {
 		m.In.Call(200, "POST", "/orders", fmt.Sprintf(
 			`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%q,"amount":%q}`, pair, side, price, amount))

@@ -21,8 +21,9 @@ _OPEN = ('Created', 'PartiallyCompleted', 'Pending')
 
 
 class PrivateStream:
-    """Follows the orders, the fills and the balances of an account. It opens a lost line again and reads what it has missed
-    from the signed routes: it yields each fill once, those of a pair in the order of their trade ids.
+    """Follows the orders, the fills and the balances of an account. It opens a lost line again, also when a message is
+    missing, and reads what it has missed from the signed routes: it yields each fill once, those of a pair in the order of
+    their trade ids.
 
         stream = PrivateStream('http://127.0.0.1:8080', public_key, private_key, cursor=saved)
         for event in stream:
@@ -140,6 +141,7 @@ class PrivateStream:
         """Opens the line, authenticates it and subscribes."""
         self._opened = time.monotonic()
         line = self._line = Stream(self.bases[self._at], self.patience, self.context)
+        self._seqs: Dict[str, int] = {}  # of the last message, by channel
         line.auth(self.public_key, self.private_key, self.now)
         try:
             while line.receive(self.patience)['type'] != 'authenticated':
@@ -158,6 +160,7 @@ class PrivateStream:
     def _handle(self, m: Dict[str, Any]) -> None:
         """Queues the events that a message makes."""
         kind, channel = m['type'], m.get('channel')
+        self._chain(kind, channel, m)
         if kind == 'snapshot' and channel == 'fills':
             self._read_fills()
         elif kind == 'snapshot' and channel == 'orders':
@@ -172,6 +175,14 @@ class PrivateStream:
             self._queue.append(event)
         if channel == 'orders' and 'time' in m:
             self._orders.heard_ms = m['time']
+
+    def _chain(self, kind: str, channel: Any, m: Dict[str, Any]) -> None:
+        """Raises OSError when a message is missing before m in its channel."""
+        last = self._seqs.get(channel)
+        if kind == 'update' and m['prevSeq'] != last or kind == 'heartbeat' and m['seq'] != last:
+            raise OSError('a message of %s is missing behind seq %s' % (channel, last))
+        if kind in ('snapshot', 'update'):
+            self._seqs[channel] = m['seq']
 
     def _read_fills(self) -> None:
         """Queues the fills behind the cursor: the exchange has sent none, or has dropped some, before a snapshot."""
