@@ -59,12 +59,21 @@ func (f *fillRec) fill(maker bool, in *engine.Instrument) Fill {
 		TakerSide: f.side, IsMaker: maker,
 	}
 	if maker {
-		out.Order, out.Account, out.Side = f.maker, f.makerAccount, f.side.Opposite()
+		out.Order, out.Account = f.maker, f.makerAccount
 	} else {
-		out.Order, out.Account, out.Side = f.taker, f.takerAccount, f.side
+		out.Order, out.Account = f.taker, f.takerAccount
 	}
+	out.Side = f.sideOf(maker)
 	out.Fee = f.fee(maker, in)
 	return out
+}
+
+// sideOf returns the side of the maker or of the taker.
+func (f *fillRec) sideOf(maker bool) engine.Side {
+	if maker {
+		return f.side.Opposite()
+	}
+	return f.side
 }
 
 // order returns the order of the maker or of the taker.
@@ -172,7 +181,8 @@ func (w *fillWalk) read(f *fillRec) {
 	}
 	for _, maker := range [...]bool{false, true} {
 		if (maker && f.makerAccount != q.Account) || (!maker && f.takerAccount != q.Account) ||
-			!q.matches(f.taker.Pair(), f.timeNs) || q.Order != 0 && q.Order != f.order(maker) || !w.passed(f, maker) {
+			!q.matches(f.taker.Pair(), f.timeNs) || q.Order != 0 && q.Order != f.order(maker) || !q.sides(f.sideOf(maker)) ||
+			!w.passed(f, maker) {
 			continue
 		}
 		if w.skip > 0 {

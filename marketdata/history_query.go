@@ -80,9 +80,11 @@ type StatusFilter uint8
 
 // The filters of GET /api/user/orders (docs/contract/trading.md#routes).
 const (
-	AnyStatus    StatusFilter = iota
-	OnlyOpen                  // Created, PartiallyCompleted, Pending; of lists: that are executing
-	OnlyCanceled              // Canceled, PartiallyExecutedAndCanceled; of lists: that are done
+	AnyStatus     StatusFilter = iota
+	OnlyOpen                   // Created, PartiallyCompleted, Pending; of lists: that are executing
+	OnlyCanceled               // Canceled, PartiallyExecutedAndCanceled; of lists: that are done
+	OnlyEnded                  // neither of the states of OnlyOpen; orders only
+	OnlyCompleted              // Completed; orders only
 )
 
 func (f StatusFilter) matches(s engine.Status) bool {
@@ -91,6 +93,10 @@ func (f StatusFilter) matches(s engine.Status) bool {
 		return s.Open()
 	case OnlyCanceled:
 		return s == engine.Canceled || s == engine.PartiallyExecutedAndCanceled
+	case OnlyEnded:
+		return !s.Open()
+	case OnlyCompleted:
+		return s == engine.Completed
 	default:
 		return true
 	}
@@ -102,6 +108,8 @@ type Query struct {
 	Pair    engine.PairID  // engine.ControlPair: every pair
 	Status  StatusFilter   // orders and lists only
 	Order   engine.OrderID // fills only: of this order; 0: of every order
+	Side    uint8          // orders and fills only: 1 + the side; 0: both
+	Type    uint8          // orders only: 1 + the type; 0: every type
 	SinceNs int64          // inclusive; compared with CreatedNs of orders and lists, TimeNs of fills
 	UntilNs int64          // inclusive; compared with the same times
 	Offset  int            // skip this many of the newest
@@ -126,9 +134,12 @@ func (q *Query) matches(pair engine.PairID, timeNs int64) bool {
 	return (q.Pair == engine.ControlPair || q.Pair == pair) && timeNs >= q.SinceNs && timeNs <= q.UntilNs
 }
 
+func (q *Query) sides(s engine.Side) bool { return q.Side == 0 || q.Side == 1+uint8(s) }
+
 // selects reports whether the order belongs to the list, behind its cursor.
 func (q *Query) selects(o *orderRec) bool {
-	return q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) &&
+	return q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) && q.sides(o.side) &&
+		(q.Type == 0 || q.Type == 1+uint8(o.typ)) &&
 		(q.After == Cursor{} || newerKey(o.key(), orderKey{q.After.TimeNs, q.After.Order}) > 0)
 }
 

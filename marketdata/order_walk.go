@@ -246,7 +246,7 @@ func (w *orderWalk) start() {
 		return
 	case q.Status == OnlyOpen:
 		count = int(a.openCount)
-	case q.Status == OnlyCanceled:
+	case q.Status != AnyStatus:
 		count, w.open = int(a.closedCount), 0
 	}
 	if q.Offset >= count {

@@ -39,9 +39,12 @@ var (
 
 	ofPair = objects.Pair(objects.PairName).Says("One pair only.")
 	// orderStatus has the values of marketdata.StatusFilter.
-	orderStatus = edge.Word("status", "all", "active", "canceled").Default(0).Says("Filter.")
-	dealsOf     = edge.Text("orderId").Matches(entry.OrderPattern).Says("The deals of one order only.")
-	listPages   = edge.PagesOf(edge.Integer("pageNumber", 1, math.MaxInt64).Default(1).Says("1-based."),
+	orderStatus = edge.Word("status", "all", "active", "canceled", "ended", "completed").Default(0).Says("Filter.")
+	// ofSide and ofType have the engine's values, and -1 when they are missing.
+	ofSide    = edge.Word("side", engine.Buy.String(), engine.Sell.String()).Says("One side only.")
+	ofType    = edge.Word("type", objects.OrderTypes...).Says("One type only.")
+	dealsOf   = edge.Text("orderId").Matches(entry.OrderPattern).Says("The deals of one order only.")
+	listPages = edge.PagesOf(edge.Integer("pageNumber", 1, math.MaxInt64).Default(1).Says("1-based."),
 		edge.Integer("pageSize", 1, edge.MaxPageSize).Default(edge.MaxPageSize).Says("Rows per page."))
 	sinceDate = edge.Date("sinceDate").Says("Inclusive.")
 	endDate   = edge.Date("endDate").Says("Inclusive.")
@@ -273,14 +276,15 @@ func (l lists) routes() []*edge.Route {
 		},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: edge.Params(ofPair, orderStatus, listPages, sinceDate, endDate, listRows, edge.Decimals,
+			Params: edge.Params(ofPair, orderStatus, ofSide, ofType, listPages, sinceDate, endDate, listRows, edge.Decimals,
 				edge.Format),
 			Rows: &objects.Orders, Name: "getUserOrders", Summary: "The caller's orders, newest first",
 		},
 		{
 			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
-			Params: edge.Params(ofPair, dealsOf, listPages, sinceDate, endDate, listRows, edge.Decimals, edge.Format),
-			Rows:   &objects.Fills, Name: "getUserDeals", Summary: "The caller's deals, newest first",
+			Params: edge.Params(ofPair, dealsOf, ofSide, listPages, sinceDate, endDate, listRows, edge.Decimals,
+				edge.Format),
+			Rows: &objects.Fills, Name: "getUserDeals", Summary: "The caller's deals, newest first",
 		},
 		{
 			Method: get, Path: "/api/wallets/balances", Handle: l.balances,
@@ -400,10 +404,25 @@ func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 	return nil
 }
 
+// bySide reads side.
+func bySide(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
+	side, err := ofSide.Of(c)
+	q.Side = uint8(1 + side)
+	return err
+}
+
 // userOrders serves GET /api/user/orders.
 func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 	q, err := l.listQuery(c, orderStatus)
 	if err != nil {
+		return err
+	}
+	typ, err := ofType.Of(c)
+	if err != nil {
+		return err
+	}
+	q.Type = uint8(1 + typ)
+	if err := bySide(c, &q); err != nil {
 		return err
 	}
 	if q.After.Trade != 0 {
@@ -431,6 +450,9 @@ func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 	q, err := l.listQuery(c, nil)
 	if err != nil {
+		return err
+	}
+	if err := bySide(c, &q); err != nil {
 		return err
 	}
 	if q.After.Order != 0 && q.After.Trade == 0 {

@@ -31,6 +31,14 @@ var (
 		engine.CancelBoth, engine.Decrement)
 )
 
+// OrderTypes has the words of the order types, in the order of the engine's values.
+var OrderTypes = func() (texts []string) {
+	for _, w := range orderTypes {
+		texts = append(texts, w.Text)
+	}
+	return texts
+}()
+
 // PairCode reads a member that must be a pair code
 // (docs/contract/market-data.md#pair-codes-and-order-of-lists).
 func PairCode(r *json.Reader) []byte {
