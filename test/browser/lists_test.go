@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"github.com/tickhive/tickhive/test/harness"
 )
@@ -14,11 +13,7 @@ import (
 // kind shows the form of a kind of order in the ticket.
 func (b *browser) kind(kind string) {
 	b.t.Helper()
-	form := map[bool]string{true: "oco", false: "one"}[kind == "oco"]
-	b.run(chromedp.Click(`[data-form=` + form + `]`))
-	if form == "one" {
-		b.set("type", strings.Replace(kind, "attached", "limit", 1))
-	}
+	b.set("type", strings.Replace(kind, "attached", "limit", 1))
 	b.js(fmt.Sprintf(`((box) => { if (box.checked !== %t) box.click(); return ''; })
 		(document.querySelector('[name=attach]'))`, kind == "attached"))
 }
@@ -34,22 +29,25 @@ func TestBrowserTicketHasEachKindOfOrder(t *testing.T) {
 	b.signIn(key)
 	b.hasMoney()
 	const shown = `[...document.querySelectorAll('.ticket form label')].
-		filter((e) => e.checkVisibility() && !e.querySelector('select')).
+		filter((e) => e.checkVisibility() && !e.querySelector('select') && e.innerText !== 'Post only').
 		map((e) => e.innerText.split('\n')[0]).join(', ')`
 	for _, size := range [][2]int64{{1280, 720}, {1024, 768}, {360, 740}} {
 		what := b.screen(size[0], size[1])
 		b.show("ticket")
 		for _, c := range []struct{ kind, fields string }{
 			{"limit", "Price, Amount, Total, Take profit / stop loss"},
-			{"attached", "Price, Amount, Total, Take profit / stop loss, Take profit at, Stop loss at"},
+			{"attached", "Price, Amount, Total, Take profit / stop loss, Take profit at, Its limit (optional), " +
+				"Stop loss at, Its limit (optional)"},
 			{"market", "Amount, Total"},
 			{"stop_limit", "Stop price, Price, Amount, Total"},
 			{"stop_market", "Stop price, Amount, Total"},
 			{"take_profit_limit", "Trigger price, Price, Amount, Total"},
 			{"take_profit_market", "Trigger price, Amount, Total"},
-			{"trailing_limit", "Trail by, Start at (optional), Price, Amount, Total"},
+			{"trailing_limit", "Trail by, Start at (optional), Limit price, Amount, Total"},
 			{"trailing_market", "Trail by, Start at (optional), Amount, Total"},
 			{"oco", "Stop price, Stop limit (optional), Limit price, Amount, Total"},
+			{"oto", "Price, Amount, Total, Price, Amount (optional)"},
+			{"otoco", "Price, Amount, Total, Take profit at, Its limit (optional), Stop loss at, Its limit (optional)"},
 		} {
 			b.kind(c.kind)
 			if got := b.js(shown); got != c.fields {
@@ -65,10 +63,6 @@ func TestBrowserTicketHasEachKindOfOrder(t *testing.T) {
 			}
 		}
 	}
-	b.js(`document.querySelector("[data-form=oco]").focus()`)
-	b.press(kb.ArrowRight)
-	b.focus("the other tab", `[data-form=one][aria-selected=true]`)
-	b.wait("its form", `document.querySelector(".ticket [name=type]").checkVisibility()`)
 	b.clean()
 }
 
@@ -226,6 +220,41 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 				"Stop market Buy avg 110 110 1.000 1.000 filled", false,
 		},
 		{
+			"sell", "otoco",
+			prices{
+				"price": "101", "amount": "1", "takeProfit": "95", "takeProfitLimit": "110", "stopLoss": "106",
+				"stopLossLimit": "110.5",
+			},
+			nil,
+			[]string{"101", "106"},
+			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | " +
+				"Take profit limit Buy at 95.00 → 110.00 pending 1.000 0.000 | " +
+				"Stop limit Buy stop 106.00 → 110.50 pending 1.000 0.000",
+			"TT/USDT List OTOCO done | Limit Sell 101.00 101 1.000 1.000 filled | " +
+				"Take profit limit Buy 110.00 – 1.000 0.000 canceled: the other leg ended it | " +
+				"Stop limit Buy 110.50 110 1.000 1.000 filled", false,
+		},
+		{
+			"buy", "oto",
+			prices{"price": "99", "amount": "1", "then": "sell limit", "thenPrice": "105"},
+			nil,
+			[]string{"99", "105"},
+			"TT/USDT List OPO | Limit Buy 99.00 1.000 0.000 | Limit Sell 105.00 pending – 0.000",
+			"TT/USDT List OPO done | Limit Buy 99.00 99 1.000 1.000 filled | " +
+				"Limit Sell 105.00 105 0.999 0.999 filled", false,
+		},
+		{
+			"sell", "oto",
+			prices{
+				"price": "101", "amount": "1", "then": "buy stop_market", "thenStop": "104", "thenAmount": "2",
+			},
+			nil,
+			[]string{"101", "104"},
+			"TT/USDT List OTO | Limit Sell 101.00 1.000 0.000 | Stop market Buy stop 104.00 pending 2.000 0.000",
+			"TT/USDT List OTO done | Limit Sell 101.00 101 1.000 1.000 filled | " +
+				"Stop market Buy avg 110 110 2.000 2.000 filled", false,
+		},
+		{
 			"buy", "attached",
 			prices{"price": "99", "amount": "1", "stopLoss": "94"},
 			nil,
@@ -311,7 +340,8 @@ func (b *browser) fill(kind string, fields map[string]string) {
 	b.kind(kind)
 	b.js(`document.querySelectorAll('.ticket form input:not([type])').forEach((i) => { i.value = ''; })`)
 	for _, name := range []string{
-		"trailingDelta", "stopPrice", "stopLimit", "price", "amount", "total", "takeProfit", "stopLoss",
+		"trailingDelta", "stopPrice", "stopLimit", "price", "amount", "total", "takeProfit", "takeProfitLimit", "stopLoss",
+		"stopLossLimit", "then", "thenStop", "thenPrice", "thenAmount",
 	} {
 		if value, ok := fields[name]; ok {
 			b.set(name, value)

@@ -25,10 +25,13 @@ func (b *browser) fee(want string) {
 	b.wait("the fee "+want, fmt.Sprintf(`document.querySelectorAll('.ticket dl dd')[1].textContent === %q`, want))
 }
 
-// set writes a value into a field of the ticket as a user would.
+// set writes a value into a field of the ticket as a user would. The usual types of orders are buttons, the others are
+// in a field.
 func (b *browser) set(name, value string) {
 	b.t.Helper()
-	b.js(fmt.Sprintf(`(() => { const f = document.querySelector('.ticket [name=%s]'); f.value = %q;
+	b.js(fmt.Sprintf(`(() => { const type = %[1]q === 'type' && document.querySelector('.ticket [data-type=%[2]s]');
+		if (type) { type.click(); return ''; }
+		const f = document.querySelector('.ticket [name=%[1]s]'); f.value = %[2]q;
 		f.dispatchEvent(new Event(f.tagName === 'SELECT' ? 'change' : 'input', {bubbles: true}));
 		return ''; })()`, name, value))
 }
@@ -297,9 +300,16 @@ func TestBrowserAPriceLineMovesItsOrder(t *testing.T) {
 	b.press("98.5", kb.Enter)
 	b.wait("the typed price", fmt.Sprintf(
 		`document.querySelector('[data-order=%q]').children[4].innerText === '98.50'`, id))
-	if got := b.js(fmt.Sprintf(`document.querySelector('[data-order=%q]').children[4].querySelector('button')`,
-		stopID)); got != "null" {
-		t.Errorf("the price of a waiting stop has %s", got)
+	// The stop price, the price and the amount of an order that waits have fields too.
+	for _, c := range []struct{ name, cell, value, want string }{
+		{"stop price", "4", "126", "stop 126.00 → 125.00"}, {"price", "4", "127", "stop 126.00 → 127.00"},
+		{"amount", "5", "0.3", "0.3"},
+	} {
+		b.run(chromedp.Click(fmt.Sprintf(`[data-order=%q] [aria-label*="change the %s of"]`, stopID, c.name)))
+		b.focus("the field for the "+c.name, `.orders td input`)
+		b.press(c.value, kb.Enter)
+		b.wait("the new "+c.name, fmt.Sprintf(`document.querySelector('[data-order=%q]').children[%s].innerText.
+			replace(/\s+/g, ' ').startsWith(%q)`, stopID, c.cell, c.want))
 	}
 	b.clean()
 }

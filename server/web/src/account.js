@@ -180,13 +180,13 @@ export class Account {
     toast(id, 'info', 'Orders canceled', `${this.kinds.get(id)?.toUpperCase() ?? 'A list'}: ${legs.length} open orders.`);
   }
 
-  // move changes the price of an order.
-  async move(id, typed) {
-    const price = plainNumber(typed);
+  // move changes the price of an order, or another member that is a decimal.
+  async move(id, typed, member = 'price') {
+    const value = plainNumber(typed);
     this.moving.add(id);
     try {
-      if (!isNumber(price)) throw new Error(notNumber(typed));
-      await signed('PATCH', `/api/orders/${id}`, { price });
+      if (!isNumber(value)) throw new Error(notNumber(typed));
+      await signed('PATCH', `/api/orders/${id}`, { [member]: value });
     } catch (error) {
       this.moving.delete(id);
       toast(id, 'bad', 'The order was not changed', error.message);

@@ -59,7 +59,8 @@ export class ApiError extends Error {
   }
 }
 
-async function answer(response) {
+async function answer(response, as = 'json') {
+  if (response.ok && as === 'text') return { body: await response.text(), headers: response.headers };
   const body = await response.json().catch(() => ({}));
   if (!response.ok) throw new ApiError(response.status, body, response.headers);
   return { body, headers: response.headers };
@@ -100,16 +101,17 @@ export function credentials(method, target, body = '') {
 // once more, signed anew.
 const startSeconds = 2;
 
-export async function signed(method, target, payload) {
-  try { return await signedOnce(method, target, payload); } catch (error) {
+// as is how to read the answer: 'json' or 'text'.
+export async function signed(method, target, payload, as) {
+  try { return await signedOnce(method, target, payload, as); } catch (error) {
     if (error.status !== 401 || error.field !== 'API-Timestamp' || error.retryAfter > startSeconds) throw error;
     await new Promise((r) => { setTimeout(r, error.retryAfter * 1000); });
     await syncClock();
-    return signedOnce(method, target, payload);
+    return signedOnce(method, target, payload, as);
   }
 }
 
-async function signedOnce(method, target, payload) {
+async function signedOnce(method, target, payload, as) {
   if (performance.now() - syncedAt > syncMs) await syncClock();
   const body = payload === undefined ? '' : JSON.stringify(payload);
   const c = credentials(method, target, body);
@@ -118,5 +120,5 @@ async function signedOnce(method, target, payload) {
   };
   if (body) headers['Content-Type'] = 'application/json';
   if (method === 'GET') headers['API-RecvWindow'] = '60000'; // a busy machine sends late; only changes must not be late
-  return answer(await fetch(target, { method, headers, body: body || undefined, signal: AbortSignal.timeout(patience) }));
+  return answer(await fetch(target, { method, headers, body: body || undefined, signal: AbortSignal.timeout(patience) }), as);
 }

@@ -98,6 +98,12 @@ export function portion(text, percent, price, digits) {
   return decimal(units(text) * BigInt(percent) * up / (units(price) * down), digits);
 }
 
+// product multiplies two decimals, cut off behind so many digits.
+export function product(a, b, digits) {
+  const all = digitsOf(a) + digitsOf(b), exact = units(a) * units(b);
+  return decimal(all > digits ? exact / 10n ** BigInt(all - digits) : exact * 10n ** BigInt(digits - all), digits);
+}
+
 // plainNumber returns a typed number in the form of the API, without marks between thousands and with a decimal
 // point. One that can be read in two ways, as 1,234, stays as it is: isNumber refuses it.
 export function plainNumber(typed) {
@@ -114,12 +120,6 @@ export const isNumber = (text) => /^[0-9]{1,20}(\.[0-9]{1,18})?$/.test(text);
 export function notNumber(typed) {
   const text = typed.replace(/\s/g, '');
   return `\u201c${text}\u201d ${isUnclear(text) ? `can mean ${text.replace(',', '')} or ${text.replace(',', '.')}. Write it without the comma.` : 'is not a number.'}`;
-}
-
-// fixed prints a number with a number of digits, cut off rather than rounded up.
-export function fixed(value, digits) {
-  const shift = 10 ** digits;
-  return (Math.floor(value * shift + 1e-9) / shift).toFixed(digits);
 }
 
 // money shortens a balance to at most eight digits of its fraction.

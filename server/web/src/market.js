@@ -11,6 +11,7 @@ import { PairList } from './pairs.js';
 import { Panels } from './panels.js';
 import { Ticket } from './ticket.js';
 import { messages } from './toast.js';
+import { Worth } from './worth.js';
 
 const tabs = { chart: 'Chart', tape: 'Trades', pairs: 'Pairs', orders: 'Orders' };
 const summaryMs = 15000; // how often the figures of pairs out of view are read
@@ -28,17 +29,21 @@ export async function show(main, stream) {
   const ladder = new Ladder(stream, (p) => { ticket.price(p); open('ticket'); }, own);
   const tape = new Tape(stream, (t) => { last = t.price; ladder.trade(t.price, t.isBuy); });
   const chart = new Chart(stream, (interval) => go(current, interval), (on) => ladder.setWide(on), (id, price) => account.move(id, price));
-  const orders = new Orders(account, (code) => go(code));
+  const worth = new Worth([...settings.keys()], figures);
+  const orders = new Orders(account, (code) => go(code), worth, (codes) => follow(inView, codes));
   const followed = new Set(); // pairs whose ticker the stream sends
-  // follow subscribes to the tickers of the pairs in view and of the current one.
-  const follow = (codes) => {
-    const wanted = new Set(codes);
+  let inView = [], pricing = new Set(); // of the list, and by whose prices the balances are shown
+  // follow subscribes to the tickers of these pairs and of the current one.
+  const follow = (view, prices) => {
+    inView = view;
+    pricing = prices;
+    const wanted = new Set([...view, ...prices]);
     if (current) wanted.add(current);
     for (const c of followed) if (!wanted.has(c)) { followed.delete(c); stream.unsubscribe('ticker', c); }
     for (const c of wanted) if (!followed.has(c)) { followed.add(c); stream.subscribe('ticker', c, (m) => onTicker(m)); }
   };
 
-  const list = new PairList(settings.keys(), figures, (code) => { go(code); open('chart'); if (!list.node.checkVisibility()) head.pair.focus(); }, (codes) => follow(codes));
+  const list = new PairList(settings.keys(), figures, (code) => { go(code); open('chart'); if (!list.node.checkVisibility()) head.pair.focus(); }, (codes) => follow(codes, pricing));
   const head = new Head(() => (page.dataset.shows === 'pairs' ? open('chart') : find()));
   const tab = (name, label, attributes = {}, act = () => {}) => el('button', { type: 'button', 'data-tab': name, ...attributes, onclick: () => { act(); open(name); } }, label);
   const bar = el('nav', { class: 'tabs', 'aria-label': 'Panels' }, Object.entries(tabs).map(([name, label]) => tab(name, label)),
@@ -76,7 +81,7 @@ export async function show(main, stream) {
       highest_price_24h: m.high24h, lowest_price_24h: m.low24h, base_volume: t.volume24h, quote_volume: m.quoteVolume24h,
     });
     if (code === current) drawHead();
-    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); }, 300);
+    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); orders.drawWorth(); }, 300);
   };
 
   // refresh reads the figures of the pairs that the stream does not send.
@@ -104,7 +109,7 @@ export async function show(main, stream) {
       last = null;
       localStorage.setItem('pair', code);
       list.pick(code);
-      follow([...followed]);
+      follow(inView, pricing);
       ladder.load(code, settings.get(code).digitsPrice); tape.load(code); ticket.load(code); orders.load(code);
       drawHead();
       chart.setFills([]);

@@ -1,21 +1,18 @@
 // The account's lists over all pairs: open orders, order history, trades and balances.
 import { signed } from './api.js';
-import { canMove, endOf, filledOf, isOpen, percentOf, typeOf } from './account.js';
-import { brief, dayTime, el, fill, group, money, nice, pickTab, tabs } from './dom.js';
+import { endOf, filledOf, percentOf, typeOf } from './account.js';
+import { brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, pickTab, product, tabs, units } from './dom.js';
+import { Filter } from './filter.js';
 import { toast } from './toast.js';
 
 const lists = { open: 'Open orders', history: 'History', trades: 'Trades', balances: 'Balances' };
 const pageSize = 50;
 const states = { Pending: 'pending', Created: 'open', PartiallyCompleted: 'partly filled', Completed: 'filled', Canceled: 'canceled', PartiallyExecutedAndCanceled: 'partly filled, canceled' };
-const time = (iso) => dayTime(Date.parse(iso));
+const time = (iso) => { const [day, clock] = dayTime(Date.parse(iso)).split(' '); return el('td', { class: 'dim parts' }, el('span', {}, day), ' ', el('span', {}, clock)); };
 const head = (name, cls) => el('th', cls ? { scope: 'col', class: cls } : { scope: 'col' }, name);
 const data = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 const side = (bid) => data(bid ? 'Buy' : 'Sell', bid ? 'up' : 'down');
 const num = (text) => (text === null || text === undefined ? '–' : group(text));
-// priceOf returns what an order waits for, its price, and whether it waits for another order.
-const triggerOf = (o) => `${o.trailingDelta ? 'from' : o.type.startsWith('take') ? 'at' : 'stop'} ${num(o.stopPrice)}`;
-const priceOf = (o) => [o.trailingDelta && `trails ${percentOf(o.trailingDelta)}`, o.stopPrice && triggerOf(o), o.price && `${o.stopPrice || o.trailingDelta ? '→ ' : ''}${num(o.price)}`,
-  o.status === 'Pending' && 'pending'].filter(Boolean);
 // newest sorts orders by time, the newest first; the later of two orders in one moment has the larger id.
 const newest = (a, b) => (a.date === b.date ? Number(BigInt(b.id) - BigInt(a.id)) : a.date < b.date ? 1 : -1);
 // byList joins the orders of each list, the first one first; the others stay alone.
@@ -30,22 +27,31 @@ function byList(rows) {
 // amountOf returns what an order is for; the amount of one that sells what another buys is 0 until then.
 const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(+o.initialAmount ? o.initialAmount : null));
 
+// cut leaves digits of a fraction out.
+const cut = (text, digits) => { const [whole, fraction = ''] = text.split('.'); return `${whole}.${fraction.padEnd(digits, '0').slice(0, digits)}`; };
+
 export class Orders {
-  constructor(account, onPair) {
-    Object.assign(this, { account, onPair, tab: 'open', older: { history: 1, trades: 1 }, read: { history: -1, trades: -1 }, rows: { history: [], trades: [] } });
+  // worth tells what currencies are worth; onWorth receives the pairs by whose prices the balances are shown.
+  constructor(account, onPair, worth, onWorth) {
+    Object.assign(this, { account, onPair, worth, onWorth, tab: 'open', next: {}, read: { history: -1, trades: -1 }, rows: { history: [], trades: [] } });
     this.tabs = tabs('list', 'Lists', lists, (name) => this.open(name));
-    this.only = el('input', { type: 'checkbox', name: 'thisPair', onchange: () => this.draw() });
+    this.only = el('input', { type: 'checkbox', name: 'thisPair', onchange: () => this.refilter() });
     this.all = el('button', { type: 'button', class: 'quiet', 'data-cancel-all': '', onclick: () => this.cancelAll() }, 'Cancel all');
+    this.filter = new Filter(() => this.refilter());
+    this.filter.onDownload = () => this.download();
+    this.quote = el('select', { name: 'worthIn', 'aria-label': 'Value in', onchange: () => { localStorage.setItem('worth', this.quote.value); this.draw(); } }, worth.quotes.map((q) => el('option', { value: q }, q)));
+    const saved = localStorage.getItem('worth');
+    if (worth.quotes.includes(saved)) this.quote.value = saved;
     this.list = el('div', { class: 'scroll', id: 'list', role: 'tabpanel', tabindex: '0' });
     this.node = el('section', { class: 'panel orders', 'data-panel': 'orders', 'aria-label': 'Your orders and balances' },
-      el('div', { class: 'bar' }, this.tabs, el('label', { class: 'check' }, this.only, 'This pair'), this.all), this.list);
+      el('div', { class: 'bar' }, this.tabs, el('label', { class: 'check' }, this.only, 'This pair'), this.quote, this.all), this.filter.node, this.list);
     account.on((part) => this.changed(part));
     account.stream.listeners.add(() => this.draw());
-    document.addEventListener('zone', () => this.draw());
+    document.addEventListener('zone', () => this.refilter());
     this.open('open');
   }
 
-  load(pair) { this.pair = pair; this.draw(); }
+  load(pair) { this.pair = pair; if (this.only.checked) this.refilter(); else this.draw(); }
 
   changed(part) {
     const shows = { open: 'orders', history: 'past', trades: 'past', balances: 'balances' }[this.tab];
@@ -57,123 +63,172 @@ export class Orders {
     this.tab = tab;
     pickTab(this.tabs, this.list, tab);
     this.draw();
-    if (tab === 'history' || tab === 'trades') this.refresh();
+    this.refresh();
+  }
+
+  // refilter reads the lists of the past anew, since another choice of their rows is wanted.
+  refilter() {
+    this.read = { history: -1, trades: -1 };
+    this.draw();
+    this.refresh();
   }
 
   // refresh reads a list of the past again, once for changes that come together.
   refresh() {
-    const { tab } = this;
-    if (!this.account.signedIn || this.waiting) return;
+    if (!this.account.signedIn || this.waiting || !Object.hasOwn(this.rows, this.tab)) return;
     this.waiting = setTimeout(async () => {
       this.waiting = undefined;
-      if (this.read[tab] === this.account.ended) return;
-      const upTo = this.account.ended;
+      const { tab } = this, upTo = this.account.ended;
+      if (this.read[tab] === upTo) return;
+      const asked = this.target(tab);
       try {
-        this.rows[tab] = await this.page(tab, 1);
+        const rows = await this.page(tab);
+        if (asked !== this.target(tab)) { this.refresh(); return; } // another choice was made meanwhile
+        this.rows[tab] = rows;
         this.read[tab] = upTo;
-        this.older[tab] = 1;
         if (this.tab === tab) this.draw();
       } catch (error) { toast('list', 'bad', 'The list could not be loaded', error.message); }
     }, 200);
   }
 
-  async page(tab, number) {
-    const query = `pageNumber=${number}&pageSize=${pageSize}&decimals=string`;
-    const { body } = await signed('GET', tab === 'history' ? `/api/user/orders?${query}` : `/api/user/deals?${query}`);
+  // target returns the request for a page of a list of the past.
+  target(tab, more = {}) { return this.filter.target(tab, this.only.checked ? this.pair : undefined, { pageSize, decimals: 'string', ...more }); }
+
+  async page(tab, cursor) {
+    const { body, headers } = await signed('GET', this.target(tab, cursor && { cursor }));
     const { kinds } = this.account;
     if (body.some((o) => o.listId && !kinds.has(o.listId))) for (const l of (await signed('GET', '/api/user/lists?status=all&pageSize=100')).body) kinds.set(l.id, l.kind);
+    this.next[tab] = headers.get('X-Next-Cursor');
     return body;
   }
 
   async more() {
     const { tab } = this;
-    const next = await this.page(tab, ++this.older[tab]);
-    const known = new Set(this.rows[tab].map((r) => r.id));
-    this.rows[tab].push(...next.filter((r) => !known.has(r.id)));
+    this.rows[tab].push(...await this.page(tab, this.next[tab]));
     this.draw();
+  }
+
+  async download() {
+    const { csv } = this.filter;
+    csv.disabled = true;
+    try {
+      if (await this.filter.download(this.tab, this.only.checked ? this.pair : undefined)) toast('csv', 'warn', 'The file has the newest 20 000 rows.', 'The command tickhive export reads all.');
+    } catch (error) { toast('csv', 'bad', 'The file could not be made', error.message); }
+    csv.disabled = false;
   }
 
   draw() {
     if (this.editing) return; // the end of the edit draws
-    const { account, tab } = this, shows = (r) => !this.only.checked || r.currencyPairCode === this.pair;
+    const { account, tab } = this, past = Object.hasOwn(this.rows, tab);
     this.only.parentNode.hidden = tab === 'balances';
+    this.quote.hidden = tab !== 'balances';
+    this.filter.show(account.signedIn ? tab : '');
     this.all.hidden = tab !== 'open' || !account.orders.size;
     this.all.disabled = account.stream.up === false;
     if (!account.signedIn) { fill(this.list, el('p', { class: 'empty' }, account.checking ? 'Checking the key pair…' : 'Enter an API key to see your orders, trades and balances.')); return; }
     const { scrollTop } = this.list;
-    const rows = tab === 'open' ? [...account.orders.values()].sort(newest) : tab === 'balances' ? [] : this.rows[tab];
-    fill(this.list, { open: (r) => this.openOrders(r), history: (r) => this.history(r), trades: (r) => this.trades(r), balances: () => this.balances() }[tab](rows.filter(shows)));
+    const rows = tab === 'open' ? [...account.orders.values()].filter((o) => !this.only.checked || o.currencyPairCode === this.pair).sort(newest) : past ? this.rows[tab] : [];
+    fill(this.list, { open: () => this.openOrders(rows), history: () => this.history(rows), trades: () => this.trades(rows), balances: () => this.balances() }[tab]());
     this.list.scrollTop = scrollTop;
   }
 
+  // table makes a table. On a narrow screen each cell has its head beside it.
   table(label, heads, rows, none) {
     if (!rows.length) return el('p', { class: 'empty' }, none);
-    const more = this.rows[this.tab]?.length >= pageSize * (this.older[this.tab] ?? 0) && this.rows[this.tab].length
-      ? el('p', {}, el('button', { type: 'button', class: 'quiet', onclick: () => this.more().catch((e) => toast('list', 'bad', 'The list could not be loaded', e.message)) }, 'Older')) : null;
+    for (const row of rows) [...row.cells].forEach((cell, i) => { cell.dataset.head = heads[i].textContent; });
+    const more = this.next[this.tab] ? el('p', {}, el('button', { type: 'button', class: 'quiet', onclick: () => this.more().catch((e) => toast('list', 'bad', 'The list could not be loaded', e.message)) }, 'Older')) : null;
     return [el('table', { 'aria-label': label }, el('thead', {}, el('tr', {}, heads)), el('tbody', {}, rows)), more];
   }
 
   link(code) { return el('td', {}, el('button', { type: 'button', class: 'link-like', onclick: () => this.onPair(code) }, nice(code))); }
 
   openOrders(rows) {
-    return this.table('Open orders', [head('Time', 'w2'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Amount', 'num w1'), head('Filled', 'num w1'), head('Action', 'num act')],
+    return this.table('Open orders', [head('Time'), head('Pair'), head('Type'), head('Side'), head('Price', 'num'), head('Amount', 'num'), head('Filled', 'num'), head('Action', 'num act')],
       byList(rows).flatMap((o) => (o[0].listId ? this.openList(o) : this.openRow(o[0]))), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
   }
 
   // openList returns the row of a list, and below it those of its open orders: what is canceled is the list.
   openList(legs) {
     const [{ listId, date, currencyPairCode }] = legs;
-    return [el('tr', { 'data-list-id': listId }, data(time(date), 'dim w2 parts'), this.link(currencyPairCode), data('List', 'w2'), data(''), data(this.kindOf(listId), 'num'),
-      data('', 'w1'), data('', 'w1'), this.cancelCell(`Cancel list ${listId}`, (button) => this.cancel(listId, button, true))),
+    return [el('tr', { 'data-list-id': listId, class: 'list' }, time(date), this.link(currencyPairCode), data('List'), data(''), data(this.kindOf(listId), 'num'),
+      data(''), data(''), this.cancelCell(`Cancel list ${listId}`, (button) => this.cancel(listId, button, true))),
     ...legs.map((o) => this.openRow(o, true))];
   }
 
   kindOf(id) { return this.account.kinds.get(id)?.toUpperCase() ?? 'List'; }
 
   openRow(o, leg = false) {
-    return el('tr', { 'data-order': o.id, class: leg && 'leg' }, data(leg ? '' : time(o.date), 'dim w2 parts'), leg ? data('') : this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-      this.price(o), data(amountOf(o), 'num w1'), data(num(filledOf(o)), 'num w1'), leg ? data('', 'act') : this.cancelCell(`Cancel order ${o.id}`, (button) => this.cancel(o.id, button)));
+    return el('tr', { 'data-order': o.id, class: leg && 'leg' }, leg ? data('') : time(o.date), leg ? data('') : this.link(o.currencyPairCode), data(typeOf(o), 'parts'), side(o.isBid),
+      this.price(o), this.amount(o), data(num(filledOf(o)), 'num'), leg ? data('', 'act') : this.cancelCell(`Cancel order ${o.id}`, (button) => this.cancel(o.id, button)));
   }
 
   cancelCell(label, cancel) {
     return el('td', { class: 'num act' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': label, onclick: (e) => cancel(e.target) }, 'Cancel'));
   }
 
-  price(o) {
-    if (!canMove(o) || !this.account.canTrade) return el('td', { class: 'num parts' }, priceOf(o).flatMap((p) => [el('span', {}, p), ' ']), priceOf(o).length ? null : '–');
-    const cell = el('td', { class: 'num' }, el('button', { type: 'button', class: 'link-like', title: 'Change the price', 'aria-label': `${num(o.price)}: change the price of order ${o.id}`, onclick: () => this.edit(o, cell) }, num(o.price)));
-    return cell;
+  // drawWorth shows the balances by the newest prices.
+  drawWorth() { if (this.tab === 'balances') this.draw(); }
+
+  // change returns a button that puts a field in its place, for a new value of a member of the order. Text around the value stays.
+  change(o, member, name, before = '') {
+    const text = `${before}${num(o[member])}`, { canTrade, stream } = this.account;
+    const mayChange = member === 'stopPrice' ? o.isTriggered === false : member === 'initialAmount' ? o.initialAmount !== null && +o.initialAmount > 0 : o.price !== null;
+    if (!mayChange || o.status === 'Pending' || !canTrade || stream.up === false) return el('span', {}, text);
+    const button = el('button', { type: 'button', class: 'link-like', title: `Change the ${name}`, 'aria-label': `${text}: change the ${name} of order ${o.id}`, onclick: () => this.edit(o, button, member, name) }, text);
+    return button;
   }
 
+  // price returns what an order waits for, its price, and whether it waits for another order.
+  price(o) {
+    const stop = o.trailingDelta ? 'from ' : o.type.startsWith('take') ? 'at ' : 'stop ';
+    const parts = [o.trailingDelta && el('span', {}, `trails ${percentOf(o.trailingDelta)}`), o.stopPrice && this.change(o, 'stopPrice', 'stop price', stop),
+      o.price && this.change(o, 'price', 'price', o.stopPrice || o.trailingDelta ? '→ ' : ''), o.status === 'Pending' && el('span', {}, 'pending')].filter(Boolean);
+    return el('td', { class: 'num parts' }, parts.length ? parts.flatMap((p) => [p, ' ']) : '–');
+  }
+
+  amount(o) { return o.initialAmount !== null && +o.initialAmount ? el('td', { class: 'num' }, this.change(o, 'initialAmount', 'amount')) : data(amountOf(o), 'num'); }
+
+  none(text) { return this.filter.active || this.only.checked ? `${text.replace(' yet', '')} The filter leaves out the others.`.replace('..', '.') : text; }
+
   history(rows) {
-    const past = rows.filter((o) => !isOpen(o));
-    return this.table('Order history', [head('Time', 'w1'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Average', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('State')],
-      byList(past).flatMap((o) => (o[0].listId ? this.pastList(o) : this.pastRow(o[0]))), 'No past orders yet.');
+    return this.table('Order history', [head('Time'), head('Pair'), head('Type'), head('Side'), head('Price', 'num'), head('Average', 'num'), head('Amount', 'num'), head('Filled', 'num'), head('State')],
+      byList(rows).flatMap((o) => (o[0].listId ? this.pastList(o) : this.pastRow(o[0]))), this.none('No past orders yet.'));
   }
 
   pastList(legs) {
     const [{ listId, date, currencyPairCode }] = legs;
-    return [el('tr', { 'data-list-id': listId }, data(time(date), 'dim w1'), this.link(currencyPairCode), data('List', 'w2'), data(''), data(this.kindOf(listId), 'num'), data('', 'w3'),
-      data('', 'w2'), data('', 'w1'), data([...this.account.orders.values()].some((o) => o.listId === listId) ? 'open' : 'done', 'dim')), ...legs.map((o) => this.pastRow(o, true))];
+    return [el('tr', { 'data-list-id': listId, class: 'list' }, time(date), this.link(currencyPairCode), data('List'), data(''), data(this.kindOf(listId), 'num'), data(''),
+      data(''), data(''), data([...this.account.orders.values()].some((o) => o.listId === listId) ? 'open' : 'done', 'dim')), ...legs.map((o) => this.pastRow(o, true))];
   }
 
   pastRow(o, leg = false) {
     const average = o.averagePrice && group(brief(o.averagePrice)), end = endOf(o);
-    return el('tr', { 'data-order': o.id, class: leg && 'leg' }, data(leg ? '' : time(o.date), 'dim w1'), leg ? data('') : this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-      data(o.price || !average ? num(o.price ?? o.stopPrice) : `avg ${average}`, 'num'), data(average ?? '–', 'num w3'), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'),
+    return el('tr', { 'data-order': o.id, class: leg && 'leg' }, leg ? data('') : time(o.date), leg ? data('') : this.link(o.currencyPairCode), data(typeOf(o), 'parts'), side(o.isBid),
+      data(o.price || !average ? num(o.price ?? o.stopPrice) : `avg ${average}`, 'num'), data(average ?? '–', 'num'), data(amountOf(o), 'num'), data(num(filledOf(o)), 'num'),
       data(`${states[o.status] ?? o.status}${end && `: ${end}`}`, 'dim parts'));
   }
 
   trades(rows) {
-    return this.table('Trades', [head('Time', 'w1'), head('Pair'), head('Side'), head('Price', 'num'), head('Amount', 'num'), head('Total', 'num w2'), head('Fee', 'num w3'), head('Order', 'num w3')],
-      rows.map((d) => el('tr', { 'data-trade': d.id }, data(time(d.dealDateUtc), 'dim w1'), this.link(d.currencyPairCode), side(d.isUserBuyer), data(num(d.price), 'num'), data(num(d.volume), 'num'),
-        data(group((d.price * d.volume).toFixed(2)), 'num w2'), data(d.fee === undefined ? '–' : `${brief(d.fee)} ${d.feeCurrencyCode}`, 'num w3'), data(d.orderId ?? '–', 'num w3'))), 'No trades yet.');
+    const fee = (d) => (d.fee === undefined ? '–' : `${brief(d.fee)} ${d.feeCurrencyCode}`);
+    return this.table('Trades', [head('Time'), head('Pair'), head('Side'), head('Price', 'num'), head('Amount', 'num'), head('Total', 'num'), head('Fee', 'num'), head('Role'), head('Order', 'num wide-only')],
+      rows.map((d) => el('tr', { 'data-trade': d.id }, time(d.dealDateUtc), this.link(d.currencyPairCode), side(d.isUserBuyer), data(num(d.price), 'num'), data(num(d.volume), 'num'),
+        data(num(product(d.price, d.volume, digitsOf(d.price))), 'num'), data(fee(d), 'num'), data(d.isMaker ? 'maker' : 'taker', 'dim'), data(d.orderId ?? '–', 'num dim wide-only'))), this.none('No trades yet.'));
   }
 
+  // balances shows what each currency is worth in the chosen one, and all of them together.
   balances() {
-    const all = [...this.account.balances.values()].filter((b) => !/^-?[0.]+$/.test(b.total)).sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1));
-    return this.table('Balances', [head('Currency'), head('Available', 'num'), head('In orders', 'num'), head('Total', 'num')],
-      all.map((b) => el('tr', { 'data-balance': b.currencyCode }, data(b.currencyCode), data(money(b.free), 'num'), data(money(b.held), 'num'), data(money(b.total), 'num'))), 'No balances yet.');
+    const quote = this.quote.value, pairs = new Set(), digits = 2, rate = (code) => this.worth.of(code, quote, pairs);
+    const all = [...this.account.balances.values()].filter((b) => !/^-?[0.]+$/.test(b.total)).map((b) => { const one = rate(b.currencyCode); return { ...b, value: one && product(b.total, one, 8) }; });
+    const known = all.filter((b) => b.value), sum = known.reduce((s, b) => s + units(b.value), 0n);
+    all.sort((a, b) => (units(b.value ?? '0') > units(a.value ?? '0') ? 1 : -1) || (a.currencyCode < b.currencyCode ? -1 : 1));
+    if ([...pairs].sort().join() !== this.pricing) { this.pricing = [...pairs].sort().join(); this.onWorth(pairs); }
+    const shown = (value) => (value ? `${group(cut(value, digits))}` : '–');
+    const table = this.table('Balances', [head('Currency'), head('Available', 'num'), head('In orders', 'num'), head('Total', 'num'), head(`Value ${quote}`, 'num'), head('Share', 'num')],
+      all.map((b) => el('tr', { 'data-balance': b.currencyCode }, data(b.currencyCode), data(money(b.free), 'num'), data(money(b.held), 'num'), data(money(b.total), 'num'), data(shown(b.value), 'num'),
+        data(b.value && sum > 0n ? `${Number(units(b.value) * 1000n / sum) / 10} %` : '–', 'num dim'))), 'No balances yet.');
+    if (!all.length) return table;
+    return [el('p', { class: 'worth' }, 'Portfolio ≈ ', el('b', {}, `${group(cut(decimal(sum, 8), digits))} ${quote}`),
+      known.length < all.length ? el('span', { class: 'dim' }, ` without ${all.filter((b) => !b.value).map((b) => b.currencyCode).join(', ')}, which no pair prices`) : null), table].flat();
   }
 
   async cancel(id, button, list = false) {
@@ -213,15 +268,16 @@ export class Orders {
     this.draw();
   }
 
-  // edit puts a field for a new price in the place of the price.
-  edit(o, cell) {
+  // edit puts a field for a new value in the place of the value.
+  edit(o, place, member, name) {
     this.editing = true;
     const end = () => { this.editing = false; this.draw(); };
-    const input = el('input', { 'aria-label': `New price of order ${o.id}`, inputmode: 'decimal', autocomplete: 'off', value: o.price, onblur: end, onkeydown: (e) => {
-      if (e.key === 'Enter' && input.value.trim() !== o.price) this.account.move(o.id, input.value.trim());
+    const sent = member === 'initialAmount' ? 'amount' : member;
+    const input = el('input', { 'aria-label': `New ${name} of order ${o.id}`, inputmode: 'decimal', autocomplete: 'off', value: o[member], onblur: end, onkeydown: (e) => {
+      if (e.key === 'Enter' && input.value.trim() !== o[member]) this.account.move(o.id, input.value.trim(), sent);
       if (e.key === 'Enter' || e.key === 'Escape') { e.stopPropagation(); input.blur(); this.list.focus(); }
     } });
-    fill(cell, input);
+    place.replaceWith(input);
     input.select();
   }
 }

@@ -1,21 +1,48 @@
 // The order ticket: every order type of the API, with shares of the balance, total and fee.
 import { ApiError } from './api.js';
-import { brief, el, fill, fixed, group, isNumber, money, notNumber, pickTab, plainNumber, portion, tabs } from './dom.js';
+import { brief, el, fill, group, isNumber, money, notNumber, plainNumber, portion, product } from './dom.js';
 
 const field = (label, input, ...more) => el('label', { 'data-field': input.name }, el('span', {}, label), input, ...more);
-const forms = { one: 'Order', oco: 'OCO' };
-const types = {
-  limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit',
-  trailing_limit: 'Trailing stop limit', trailing_market: 'Trailing stop',
+// The types that most orders have are buttons; the others are one step away, each with what it does.
+const first = { limit: 'Limit', market: 'Market', stop_limit: 'Stop limit' };
+const more = {
+  'Wait for a price': { stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit market' },
+  'Follow the price': { trailing_market: 'Trailing stop', trailing_limit: 'Trailing stop limit' },
+  'Several orders': { oco: 'OCO: one cancels the other', oto: 'OTO: one starts the other', otoco: 'OTOCO: one starts an OCO' },
 };
+const hints = {
+  stop_limit: 'Waits until the price reaches the stop, then is a limit order.',
+  stop_market: 'Waits until the price reaches the stop, then trades at once.',
+  take_profit_limit: 'Waits for a better price, then is a limit order.',
+  take_profit_market: 'Waits for a better price, then trades at once.',
+  trailing_market: 'The stop follows the price at a distance and trades when the price turns.',
+  trailing_limit: 'The stop follows the price at a distance, then is a limit order.',
+  oco: 'A limit order and a stop. The first that begins to fill ends the other.',
+  oto: 'The second order begins when the first is filled.',
+  otoco: 'When the order is filled, take profit and stop loss begin. One ends the other.',
+};
+const pendingTypes = { limit: 'limit', stop_limit: 'stop limit', stop_market: 'stop market', take_profit_limit: 'take profit limit', take_profit_market: 'take profit market' };
 const given = (input) => input.value.trim() !== '';
-const select = (name, options, onchange) => el('select', { name, onchange }, Object.entries(options).map(([value, text]) => el('option', { value }, text)));
+
+// What a trader is told where the exchange's message has no number of the account, of the book or of the last trade. A sentence
+// whose number is not known is undefined.
+const reasons = {
+  INSUFFICIENT_FUNDS: (c) => `You have ${c.free} ${c.paying} available, which is not enough for this order.`,
+  TRAIL_OUT_OF_RANGE: () => 'Trail by 0.1 % to 20 %.',
+  WOULD_CROSS: (c) => c.touch && `A post-only order must not trade at once: ${c.buys ? 'buy below' : 'sell above'} ${c.touch}.`,
+  WOULD_TRIGGER: (c) => c.last && `The price is there already: the last trade was at ${c.last}.`,
+  LIST_PRICES: (c) => c.last && `The last price, ${c.last}, must be between the two: the limit ${c.buys ? 'below it, the stop above' : 'above it, the stop below'}.`,
+  NO_LIQUIDITY: (c) => `Nobody ${c.buys ? 'sells' : 'buys'} ${c.base} at the moment.`,
+};
+const options = (all) => Object.entries(all).map(([value, text]) => el('option', { value }, text));
+const select = (name, all, onchange) => el('select', { name, onchange }, options(all));
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const valueOf = (input) => +plainNumber(input.value);
 
 export class Ticket {
   // market returns the settings, the last price and the book of the current pair.
   constructor(account, market) {
-    Object.assign(this, { account, market, side: 'buy', form: 'one', busy: false });
+    Object.assign(this, { account, market, side: 'buy', kind: 'limit', busy: false });
     this.body = el('div', { class: 'scroll' });
     this.node = el('section', { class: 'panel ticket', 'data-panel': 'ticket', 'aria-label': 'Order ticket' }, this.body);
     this.order = this.orderForm();
@@ -37,7 +64,7 @@ export class Ticket {
   // price fills in a price that was picked in the book.
   price(value) {
     this.fields.price.value = value;
-    if (this.type() === 'market') { this.fields.type.value = 'limit'; this.shape(); }
+    if (this.kind === 'market') this.pick('limit');
     this.recount('amount');
   }
 
@@ -76,55 +103,63 @@ export class Ticket {
 
   orderForm() {
     const number = (name) => el('input', { name, inputmode: 'decimal', autocomplete: 'off', placeholder: '0', oninput: () => this.recount(name) });
-    const unit = (of) => el('i', { 'data-unit': of, class: 'unit' });
+    const check = (name) => el('input', { type: 'checkbox', name, onchange: () => this.shape() });
     const f = {
-      type: select('type', types, () => this.shape()),
       tif: select('tif', { gtc: 'GTC', ioc: 'IOC', fok: 'FOK' }, () => this.shape()),
       price: number('price'), amount: number('amount'), total: number('total'), stop: number('stopPrice'), shows: number('displayAmount'),
-      trail: number('trailingDelta'), stopLimit: number('stopLimit'), profit: number('takeProfit'), loss: number('stopLoss'),
-      attach: el('input', { type: 'checkbox', name: 'attach', onchange: () => this.shape() }),
-      post: el('input', { type: 'checkbox', name: 'postOnly', onchange: () => this.shape() }),
+      trail: number('trailingDelta'), stopLimit: number('stopLimit'), profit: number('takeProfit'), profitLimit: number('takeProfitLimit'),
+      loss: number('stopLoss'), lossLimit: number('stopLossLimit'), thenStop: number('thenStop'), thenPrice: number('thenPrice'), thenAmount: number('thenAmount'),
+      attach: check('attach'), post: check('postOnly'), strict: check('strictTrigger'),
+      share: el('input', { type: 'range', name: 'share', min: '0', max: '100', value: '0', 'aria-label': 'Percent of the available balance', oninput: () => this.share(+f.share.value) }),
+      then: el('select', { name: 'then', onchange: () => this.shape() }, ['sell', 'buy'].flatMap((side) => Object.entries(pendingTypes).map(([type, text]) => el('option', { value: `${side} ${type}` }, `${capital(side)} ${text}`)))),
+      own: el('input', { name: 'clientOrderId', autocomplete: 'off', spellcheck: 'false', maxlength: '64' }),
       stp: select('selfTradePrevention', { cancel_taker: 'Cancel new', cancel_maker: 'Cancel old', cancel_both: 'Cancel both', decrement: 'Decrement', none: 'Off' }),
     };
     this.fields = f;
-    this.sides = ['buy', 'sell'].map((side) => el('button', { type: 'button', 'data-side': side, onclick: () => this.choose(side) }, side === 'buy' ? 'Buy' : 'Sell'));
+    this.sides = ['buy', 'sell'].map((side) => el('button', { type: 'button', 'data-side': side, onclick: () => this.choose(side) }, capital(side)));
+    this.kinds = Object.entries(first).map(([type, text]) => el('button', { type: 'button', 'data-type': type, onclick: () => this.pick(type) }, text));
+    this.more = el('select', { name: 'type', 'aria-label': 'More order types', onchange: () => this.pick(this.more.value || 'limit') }, el('option', { value: '' }, 'More'),
+      Object.entries(more).map(([label, all]) => el('optgroup', { label }, options(all))));
+    this.hint = el('p', { class: 'hint dim' });
     this.available = el('dd');
     this.fee = el('dd');
     this.submit = el('button', { type: 'submit' });
     this.status = el('p', { role: 'status', class: 'notice', hidden: true });
-    const f2 = (label, input, of) => { const l = field(label, input); l.append(of === '%' ? el('i', { class: 'unit' }, of) : unit(of)); l.classList.add('boxed'); return l; };
-    this.rows = { stop: f2('Stop price', f.stop, 'quote'), price: f2('Price', f.price, 'quote'), amount: f2('Amount', f.amount, 'base'), total: f2('Total', f.total, 'quote') };
-    Object.assign(this.rows, { trail: f2('Trail by', f.trail, '%'), stopLimit: f2('Stop limit (optional)', f.stopLimit, 'quote') });
-    this.rows.attach = el('label', { class: 'check' }, f.attach, 'Take profit / stop loss');
-    this.rows.exits = el('div', { class: 'pair2' }, field('Take profit at', f.profit), field('Stop loss at', f.loss));
-    this.rows.types = el('div', { class: 'pair2' }, field('Type', f.type), this.rows.tif = field('Time in force', f.tif));
-    this.rows.post = el('label', { class: 'check' }, f.post, 'Post only');
-    this.rows.shows = f2('Show only (iceberg)', f.shows, 'base');
-    const form = el('form', { class: 'order', onsubmit: (e) => { e.preventDefault(); this.place(); } },
-      el('div', { class: 'sides', role: 'group', 'aria-label': 'Side' }, this.sides),
-      this.rows.types, this.rows.trail, this.rows.stop, this.rows.stopLimit, this.rows.price, this.rows.amount,
-      el('div', { class: 'shares', role: 'group', 'aria-label': 'Share of the available balance' },
-        [25, 50, 75, 100].map((p) => el('button', { type: 'button', 'data-share': String(p), onclick: () => this.share(p) }, `${p} %`))),
-      this.rows.total, this.rows.attach, this.rows.exits,
+    const rows = this.orderRows();
+    return el('form', { class: 'order', onsubmit: (e) => { e.preventDefault(); this.place(); } },
+      el('div', { class: 'sides', role: 'group', 'aria-label': 'Side' }, this.sides), el('div', { class: 'types', role: 'group', 'aria-label': 'Order type' }, this.kinds, this.more), this.hint,
+      rows.trail, rows.stop, rows.stopLimit, rows.price, rows.amount, el('div', { class: 'shares', role: 'group', 'aria-label': 'Share of the available balance' }, f.share,
+        [0, 25, 50, 75, 100].map((p) => el('button', { type: 'button', 'data-share': String(p), tabindex: '-1', onclick: () => this.share(p) }, `${p} %`))),
+      rows.total, rows.force, rows.attach, rows.exits, rows.then, rows.thenFields,
       el('dl', {}, el('dt', {}, 'Available'), this.available, el('dt', {}, 'Fee, at most'), this.fee),
       this.submit, this.status,
-      el('details', {}, el('summary', {}, 'More options'), this.rows.shows, field('Own orders that meet', f.stp), this.rows.post),
-      el('p', { class: 'keyline' }, el('button', { type: 'button', class: 'quiet', 'data-forget': '', onclick: () => this.account.forget() }, 'Forget this key')));
-    this.tabs = tabs('form', 'Kinds of orders', forms, (name) => this.open(name));
-    this.panel = el('div', { id: 'form', role: 'tabpanel' }, form);
-    this.open('one');
-    return el('div', {}, this.tabs, this.panel);
+      el('div', { class: 'ends' }, el('details', {}, el('summary', {}, 'More options'), rows.shows, rows.strict, field('Own orders that meet', f.stp), field('Order id of your own (optional)', f.own)),
+        el('button', { type: 'button', class: 'quiet', 'data-forget': '', onclick: () => this.account.forget() }, 'Forget this key')));
   }
 
-  // open shows the form of one order or of two of which one cancels the other.
-  open(name) {
-    this.form = name;
-    pickTab(this.tabs, this.panel, name);
+  // orderRows makes the rows of the form, of which shape shows those that the type has.
+  orderRows() {
+    const f = this.fields;
+    const boxed = (label, input, of) => { const l = field(label, input, of === '%' ? el('i', { class: 'unit' }, of) : el('i', { 'data-unit': of, class: 'unit' })); l.classList.add('boxed'); return l; };
+    const pair = (...labels) => el('div', { class: 'pair2' }, labels);
+    this.rows = {
+      stop: boxed('Stop price', f.stop, 'quote'), price: boxed('Price', f.price, 'quote'), amount: boxed('Amount', f.amount, 'base'), total: boxed('Total', f.total, 'quote'),
+      trail: boxed('Trail by', f.trail, '%'), stopLimit: boxed('Stop limit (optional)', f.stopLimit, 'quote'), shows: boxed('Show only (iceberg)', f.shows, 'base'),
+      force: el('div', { class: 'force' }, el('label', { 'data-field': 'tif', class: 'beside' }, el('span', {}, 'Time in force'), f.tif), el('label', { class: 'check' }, f.post, 'Post only')),
+      attach: el('label', { class: 'check' }, f.attach, 'Take profit / stop loss'), strict: el('label', { class: 'check' }, f.strict, 'Refuse if the price is there already'),
+      exits: pair(field('Take profit at', f.profit), field('Its limit (optional)', f.profitLimit), field('Stop loss at', f.loss), field('Its limit (optional)', f.lossLimit)),
+      then: el('label', { 'data-field': 'then' }, el('span', {}, 'When it is filled'), f.then), thenFields: pair(field('At', f.thenStop), field('Price', f.thenPrice), field('Amount (optional)', f.thenAmount)),
+    };
+    f.shows.placeholder = 'all';
+    return this.rows;
+  }
+
+  // pick shows the form of a type of order.
+  pick(kind) {
+    this.kind = kind;
+    if (kind === 'oto') this.fields.then.value = this.side === 'buy' ? 'sell limit' : 'buy limit';
     this.shape();
   }
-
-  // type returns the type that is chosen; an OCO has the fields of a limit order, and more.
-  type() { return this.form === 'oco' ? 'oco' : this.fields.type.value; }
 
   // choose selects the side.
   choose(side) {
@@ -137,18 +172,30 @@ export class Ticket {
 
   // shape shows the fields that the type of the order has.
   shape() {
-    const { fields: f, rows } = this, type = this.type(), oco = type === 'oco', trails = type.startsWith('trailing');
-    const limit = !type.endsWith('market');
-    rows.types.hidden = oco;
-    rows.price.hidden = !limit;
-    rows.trail.hidden = !trails;
-    rows.stop.hidden = !/^(stop|take|trail|oco)/.test(type);
-    rows.stop.firstChild.textContent = trails ? 'Start at (optional)' : type.startsWith('take') ? 'Trigger price' : 'Stop price';
-    rows.stopLimit.hidden = !oco;
-    rows.price.firstChild.textContent = oco ? 'Limit price' : 'Price';
-    rows.tif.hidden = rows.post.hidden = rows.shows.hidden = !limit || oco;
-    rows.attach.hidden = type !== 'limit';
-    rows.exits.hidden = type !== 'limit' || !f.attach.checked;
+    const { fields: f, rows, kind } = this, oco = kind === 'oco', trails = kind.startsWith('trailing'), limit = !kind.endsWith('market'), starts = ['limit', 'oto', 'otoco'].includes(kind);
+    for (const b of this.kinds) b.setAttribute('aria-pressed', String(b.dataset.type === kind));
+    this.more.value = Object.hasOwn(first, kind) ? '' : kind;
+    this.more.classList.toggle('picked', this.more.value !== '');
+    fill(this.hint, this.more.value && el('b', {}, `${this.more.selectedOptions[0].textContent}. `), hints[kind] ?? '');
+    this.hint.hidden = !hints[kind];
+    const [, then] = f.then.value.split(' '), waits = /^(stop|take|trail)/.test(kind);
+    const show = (row, on) => { row.hidden = !on; };
+    show(rows.price, limit);
+    show(rows.trail, trails);
+    show(rows.stop, waits || oco);
+    rows.stop.firstChild.textContent = trails ? 'Start at (optional)' : kind.startsWith('take') ? 'Trigger price' : 'Stop price';
+    show(rows.stopLimit, oco);
+    rows.price.firstChild.textContent = oco || trails ? 'Limit price' : 'Price';
+    show(rows.force, limit && !oco);
+    show(rows.shows, limit && !oco);
+    show(rows.strict, waits && !trails);
+    show(rows.attach, kind === 'limit');
+    show(rows.exits, kind === 'otoco' || kind === 'limit' && f.attach.checked);
+    show(rows.then, kind === 'oto');
+    show(rows.thenFields, kind === 'oto');
+    show(f.thenStop.parentNode, !then.startsWith('limit'));
+    show(f.thenPrice.parentNode, then.endsWith('limit'));
+    show(f.own.parentNode, !oco && !starts || kind === 'limit' && !f.attach.checked);
     f.post.disabled = !limit || f.tif.value !== 'gtc';
     if (f.post.disabled) f.post.checked = false;
     this.heed();
@@ -164,12 +211,13 @@ export class Ticket {
   // recount keeps amount and total in step. Of a market order only one of them is given.
   recount(from) {
     const { price, amount, total } = this.fields, s = this.market().settings;
-    const [at, much, worth] = [price, amount, total].map(valueOf);
+    const [at, much, worth] = [price, amount, total].map((input) => plainNumber(input.value)), known = (...texts) => texts.every((text) => isNumber(text) && +text > 0);
     this.heed();
-    if (s && !this.type().endsWith('market')) {
-      if (from === 'total' && worth > 0 && at > 0) amount.value = fixed(worth / at, s.digitsAmount);
-      else if (['price', 'amount', 'total'].includes(from)) total.value = much > 0 && at > 0 ? brief((much * at).toFixed(s.digitsPrice)) : '';
+    if (s && !this.kind.endsWith('market')) {
+      if (from === 'total' && known(worth, at)) amount.value = brief(portion(worth, 100, at, s.digitsAmount));
+      else if (['price', 'amount', 'total'].includes(from)) total.value = known(much, at) ? brief(product(much, at, s.digitsPrice + s.digitsAmount)) : '';
     } else if (from === 'amount') total.value = ''; else if (from === 'total') amount.value = '';
+    this.fields.share.value = '0';
     this.estimate();
   }
 
@@ -177,16 +225,17 @@ export class Ticket {
 
   // share fills in a part of the available balance.
   share(percent) {
-    const { settings: s, last } = this.market(), { price, amount, total, stop, stopLimit } = this.fields;
+    const { settings: s, last } = this.market(), { price, amount, total, stop, stopLimit, share } = this.fields;
     if (!s) return;
-    const market = this.type().endsWith('market');
+    const done = (from) => { this.recount(from); share.value = String(percent); };
+    const market = this.kind.endsWith('market');
     if (!market && !(valueOf(price) > 0)) price.value = last ?? '';
     const owned = this.account.free(this.side === 'buy' ? this.quote : this.base), free = owned.startsWith('-') ? '0' : owned;
-    const dearest = [price, ...this.type() === 'oco' ? [stop, stopLimit] : []].map((input) => plainNumber(input.value)).sort((a, b) => b - a)[0];
+    const dearest = [price, ...this.kind === 'oco' ? [stop, stopLimit] : []].map((input) => plainNumber(input.value)).sort((a, b) => b - a)[0];
     const at = this.side === 'sell' || market ? '1' : dearest;
-    if (this.side === 'buy' && market) { total.value = brief(portion(free, percent, at, s.digitsPrice + s.digitsAmount)); this.recount('total'); return; }
+    if (this.side === 'buy' && market) { total.value = brief(portion(free, percent, at, s.digitsPrice + s.digitsAmount)); done('total'); return; }
     amount.value = isNumber(at) && +at > 0 ? brief(portion(free, percent, at, s.digitsAmount)) : '';
-    this.recount('amount');
+    done('amount');
   }
 
   // walk estimates what a market order gets in the book: the worth of an amount, or the amount for money; null if the
@@ -205,7 +254,7 @@ export class Ticket {
   // brings estimates what the order brings before its fee: base currency if it buys, quote currency if it sells; 0 if that
   // is not known yet, null if it is more than the book shows.
   brings() {
-    const { fields: f } = this, type = this.type(), buys = this.side === 'buy', amount = valueOf(f.amount) || 0;
+    const { fields: f } = this, type = this.kind, buys = this.side === 'buy', amount = valueOf(f.amount) || 0;
     if (buys && amount > 0) return amount;
     if (type !== 'market') return type.endsWith('_market') || buys ? 0 : amount * valueOf(f.price) || 0;
     const { book } = this.market();
@@ -221,7 +270,7 @@ export class Ticket {
     fill(this.available, `${money(account.free(paying))} ${paying}`);
     const brings = this.brings(), received = this.side === 'buy' ? this.base : this.quote;
     const text = (v) => group(brief(v.toFixed(8)));
-    const about = brings && this.type() === 'market' ? `of ≈ ${text(brings)}: ` : '';
+    const about = brings && this.kind === 'market' ? `of ≈ ${text(brings)}: ` : '';
     fill(this.fee, brings === null ? 'more than the book shows' : brings ? `${about}${text(brings * this.rate())} ${received}` : `${brief((this.rate() * 100).toFixed(4))} %`);
     const down = account.stream.up === false;
     this.submit.disabled = this.busy || down || !account.canTrade;
@@ -250,29 +299,46 @@ export class Ticket {
 
   // request returns the body of the order or of the list.
   request() {
-    const { fields: f, side } = this, type = this.type(), limit = !type.endsWith('market');
-    const stp = f.stp.value === 'cancel_taker' ? {} : { selfTradePrevention: f.stp.value }, market = { currencyPairCode: this.pair };
+    const { fields: f, side, kind } = this, limit = !kind.endsWith('market'), stp = f.stp.value === 'cancel_taker' ? {} : { selfTradePrevention: f.stp.value };
     this.sent = new Map();
-    if (type === 'oco') {
-      const stop = given(f.stopLimit) ? { stopPrice: f.stop, price: f.stopLimit } : { stopPrice: f.stop };
-      return { kind: 'oco', ...market, orders: [this.orderOf('orders[0].', { side, type: 'limit', postOnly: true, ...stp }, { price: f.price, amount: f.amount }),
-        this.orderOf('orders[1].', { side, type: stop.price ? 'stop_limit' : 'stop_market', ...stp }, { ...stop, amount: f.amount })] };
-    }
+    if (kind === 'oco') return { currencyPairCode: this.pair, ...this.either(stp) };
+    const exits = kind === 'otoco' || kind === 'limit' && f.attach.checked, starts = exits || kind === 'oto';
     const inputs = {};
-    if (type.startsWith('trailing')) inputs.trailingDelta = f.trail;
-    if (given(f.stop) && inputs.trailingDelta || /^(stop|take)/.test(type)) inputs.stopPrice = f.stop;
+    if (kind.startsWith('trailing')) inputs.trailingDelta = f.trail;
+    if (given(f.stop) && inputs.trailingDelta || /^(stop|take)/.test(kind)) inputs.stopPrice = f.stop;
     if (limit) inputs.price = f.price;
     if (!limit && given(f.total)) inputs.quoteAmount = f.total; else inputs.amount = f.amount;
     if (limit && given(f.shows)) inputs.displayAmount = f.shows;
     const force = limit ? { timeInForce: f.tif.value, ...f.post.checked && { postOnly: true } } : {};
-    const exits = type === 'limit' && f.attach.checked ? [['take_profit_market', f.profit], ['stop_market', f.loss]].filter(([, input]) => given(input)) : null;
-    const order = this.orderOf(exits ? 'orders[0].' : '', { side, type: this.wireType(type), ...force, ...stp }, inputs);
-    if (!exits) return { ...order, ...market };
+    const order = this.orderOf(starts ? 'orders[0].' : '', { side, type: starts ? 'limit' : this.wireType(kind), ...force, ...stp }, inputs);
+    if (starts) return { currencyPairCode: this.pair, ...(exits ? this.withExits(order, stp) : this.withNext(order, stp)) };
+    if (inputs.stopPrice && !inputs.trailingDelta && f.strict.checked) order.strictTrigger = true;
+    if (given(f.own)) { order.clientOrderId = f.own.value.trim(); this.sent.set('clientOrderId', f.own); }
+    return { ...order, currencyPairCode: this.pair };
+  }
+
+  // either returns a limit order and a stop of which one cancels the other.
+  either(stp) {
+    const { fields: f, side } = this, stop = given(f.stopLimit) ? { stopPrice: f.stop, price: f.stopLimit } : { stopPrice: f.stop };
+    return { kind: 'oco', orders: [this.orderOf('orders[0].', { side, type: 'limit', postOnly: true, ...stp }, { price: f.price, amount: f.amount }),
+      this.orderOf('orders[1].', { side, type: stop.price ? 'stop_limit' : 'stop_market', ...stp }, { ...stop, amount: f.amount })] };
+  }
+
+  // withExits returns an order that starts a take profit, a stop loss, or both. A purchase pays its fee in what it buys, so that
+  // its pending orders sell what is left.
+  withExits(order, stp) {
+    const { fields: f, side } = this, other = side === 'buy' ? { side: 'sell' } : { side: 'buy', amount: order.amount };
+    const all = [['take_profit', f.profit, f.profitLimit], ['stop', f.loss, f.lossLimit]], exits = all.filter(([, at]) => this.kind === 'otoco' || given(at));
     if (!exits.length) this.orderOf('', {}, { stopPrice: f.profit });
-    // A purchase pays its fee in what it buys, so that its pending orders sell what is left.
-    const other = side === 'buy' ? { side: 'sell' } : { side: 'buy', amount: order.amount };
-    return { kind: `${side === 'buy' ? 'opo' : 'oto'}${exits.length > 1 ? 'co' : ''}`, ...market,
-      orders: [order, ...exits.map(([exit, input], i) => this.orderOf(`orders[${i + 1}].`, { ...other, type: exit, ...stp }, { stopPrice: input }))] };
+    return { kind: `${side === 'buy' ? 'opo' : 'oto'}${exits.length > 1 ? 'co' : ''}`, orders: [order, ...exits.map(([type, at, limit], i) => this.orderOf(`orders[${i + 1}].`,
+      { ...other, type: `${type}_${given(limit) ? 'limit' : 'market'}`, ...stp }, { stopPrice: at, ...given(limit) && { price: limit } }))] };
+  }
+
+  // withNext returns an order that starts another one. Without an amount that sells what the first buys.
+  withNext(order, stp) {
+    const { fields: f } = this, [side, type] = f.then.value.split(' '), sellsIt = order.side === 'buy' && side === 'sell' && !given(f.thenAmount);
+    const inputs = { ...type !== 'limit' && { stopPrice: f.thenStop }, ...type.endsWith('limit') && { price: f.thenPrice }, ...!sellsIt && { amount: given(f.thenAmount) ? f.thenAmount : f.amount } };
+    return { kind: sellsIt ? 'opo' : 'oto', orders: [order, this.orderOf('orders[1].', { side, type, ...stp }, inputs)] };
   }
 
   // wireType returns the exchange's word. A trailing order that starts at a better price than the last is a take profit.
@@ -293,12 +359,18 @@ export class Ticket {
     try {
       await this.account.place(order); // a message says that it was accepted
     } catch (error) {
-      this.say(error instanceof ApiError ? `${error.message}` : `No answer came (${error.message}). See your open orders before you try again.`, true);
+      this.say(error instanceof ApiError ? this.reason(error) : `No answer came (${error.message}). See your open orders before you try again.`, true);
       if (error.field) wrong(this.inputOf(error.field));
     } finally {
       this.busy = false;
       this.estimate();
     }
+  }
+
+  // reason says why the exchange refused the order.
+  reason(error) {
+    const { last, book } = this.market(), buys = this.side === 'buy', paying = buys ? this.quote : this.base, touch = book?.ready && (buys ? book.asks : book.bids)[0]?.[0];
+    return reasons[error.code]?.({ buys, paying, base: this.base, free: money(this.account.free(paying)), last: last && group(last), touch: touch && group(touch) }) || error.message;
   }
 
   say(text, bad = false) {
