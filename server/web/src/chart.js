@@ -5,8 +5,9 @@ import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeri
 import { canMove } from './account.js';
 import { get } from './api.js';
 import { Depth } from './depth.js';
-import { brief, clockTime, dateTime, el, group, isLocal, setLocal } from './dom.js';
-import { studies } from './study.js';
+import { brief, clockTime, dateTime, el, group, isLocal, menu, setLocal } from './dom.js';
+import { percent } from './pairs.js';
+import { nameOf, settingsOf, studies } from './study.js';
 
 export const intervals = {
   minute: ['1m', 60, '1'], minutes3: ['3m', 180, '3'], minutes5: ['5m', 300, '5'], minutes15: ['15m', 900, '15'], minutes30: ['30m', 1800, '30'],
@@ -16,6 +17,8 @@ const shown = 160, older = 500; // candles of the first request and of a later o
 const latest = 253402300799; // s: the end of the year 9999
 const reach = 5; // px between the pointer and a line that it grabs
 const few = 100; // candles that are spread over the whole width
+const tagHeight = 16; // px of a label at the axis
+const mainShare = 4; // of the height of the candles to that of a study's pane
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
 const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close, volume: +c.volumeBase });
@@ -28,43 +31,50 @@ const remember = (change) => { Object.assign(saved, change); localStorage.setIte
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 export class Chart {
-  // onInterval receives an interval that the user picked, onDepth whether the depth chart is open,
-  // onEdit an order and the price to which its line was dragged.
-  constructor(stream, onInterval, onDepth, onEdit) {
-    Object.assign(this, { stream, onDepth, onEdit, interval: 'minute', bars: [], lines: new Map(), orders: [], fills: [], priceLines: [] });
+  // onInterval receives an interval that the user picked, onDepth whether the depth chart is open, onEdit an order and the
+  // price to which its line was dragged, onPrice a price that was picked in the depth chart.
+  constructor(stream, { onInterval, onDepth, onEdit, onPrice }) {
+    Object.assign(this, { stream, onDepth, onEdit, interval: 'minute', bars: [], drawn: new Map(), orders: [], fills: [], alerts: [], priceLines: [], alertLines: [] });
     this.canvas = el('div', { class: 'canvas', role: 'img', 'aria-label': 'Candle chart' });
-    this.depth = new Depth();
+    this.depth = new Depth(onPrice);
     this.legend = el('p', { class: 'legend', 'aria-hidden': 'true' });
     this.say = el('p', { role: 'status', class: 'say' });
     this.turn = 0; // counts the loads: an answer to an earlier load is dropped
     this.pending = []; // updates that arrived while the history is loading
     const button = (attributes, label, onclick) => el('button', { type: 'button', ...attributes, onclick }, label);
     this.choices = Object.entries(intervals).map(([name, [label]]) => button({ 'data-interval': name }, label, () => onInterval(name)));
-    this.studies = Object.entries(studies).map(([name, [label]]) => button({ 'data-study': name, 'aria-pressed': String(!!saved[name]) }, label, () => this.toggle(name)));
+    const chosen = menu('studies', 'Studies', el('table', { 'aria-label': 'Studies' }, el('tbody', {}, Object.keys(studies).map((name) => this.choice(name)))));
     this.log = button({ 'data-scale': 'log', 'aria-pressed': String(!!saved.log), 'aria-label': 'Log scale' }, 'Log', () => { remember({ log: !saved.log }); this.scale(); });
     this.zone = button({ 'data-zone': '' }, '', () => setLocal(!isLocal()));
-    this.mode = button({ 'data-depth': '', 'aria-pressed': 'false' }, 'Depth', () => this.setDepth(this.depth.node.hidden));
-    const full = button({ 'aria-label': 'Full screen' }, 'Full', () => { if (document.fullscreenElement) document.exitFullscreen(); else this.node.requestFullscreen().catch(() => {}); });
+    this.modes = [false, true].map((deep) => button({ [deep ? 'data-depth' : 'data-candles']: '', 'aria-pressed': String(!deep) }, deep ? 'Depth' : 'Candles', () => this.setDepth(deep)));
+    const full = button({ class: 'full', 'aria-label': 'Full screen' }, 'Full', () => { if (document.fullscreenElement) document.exitFullscreen(); else this.node.requestFullscreen().catch(() => {}); });
     this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' },
-      el('div', { class: 'tools' }, el('div', { role: 'group', 'aria-label': 'Interval' }, this.choices), el('div', { role: 'group', 'aria-label': 'Indicators' }, this.studies),
-        this.actions = el('div', { class: 'actions', role: 'group', 'aria-label': 'View' }, this.log, this.zone, this.mode, full)),
-      this.say, el('div', { class: 'stage' }, this.legend, this.canvas, this.depth.node),
-      el('p', { class: 'credit' }, 'Charts by ', el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView Lightweight Charts')));
+      el('div', { class: 'tools' }, el('div', { class: 'modes', role: 'group', 'aria-label': 'Chart' }, this.modes), el('div', { class: 'intervals', role: 'group', 'aria-label': 'Interval' }, this.choices),
+        this.menus = el('div', { class: 'menus', role: 'group', 'aria-label': 'On the chart' }, chosen.button),
+        this.actions = el('div', { class: 'actions', role: 'group', 'aria-label': 'View' }, this.log, this.zone, full)),
+      chosen.panel,
+      this.say, this.stage = el('div', { class: 'stage' }, this.legend, this.canvas, this.depth.node,
+        el('p', { class: 'credit' }, 'Charts by ', el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView'))));
   }
 
   mount() {
     this.chart = createChart(this.canvas, {
-      autoSize: true, layout: { attributionLogo: false, fontSize: 11 }, crosshair: { mode: 0 },
+      autoSize: true, layout: { attributionLogo: false, fontSize: 11, fontFamily: 'Inter, system-ui, sans-serif' }, crosshair: { mode: 0 },
       timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4, tickMarkFormatter: (t, type) => this.tick(t, type) }, rightPriceScale: { borderVisible: false },
       localization: { timeFormatter: (t) => dateTime(t * 1000) },
     });
-    this.candles = this.chart.addSeries(CandlestickSeries, {});
+    this.candles = this.chart.addSeries(CandlestickSeries, { lastValueVisible: false, priceLineVisible: false }); // these show the last candle in view
+    this.tag = this.candles.createPriceLine({ price: NaN, lineWidth: 1, lineStyle: 1, axisLabelVisible: true, title: '' }); // the live price
     this.volumes = this.chart.addSeries(HistogramSeries, { priceScaleId: 'volume', priceFormat: { type: 'volume' }, lastValueVisible: false, priceLineVisible: false });
     this.chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.84, bottom: 0 } });
     this.chart.priceScale('right').applyOptions({ scaleMargins: { top: 0.12, bottom: 0.2 } });
     this.markers = createSeriesMarkers(this.candles, []);
     this.chart.subscribeCrosshairMove((m) => { this.hovered = m.time; this.drawLegend(); });
     this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => { if (range && range.from < 5) this.reachBack(); });
+    this.canvas.addEventListener('pointerup', () => this.keepShares());
+    this.chart.subscribeClick((m) => { if (this.placing && m.paneIndex === 0) this.place(m.point.y); });
+    document.addEventListener('keydown', (e) => { if (e.key === 'Escape') this.placeAlert(null); });
+    document.fonts.ready.then(() => this.chart.applyOptions({ layout: { fontSize: 11 } })); // it measures its labels again
     this.drags();
     this.paint();
     this.scale();
@@ -92,43 +102,97 @@ export class Chart {
   setDepth(on) {
     this.depth.node.hidden = !on;
     this.canvas.hidden = on;
-    this.legend.hidden = on;
-    this.mode.setAttribute('aria-pressed', String(on));
+    this.stage.classList.toggle('deep', on);
+    this.modes.forEach((b, i) => b.setAttribute('aria-pressed', String(on === !!i)));
     this.onDepth(on);
     this.depth.draw();
   }
 
   paint() {
     this.chart.applyOptions({
-      layout: { background: { color: css('--panel') }, textColor: css('--dim') },
+      layout: { background: { color: css('--panel') }, textColor: css('--dim'), panes: { separatorColor: css('--line'), separatorHoverColor: css('--grid') } },
       grid: { vertLines: { color: css('--grid') }, horzLines: { color: css('--grid') } },
     });
     this.candles.applyOptions({ upColor: css('--up'), downColor: css('--down'), wickUpColor: css('--up'), wickDownColor: css('--down'), borderVisible: false });
     this.volumes.setData(this.bars.map(volume));
-    for (const [name, line] of this.lines) line.applyOptions({ color: css(studies[name][2]) });
+    for (const name of [...this.drawn.keys()]) this.undraw(name);
+    this.drawStudies();
     this.mine();
   }
 
-  toggle(name) {
-    remember({ [name]: !saved[name] });
-    this.studies.forEach((b) => b.setAttribute('aria-pressed', String(!!saved[b.dataset.study])));
-    this.drawStudies();
-    this.drawLegend();
+  // choice returns the row of a study in the menu: a box that switches it, and its settings.
+  choice(name) {
+    const { title, settings } = studies[name];
+    const now = settingsOf(name, saved[`${name} settings`]);
+    const box = el('input', { type: 'checkbox', 'data-study': name, checked: !!saved[name], onchange: () => { remember({ [name]: box.checked }); this.restudy(name); } });
+    const fields = Object.entries(settings).map(([key, { label, least, most, step = 1 }]) => {
+      const input = el('input', { type: 'number', 'data-setting': `${name} ${key}`, 'aria-label': `${title}: ${label}`, title: label, min: String(least), max: String(most), step: String(step), value: String(now[key]), onchange: () => {
+        if (!input.checkValidity() || input.value === '') { input.value = String(now[key]); return; }
+        now[key] = +input.value;
+        remember({ [`${name} settings`]: now });
+        this.restudy(name);
+      } });
+      return input;
+    });
+    return el('tr', {}, el('td', {}, el('label', { class: 'check' }, box, title)), el('td', {}, fields));
   }
 
-  // drawStudies draws the indicators that are on, whole or only their last point.
+  // restudy draws a study again after a change of its settings or of its box.
+  restudy(name) {
+    this.undraw(name);
+    this.drawStudies();
+    this.drawLegend();
+    requestAnimationFrame(() => this.placeLegends());
+  }
+
+  undraw(name) {
+    const d = this.drawn.get(name);
+    if (!d) return;
+    Object.values(d.lines).forEach((line) => this.chart.removeSeries(line)); // and its pane with the last one
+    d.legend?.remove();
+    this.drawn.delete(name);
+  }
+
+  // drawStudies draws the studies that are on, whole or only their last points.
   drawStudies(lastOnly = false) {
-    for (const [name, [, points, hue]] of Object.entries(studies)) {
-      let line = this.lines.get(name);
-      if (!saved[name]) { if (line) { this.chart.removeSeries(line); this.lines.delete(name); } continue; }
-      const fresh = !line;
-      if (fresh) {
-        line = this.chart.addSeries(LineSeries, { color: css(hue), lineWidth: 1.5, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false });
-        this.lines.set(name, line);
+    for (const [name, study] of Object.entries(studies)) {
+      if (!saved[name]) continue;
+      const fresh = !this.drawn.has(name), d = this.drawn.get(name) ?? this.begin(name, study);
+      d.points = study.points(this.bars, d.settings);
+      for (const [part, points] of Object.entries(d.points)) {
+        if (lastOnly && !fresh && points.length) d.lines[part].update(points.at(-1)); else d.lines[part].setData(points);
       }
-      const all = points(this.bars);
-      if (lastOnly && !fresh && all.length) line.update(all.at(-1)); else line.setData(all);
     }
+  }
+
+  // begin adds the lines of a study, in a pane of their own if their scale is not the price's.
+  begin(name, { lines, pane, guides = [], settings }) {
+    const at = pane ? this.chart.panes().length : 0;
+    const d = { settings: settingsOf(name, saved[`${name} settings`]), lines: {}, points: {} };
+    for (const [part, hue] of Object.entries(lines)) {
+      const bars = part === 'bars';
+      d.lines[part] = this.chart.addSeries(bars ? HistogramSeries : LineSeries, {
+        ...(guides.length ? { autoscaleInfoProvider: () => ({ priceRange: { minValue: 0, maxValue: 100 } }) } : {}), color: css(hue), lineWidth: 1.5, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false,
+        priceFormat: guides.length ? { type: 'custom', minMove: 0.1, formatter: (v) => v.toFixed(1), tickmarksFormatter: (all) => all.map(() => '') } : pane ? { type: 'custom', minMove: 10 ** -this.digits, formatter: (v) => group(v.toFixed(this.digits)) } : this.format(),
+      }, at);
+    }
+    for (const price of guides) d.lines.line.createPriceLine({ price, color: css('--line'), lineWidth: 1, lineStyle: 2, axisLabelVisible: true, axisLabelColor: css('--panel'), axisLabelTextColor: css('--dim'), title: '' });
+    if (pane) {
+      d.legend = el('p', { class: 'legend', 'aria-hidden': 'true' });
+      this.stage.append(d.legend);
+      const shares = saved.shares ?? {};
+      this.chart.panes()[0].setStretchFactor(mainShare);
+      this.chart.panes()[at].setStretchFactor(shares[name] ?? 1);
+    }
+    this.drawn.set(name, d);
+    return d;
+  }
+
+  // keepShares remembers the heights of the panes, which the pointer may have changed.
+  keepShares() {
+    const main = this.chart.panes()[0].getStretchFactor(), shares = {};
+    for (const [name, d] of this.drawn) if (studies[name].pane) shares[name] = d.lines.line.getPane().getStretchFactor() / main * mainShare;
+    if (Object.keys(shares).length) remember({ shares: { ...saved.shares, ...shares } });
   }
 
   drawLegend() {
@@ -136,20 +200,30 @@ export class Chart {
     if (!b) { this.legend.replaceChildren(); return; }
     const p = (v) => group(v.toFixed(this.digits)), cls = b.close >= b.open ? 'up' : 'down', change = (b.close / b.open - 1) * 100;
     const part = (name, text) => [el('span', {}, name), el('b', { class: cls }, text)];
+    const values = (name, d) => [el('span', {}, nameOf(name, d.settings)), ...Object.keys(d.lines).map((line) => {
+      const point = d.points[line].findLast((x) => x.time <= b.time);
+      const node = el('b', {}, point?.time === b.time ? (studies[name].guides ? point.value.toFixed(1) : p(point.value)) : '–');
+      node.style.color = css(studies[name].lines[line]);
+      return node;
+    })];
+    const all = [...this.drawn];
     this.legend.replaceChildren(...part('O', p(b.open)), ...part('H', p(b.high)), ...part('L', p(b.low)), ...part('C', p(b.close)),
-      el('b', { class: cls }, `${change >= 0 ? '+' : ''}${change.toFixed(2)} %`), ...part('V', group(brief(b.volume.toFixed(4)))),
-      ...[...this.lines].map(([name, line]) => {
-        const point = line.data().find((x) => x.time === b.time);
-        const node = el('b', {}, `${studies[name][0]} ${point ? p(point.value) : '–'}`);
-        node.style.color = css(studies[name][2]);
-        return node;
-      }));
+      el('b', { class: cls }, percent(change)), ...part('V', group(brief(b.volume.toFixed(4)))), ...all.filter(([, d]) => !d.legend).map(([name, d]) => el('span', { class: 'of' }, values(name, d))));
+    for (const [name, d] of all) d.legend?.replaceChildren(...values(name, d));
+    this.placeLegends();
+  }
+
+  // placeLegends puts the legend of each pane to its top. The chart lays its panes out in the next frame.
+  placeLegends() {
+    const panes = this.chart.panes(), tops = panes.map((_, i) => panes.slice(0, i).reduce((sum, q) => sum + q.getHeight() + 1, 0));
+    for (const d of this.drawn.values()) if (d.legend) d.legend.style.top = `${tops[d.lines.line.getPane().paneIndex()] + 2}px`;
   }
 
   load(pair, digits, interval = this.interval) {
     if (this.pair) this.stream.unsubscribe(`candles.${this.interval}`, this.pair);
     Object.assign(this, { pair, digits, interval, turn: this.turn + 1, pending: [], whole: true });
     this.choices.forEach((b) => b.setAttribute('aria-pressed', String(b.dataset.interval === interval)));
+    this.depth.load(pair);
     this.stream.subscribe(`candles.${interval}`, pair, (m) => this.receive(m));
   }
 
@@ -193,8 +267,8 @@ export class Chart {
   }
 
   show(rows, seq) {
-    this.candles.applyOptions({ priceFormat: { type: 'price', precision: this.digits, minMove: 1 / 10 ** this.digits } });
-    const same = this.drawn === `${this.pair} ${this.interval}` && this.bars.length > 0;
+    this.retag();
+    const same = this.of === `${this.pair} ${this.interval}` && this.bars.length > 0;
     // Older candles stay if the fresh ones reach them: they have ended and cannot change.
     const kept = same && rows.length && this.bars.at(-1).time >= rows[0].time ? this.bars.filter((b) => b.time < rows[0].time) : [];
     this.whole = kept.length > 0 && this.whole;
@@ -206,10 +280,11 @@ export class Chart {
   }
 
   draw(bars) {
-    this.drawn = `${this.pair} ${this.interval}`;
+    this.of = `${this.pair} ${this.interval}`;
     this.bars = bars;
     this.candles.setData(bars);
     this.volumes.setData(bars.map(volume));
+    this.retag();
     this.drawStudies();
     this.drawLegend();
     this.mine();
@@ -239,7 +314,7 @@ export class Chart {
   // fail shows the error. It removes the candles of another pair or interval.
   fail(error) {
     this.say.textContent = `The candles could not be loaded (${error.message}). Trying again.`;
-    if (this.drawn !== `${this.pair} ${this.interval}`) this.draw([]);
+    if (this.of !== `${this.pair} ${this.interval}`) this.draw([]);
   }
 
   live(c) {
@@ -249,12 +324,44 @@ export class Chart {
     this.node.dataset.close = c.close;
     this.candles.update(b);
     this.volumes.update(volume(b));
+    if (b.close !== last?.close || b.time !== last.time) this.retag();
     this.drawStudies(true);
     this.drawLegend();
   }
 
+  // format returns how prices are written. Beside the axis none is where a label of a line lies upon it.
+  format() {
+    return { type: 'custom', minMove: 10 ** -this.digits, formatter: (p) => group(p.toFixed(this.digits)), tickmarksFormatter: (prices) => {
+      const labels = [this.tag, ...this.priceLines.map((l) => l.line), ...this.alertLines].map((line) => this.candles.priceToCoordinate(line.options().price)).filter((y) => y !== null);
+      return prices.map((p) => { const y = this.candles.priceToCoordinate(p); return labels.some((at) => Math.abs(at - y) < tagHeight) ? '' : group(p.toFixed(this.digits)); });
+    } };
+  }
+
+  // retag shows the live price, which is that of the newest candle wherever the view is.
+  retag() {
+    const b = this.bars.at(-1);
+    this.tag.applyOptions(b ? { price: b.close, color: css(b.close >= b.open ? '--up' : '--down'), lineVisible: true, axisLabelVisible: true } : { lineVisible: false, axisLabelVisible: false });
+    this.candles.applyOptions({ priceFormat: this.format() });
+  }
+
+  // setAlerts draws the alerts of the pair as lines at their prices.
+  setAlerts(alerts) { this.alerts = alerts; if (this.chart) this.mine(); }
+
+  // placeAlert lets the next click in the chart pick a price for place, or with null not.
+  placeAlert(place) {
+    this.placing = place;
+    this.canvas.classList.toggle('places', !!place);
+    this.say.textContent = place ? 'Click the price of the alert, or press Escape.' : '';
+  }
+
+  place(y) {
+    const price = this.candles.coordinateToPrice(y), { placing } = this;
+    this.placeAlert(null);
+    if (price > 0) placing(price.toFixed(this.digits));
+  }
+
   // setOrders draws the open orders of the pair as lines at their prices.
-  setOrders(orders) { this.orders = orders; if (this.chart) this.mine(); }
+  setOrders(orders) { this.orders = orders; this.depth.setOrders(orders.filter(canMove)); if (this.chart) this.mine(); }
 
   // setFills marks the account's fills.
   setFills(fills) { this.fills = fills; if (this.chart) this.mine(); }
@@ -296,6 +403,9 @@ export class Chart {
       price: +(order.price ?? order.stopPrice), color: css(order.isBid ? '--up' : '--down'), lineWidth: 1, lineStyle: order.stopPrice ? 1 : 2, axisLabelVisible: true,
       title: `${order.isBid ? 'Buy' : 'Sell'} ${+order.amount ? brief(order.amount) : ''}`,
     }) }));
+    this.alertLines.forEach((line) => this.candles.removePriceLine(line));
+    this.alertLines = this.alerts.map((a) => this.candles.createPriceLine({ price: +a.price, color: css('--accent'), lineWidth: 1, lineStyle: 3, axisLabelVisible: true, title: 'Alert' }));
+    this.retag();
     const times = this.bars.map((b) => b.time);
     const seen = new Map(); // one mark for the fills of a candle and a side
     for (const f of this.fills) {
@@ -312,6 +422,14 @@ export class Chart {
 
   // own returns the ids of the orders whose lines are drawn, with the height of each.
   own() { return this.priceLines.map(({ order, line }) => ({ id: order.id, y: this.candles.priceToCoordinate(line.options().price) })); }
+
+  // studied returns the points of the studies that are drawn, and the settings of each.
+  studied() { return Object.fromEntries([...this.drawn].map(([name, { settings, lines }]) => [name, { settings, lines: Object.fromEntries(Object.entries(lines).map(([part, s]) => [part, s.data()])) }])); }
+
+  // tagged returns the price of the tag at the axis, alerted the prices of the alerts that are drawn.
+  tagged() { return this.tag.options().price; }
+
+  alerted() { return this.alertLines.map((line) => line.options().price); }
 
   // data returns the candles that are drawn.
   data() {

@@ -53,6 +53,20 @@ export function pickTab(list, panel, name) {
   }
 }
 
+const menuWidth = 400; // px, as in style.css
+
+// menu returns a button and the small panel that it opens below itself. Escape and a click elsewhere close the panel.
+export function menu(name, label, ...content) {
+  const panel = el('div', { class: 'menu', id: `menu-${name}`, popover: 'auto', role: 'group', 'aria-label': label }, content);
+  const button = el('button', { type: 'button', 'data-menu': name, popovertarget: panel.id }, label);
+  panel.addEventListener('beforetoggle', (e) => {
+    const { left, bottom } = button.getBoundingClientRect();
+    if (e.newState === 'open') Object.assign(panel.style, { left: `${Math.max(4, Math.min(left, innerWidth - menuWidth - 4))}px`, top: `${bottom + 4}px` });
+  });
+  panel.addEventListener('toggle', (e) => { if (e.newState === 'open') panel.querySelector('input')?.focus(); });
+  return { button, panel };
+}
+
 // group puts thin spaces between thousands of a decimal's whole part.
 export function group(text) {
   const [whole, frac] = String(text).split('.');

@@ -3,9 +3,11 @@
 import { compact, el, group, nice, setText } from './dom.js';
 import { percent, sign } from './pairs.js';
 
+const acts = ['pointerdown', 'keydown'];
+
 export class Head {
   constructor(onPairs) {
-    this.pair = el('button', { type: 'button', 'aria-label': null, title: 'Choose a pair (/)', onclick: onPairs });
+    this.pair = el('button', { type: 'button', 'aria-expanded': 'false', title: 'Choose a pair (/)', onclick: onPairs });
     this.price = el('span', { class: 'price', id: 'last' });
     this.values = {};
     const item = (name, label) => { const dt = el('dt', {}, label), dd = el('dd'); this.values[name] = { dt, dd }; return el('div', {}, dt, dd); };
@@ -27,6 +29,17 @@ export class Head {
       setText(v[name].dt, `24 h volume ${currency}`);
       setText(v[name].dd, text === undefined ? '–' : compact(text));
     }
-    document.title = `${or(f.last_price)} ${nice(code)} · TickHive`;
+    this.title = `${or(f.last_price)} ${nice(code)} · TickHive`;
+    this.drawTitle();
+  }
+
+  drawTitle() { document.title = `${this.marked ? '(!) ' : ''}${this.title}`; }
+
+  // mark marks the title of the tab until the user does something in it.
+  mark() {
+    this.marked = true;
+    const seen = () => { this.marked = false; this.drawTitle(); for (const type of acts) document.removeEventListener(type, seen); };
+    for (const type of acts) document.addEventListener(type, seen);
+    this.drawTitle();
   }
 }

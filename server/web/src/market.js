@@ -1,6 +1,7 @@
 // The market page: pairs with 24 h figures, chart, book, tape, ticket and orders on one screen. On a
 // phone one of them at a time, with a bar of tabs and the buttons to buy and sell.
 import { Account } from './account.js';
+import { Alerts } from './alerts.js';
 import { get, now, signed, syncClock } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
@@ -26,9 +27,17 @@ export async function show(main, stream) {
   let current = null, last = null;
   const own = () => [...account.orders.values()].filter((o) => o.currencyPairCode === current);
   const ticket = new Ticket(account, () => ({ settings: settings.get(current), last, book: ladder.book }));
-  const ladder = new Ladder(stream, (p) => { ticket.price(p); open('ticket'); }, own);
+  const take = (p) => { ticket.price(p); open('ticket'); };
+  const ladder = new Ladder(stream, take, own);
   const tape = new Tape(stream, (t) => { last = t.price; ladder.trade(t.price, t.isBuy); });
-  const chart = new Chart(stream, (interval) => go(current, interval), (on) => ladder.setWide(on), (id, price) => account.move(id, price));
+  const chart = new Chart(stream, {
+    onInterval: (interval) => go(current, interval), onDepth: (on) => ladder.setWide(on), onEdit: (id, price) => account.move(id, price), onPrice: take,
+  });
+  const alerts = new Alerts(() => ({ pair: current, settings: settings.get(current), last: figures.get(current)?.last_price }), {
+    onChange: () => { chart.setAlerts(alerts.of(current)); follow(inView, pricing); }, onHit: () => head.mark(), onPlace: () => chart.placeAlert((price) => alerts.add(price) || alerts.panel.showPopover()),
+  });
+  chart.menus.append(alerts.button);
+  chart.node.append(alerts.panel);
   const worth = new Worth([...settings.keys()], figures);
   const orders = new Orders(account, (code) => go(code), worth, (codes) => follow(inView, codes));
   const followed = new Set(); // pairs whose ticker the stream sends
@@ -39,6 +48,7 @@ export async function show(main, stream) {
     pricing = prices;
     const wanted = new Set([...view, ...prices]);
     if (current) wanted.add(current);
+    for (const c of alerts.pairs()) if (settings.has(c)) wanted.add(c);
     for (const c of followed) if (!wanted.has(c)) { followed.delete(c); stream.unsubscribe('ticker', c); }
     for (const c of wanted) if (!followed.has(c)) { followed.add(c); stream.subscribe('ticker', c, (m) => onTicker(m)); }
   };
@@ -61,6 +71,7 @@ export async function show(main, stream) {
   // open shows the panel of a tab where there is no room for all.
   const open = (name) => {
     page.dataset.shows = name;
+    head.pair.setAttribute('aria-expanded', String(name === 'pairs'));
     for (const b of bar.children) if (!b.className) b.setAttribute('aria-pressed', String(b.dataset.tab === name));
   };
 
@@ -81,6 +92,7 @@ export async function show(main, stream) {
       highest_price_24h: m.high24h, lowest_price_24h: m.low24h, base_volume: t.volume24h, quote_volume: m.quoteVolume24h,
     });
     if (code === current) drawHead();
+    alerts.check(code, t.price);
     onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); orders.drawWorth(); }, 300);
   };
 
@@ -114,6 +126,7 @@ export async function show(main, stream) {
       drawHead();
       chart.setFills([]);
       chart.setOrders(own());
+      chart.setAlerts(alerts.of(code));
       marksLater();
     }
     localStorage.setItem('interval', interval);
@@ -166,7 +179,7 @@ export async function show(main, stream) {
   open('chart');
   chart.mount();
   ladder.listeners.add((book) => chart.depth.update(book));
-  window.tickhive = { candles: () => chart.data(), lines: () => chart.own(), now }; // for tests and the console
+  window.tickhive = { candles: () => chart.data(), lines: () => chart.own(), studies: () => chart.studied(), price: () => chart.tagged(), alerts: () => chart.alerted(), now }; // for tests and the console
   const [code, interval] = asked();
   history.replaceState(null, '', address(code, interval));
   pick(code, interval);
