@@ -53,6 +53,10 @@ func Load(file string, environ, settings []string) (*Config, error) {
 var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|` +
 	`SCTP)(_.+)?)?)$`)
 
+// binaryVariable names the program for the tests of a bot (docs/guide/test-your-bot.md). The program itself does not read
+// it, but a shell that has it also starts the program.
+const binaryVariable = EnvPrefix + "BINARY"
+
 // readEnv sets the keys for which the environment has a variable. It returns an error for a variable that has
 // the program's prefix but belongs to no key; of several, the first by name.
 func (c *Config) readEnv(environ []string) error {
@@ -73,7 +77,7 @@ func (c *Config) readEnv(environ []string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if strings.HasPrefix(name, EnvPrefix) && !serviceLink.MatchString(name) {
+		if strings.HasPrefix(name, EnvPrefix) && name != binaryVariable && !serviceLink.MatchString(name) {
 			for removed := range removedKeys {
 				if variable(removed) == name {
 					return fmt.Errorf("config: environment %s: %w", name, unknownKey(removed, nil))

@@ -76,10 +76,12 @@ class APIError(Exception):
     """The error object of an answer with a status other than 2xx, or of an error message of a stream (status 0).
 
     status: the HTTP status. code: one of Code, None for an answer that is not of the exchange. message: a sentence for
-    people. field: the member or parameter that is wrong. request_id: the request in the log of the exchange.
+    people. field: the member or parameter that is wrong. request_id: the request in the log of the exchange. retry_after:
+    seconds after which a repetition makes sense (429, 503), None when the exchange does not say.
     """
 
     def __init__(self, status: int, code: Optional[str], message: str, field: Optional[str] = None,
-                 request_id: Optional[str] = None) -> None:
-        super().__init__('%s %s: %s' % (status, code, message))
+                 request_id: Optional[str] = None, retry_after: Optional[int] = None) -> None:
+        super().__init__(': '.join(part for part in (' '.join(str(p) for p in (status, code) if p), message) if part))
         self.status, self.code, self.message, self.field, self.request_id = status, code, message, field, request_id
+        self.retry_after = retry_after

@@ -25,19 +25,23 @@ class PrivateStream:
     missing, and reads what it has missed from the signed routes: it yields each fill once, those of a pair in the order of
     their trade ids.
 
-        stream = PrivateStream('http://127.0.0.1:8080', public_key, private_key, cursor=saved)
-        for event in stream:
-            if 'fill' in event:
-                use(event['fill'])
-                save(json.dumps(stream.cursor))
+        with PrivateStream('http://127.0.0.1:8080', public_key, private_key, cursor=saved) as stream:
+            for event in stream:
+                if 'fill' in event:
+                    use(event['fill'])
+                if event.get('channel') == 'fills':  # a fill, or the snapshot with which the stream begins
+                    save(stream.cursor)
 
     tickhive.Event has the shapes of the events. After the start and after each outage it yields the missed fills, the
     snapshot of fills, which ends them, the snapshots of orders and balances, and the last states of the orders that ended
     meanwhile; then what happens. A state of an order may come twice.
 
+    "with" opens the line and returns when the stream has begun: it tells everything that happens in its block. Without it the
+    first receive opens the line.
+
     bases: the address of the exchange, or several: it looks at the others (standbys) when it loses the line.
-    cursor: of an earlier stream: it continues behind it; None: it begins with what happens from now on; {}: with the oldest
-    fill that is kept.
+    cursor: of an earlier stream, a dict that json can store: it continues behind it; None: it begins with what happens from
+    now on; {}: with the oldest fill that is kept.
     retry: shortest time in seconds between two attempts to open the line. patience: a line that is silent for longer, in
     seconds, is lost; the exchange speaks once a second. timeout, context, now: as of Client.
 
@@ -48,15 +52,21 @@ class PrivateStream:
     def __init__(self, bases: Union[str, Sequence[str]], public_key: str, private_key: str, cursor: Optional[Cursor] = None,
                  *, retry: float = RETRY, patience: float = PATIENCE, timeout: float = 30.0,
                  context: Optional[ssl.SSLContext] = None, now: Callable[[], float] = time.time) -> None:
+        if public_key is None or private_key is None:
+            raise ValueError('a private stream needs the keys of the account')
+        if cursor is not None and not (isinstance(cursor, dict) and set(cursor) <= {'date', 'pairs'}):
+            raise ValueError('cursor %r is not the cursor of a stream: pass json.loads of a stored one' % (cursor,))
         self.bases = [bases] if isinstance(bases, str) else list(bases)
         self.clients = [Client(base, public_key, private_key, timeout, context, now) for base in self.bases]
-        self.public_key, self.private_key, self.context, self.now = public_key, private_key, context, now
+        self.public_key, self.private_key = public_key.strip(), private_key.strip()
+        self.context, self.now = context, now
         self.retry, self.patience = retry, patience
         self._at = 0  # the address in use
         self._line: Optional[Stream] = None
         self._opened = -retry
         self._heard = 0.0
         self._lost = False  # the caller knows that there is no line
+        self._begun = False  # the first snapshots have come
         self._from_now = cursor is None
         self._cursor = _Cursor(cursor or {})
         self._queue: List[Event] = []
@@ -77,6 +87,8 @@ class PrivateStream:
         return event
 
     def __enter__(self) -> 'PrivateStream':
+        while not self._begun:
+            self._advance(None)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,13 +105,8 @@ class PrivateStream:
                 if not self._cursor.passed(event['fill']):
                     self._cursor.advance(event['fill'])
                     return event
-            try:
-                if not self._step(end):
-                    return None
-            except (OSError, StreamClosed, http.client.HTTPException, APIError) as e:
-                self._lose(e)
-                if not _temporary(e):
-                    raise
+            if not self._advance(end):
+                return None
 
     def close(self) -> None:
         """Closes the line. A later call opens it again."""
@@ -115,6 +122,16 @@ class PrivateStream:
         else:
             self._lost = True
             self._queue.append({'type': 'lost', 'reason': str(reason) or repr(reason)})
+
+    def _advance(self, end: Optional[float]) -> bool:
+        """Is _step that survives what a repetition mends."""
+        try:
+            return self._step(end)
+        except (OSError, StreamClosed, http.client.HTTPException, APIError) as e:
+            self._lose(e)
+            if not _temporary(e):
+                raise
+            return True
 
     def _step(self, end: Optional[float]) -> bool:
         """Opens the line or takes a message from it; False when neither happened until end."""
@@ -173,6 +190,7 @@ class PrivateStream:
             if 'fill' in event:
                 event['missed'] = False
             self._queue.append(event)
+            self._begun = self._begun or kind == 'snapshot'  # of balances, the last channel
         if channel == 'orders' and 'time' in m:
             self._orders.heard_ms = m['time']
 

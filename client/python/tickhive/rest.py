@@ -19,19 +19,25 @@ IDLE = 30.0  # seconds after which a kept connection is not used again
 _DECIMALS = ('amount', 'price', 'quoteAmount', 'stopPrice', 'displayAmount')
 
 
-def plain(value: Amount) -> str:
-    """Returns a decimal as the exchange reads it: text without an exponent."""
+def plain(value: Amount, name: str = 'the number') -> str:
+    """Returns a decimal as the exchange reads it: text without an exponent. Errors name the argument."""
     if isinstance(value, float):
-        raise TypeError('%r is a float, which has no exact digits: pass text or Decimal' % value)
-    d = decimal.Decimal(value)
+        raise TypeError('%s %r is a float, which has no exact digits: pass text or Decimal' % (name, value))
+    if isinstance(value, bool) or not isinstance(value, (str, int, decimal.Decimal)):
+        raise TypeError('%s %r is no number: pass text, int or Decimal' % (name, value))
+    try:
+        d = decimal.Decimal(value)
+    except decimal.InvalidOperation:
+        d = decimal.Decimal('NaN')
     if not d.is_finite():
-        raise ValueError('%r is no number' % value)
+        raise ValueError("%s %r is no number such as '0.001'" % (name, value))
     return format(d, 'f')
 
 
 def _body(members: Mapping[str, Any]) -> Dict[str, Any]:
     """Returns the members that are given, decimals as text."""
-    return {name: plain(value) if name in _DECIMALS else value for name, value in members.items() if value is not None}
+    return {name: plain(value, name) if name in _DECIMALS else value
+            for name, value in members.items() if value is not None}
 
 
 def order(side: str, amount: Optional[Amount] = None, price: Optional[Amount] = None, *, market: Optional[bool] = None,
@@ -70,8 +76,25 @@ def order(side: str, amount: Optional[Amount] = None, price: Optional[Amount] = 
 
 
 def _part(value: Any) -> str:
-    """Returns a value as a part of a path."""
+    """Returns an id as a part of a path."""
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == '':
+        raise TypeError("%r is no id: pass the text that place_order returns, or the 'id' of an order" % (value,))
     return urllib.parse.quote(str(value), safe='')
+
+
+def address(base: str) -> urllib.parse.SplitResult:
+    """Returns the parts of the address of an exchange. Errors: ValueError for one that has more than a host and a port."""
+    parts = urllib.parse.urlsplit(base.rstrip('/'))
+    if parts.scheme not in ('http', 'https') or not parts.hostname or parts.path or parts.query:
+        raise ValueError('%r must have the form http://HOST:PORT, without a path' % base)
+    return parts
+
+
+def key_pair(public_key: Optional[str], private_key: Optional[str]) -> Tuple[Optional[str], Optional[str]]:
+    """Returns both keys without the spaces and line breaks around them. Errors: ValueError for one without the other."""
+    if (public_key is None) != (private_key is None) or '' in (public_key, private_key):
+        raise ValueError('public_key and private_key belong together: one of them is missing or empty')
+    return public_key and public_key.strip(), private_key and private_key.strip()
 
 
 def _word(value: Any) -> str:
@@ -83,26 +106,34 @@ def _parse(text: bytes) -> Any:
 
 
 class Client:
-    """Calls one exchange. Only signed routes need the keys. It is not for several threads at a time.
+    """Calls one exchange. Only signed routes need the keys. It is not for several threads at a time: each
+    has its own.
 
     base: for example http://127.0.0.1:8080. timeout: seconds for one request. context: for https with a certificate of
     your own. now: the clock in seconds since 1970; an exchange with a virtual clock needs its time.
 
     Errors: every call raises APIError for an answer other than 2xx, and OSError or http.client.HTTPException when no
-    answer comes. A change that got no answer may have been carried out: repeat it with the same clientOrderId.
+    answer comes, also while the exchange restarts. A change that got no answer may have been carried out: repeat it with the
+    same clientOrderId.
     """
 
     def __init__(self, base: str, public_key: Optional[str] = None, private_key: Optional[str] = None,
                  timeout: float = 30.0, context: Optional[ssl.SSLContext] = None,
                  now: Callable[[], float] = time.time) -> None:
-        self.base = urllib.parse.urlsplit(base.rstrip('/'))
-        if self.base.scheme not in ('http', 'https') or not self.base.hostname:
-            raise ValueError('%r must have the form http://HOST:PORT' % base)
-        self.public_key, self.private_key, self.timeout, self.now = public_key, private_key, timeout, now
+        self.base = address(base)
+        self.public_key, self.private_key = key_pair(public_key, private_key)
+        self.timeout, self.now = timeout, now
         self.context = context or (ssl.create_default_context() if self.base.scheme == 'https' else None)
         self.connection: Optional[http.client.HTTPConnection] = None
         self.used = 0.0
         self.headers: Dict[str, str] = {}  # of the last answer, by lower-case name
+
+    @classmethod
+    def from_key_file(cls, base: str, file: str, **options: Any) -> 'Client':
+        """Returns a client with the key of a file that `tickhive demo-key FILE` wrote. options: the other arguments."""
+        with open(file, encoding='utf-8') as f:
+            key = json.load(f)
+        return cls(base, key['publicKey'], key['privateKey'], **options)
 
     def request(self, method: str, path: str, query: Optional[Mapping[str, Any]] = None, body: Any = None,
                 signed: bool = False) -> Any:
@@ -117,11 +148,16 @@ class Client:
             status, answer = self._once(method, target, raw, signed)
         if 200 <= status < 300:
             return _parse(answer)
+        seconds = self.headers.get('retry-after', '')
+        after = int(seconds) if seconds.isdigit() else None
         try:
             e = json.loads(answer)
-            raise APIError(status, e['code'], e['message'], e.get('field'), e.get('requestId'))
+            raise APIError(status, e['code'], e['message'], e.get('field'), e.get('requestId'), after)
         except (ValueError, KeyError, TypeError):
-            raise APIError(status, None, answer[:200].decode('utf-8', 'replace')) from None
+            text = answer[:200].decode('utf-8', 'replace')
+        if text.startswith('{"code":-'):
+            text += ' (this is the Binance-compatible listener: this client talks to the other address of the exchange)'
+        raise APIError(status, None, text, retry_after=after)
 
     def _headers(self, method: str, target: str, raw: bytes, signed: bool) -> Dict[str, str]:
         headers = {'Content-Type': 'application/json'} if raw else {}
@@ -183,7 +219,8 @@ class Client:
         return self.request('GET', '/api/time')['serverTime']
 
     def pairs(self) -> List[Dict[str, Any]]:
-        """Returns the settings of all pairs: code, digitsPrice, digitsAmount, minQuoteAmount and so on."""
+        """Returns the settings of all pairs: code, digitsPrice and digitsAmount (the fractional digits that prices and
+        amounts of an order may have), minQuoteAmount (price x amount, None: no limit)."""
         return self.request('GET', '/api/currencies/pairs')
 
     def ticker(self, pair: str) -> Dict[str, Any]:
@@ -221,7 +258,7 @@ class Client:
                     selfTradePrevention: Optional[str] = None, expireUnfilled: Optional[bool] = None,
                     clientOrderId: Optional[str] = None, clientIdScope: Optional[str] = None,
                     strategyId: Optional[int] = None, strategyType: Optional[int] = None) -> str:
-        """Places an order and returns its id. order() explains the arguments.
+        """Places an order and returns its id; Client.order(id) reads what became of it. order() explains the arguments.
 
         x.place_order('BTC_USDT', 'buy', amount='0.01', market=True)
         x.place_order('BTC_USDT', 'sell', amount='0.01', type='stop_market', stopPrice='60000')

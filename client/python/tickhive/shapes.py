@@ -15,8 +15,9 @@ OrderBody = Dict[str, Any]
 
 
 class Order(TypedDict, total=False):
-    """An order as the exchange shows it to its owner. status is Created, PartiallyCompleted or Pending while it is open, and
-    Completed, Canceled or PartiallyExecutedAndCanceled at its end."""
+    """An order as the exchange shows it to its owner (docs/contract/trading.md#order-view). status is Created,
+    PartiallyCompleted or Pending (waits for its trigger, or for another order of its list) while it is open, and Completed,
+    Canceled or PartiallyExecutedAndCanceled at its end; endReason says why it ended."""
 
     id: str
     clientOrderId: Optional[str]

@@ -25,7 +25,7 @@ class StreamClosed(Exception):
     """The line is closed; code is the WebSocket close code, None without one."""
 
     def __init__(self, code: Optional[int] = None, reason: str = '') -> None:
-        super().__init__('the stream was closed: %s %s' % (code, reason))
+        super().__init__('the stream was closed: ' + ' '.join(str(part) for part in (code, reason) if part))
         self.code, self.reason = code, reason
 
 
@@ -173,7 +173,9 @@ class Stream:
     def receive(self, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Returns the next message. An error of the exchange is raised as APIError."""
         m = json.loads(self.line.receive(timeout), parse_float=decimal.Decimal)
-        if m.get('type') == 'error':
+        if not isinstance(m, dict) or 'type' not in m:
+            raise APIError(0, None, 'this is no stream of TickHive, perhaps that of the Binance-compatible listener: %.200s' % m)
+        if m['type'] == 'error':
             raise APIError(0, m.get('code'), m.get('message'))
         return m
 

@@ -49,7 +49,7 @@ class User:
 
     def deposit(self, amount: Amount, currency: str) -> None:
         """Adds money to the user's balance."""
-        self.exchange.call('POST', '/users/%s/deposits' % self.id, {'currencyCode': currency, 'amount': plain(amount)})
+        self.exchange.call('POST', '/users/%s/deposits' % self.id, {'currencyCode': currency, 'amount': plain(amount, 'amount')})
 
 
 class Fault:
@@ -118,12 +118,10 @@ class Exchange:
 
     def new_user(self, *money: str) -> User:
         """Adds a user with money, each amount with its currency: new_user('1000 USDT', '0.5 BTC')."""
+        parts = [_money(m) for m in money]
         id = self.call('POST', '/users', {})['id']
         user = self._user(id, self.call('POST', '/users/%s/apikeys' % id, {'name': 'test'}))
-        for m in money:
-            amount, space, currency = m.partition(' ')
-            if not space:
-                raise ValueError("%r must have the form AMOUNT CURRENCY, for example '1000 USDT'" % m)
+        for amount, currency in parts:
             user.deposit(amount, currency)
         return user
 
@@ -137,12 +135,13 @@ class Exchange:
         self._place('sell', pair, amount, price)
 
     def _place(self, side: str, pair: str, amount: Amount, price: Optional[Amount]) -> None:
-        order = {'currencyPairCode': pair, 'side': side, 'type': 'market', 'amount': plain(amount)}
+        order = {'currencyPairCode': pair, 'side': side, 'type': 'market', 'amount': plain(amount, 'amount')}
         if price is not None:
-            order.update(type='limit', price=plain(price))
+            order.update(type='limit', price=plain(price, 'price'))
         reason = self.call('POST', '/orders', order)['rejectReason']
         if reason:
-            raise RuntimeError('%s %s %s at %s: %s' % (side, amount, pair, price or 'the market', reason))
+            at = 'the market' if price is None else price
+            raise RuntimeError('%s %s %s at %s: %s (docs/contract/errors.md)' % (side, amount, pair, at, reason))
 
     def clear_book(self, pair: str) -> None:
         """Cancels the open orders of the exchange's own account on a pair."""
@@ -183,6 +182,15 @@ class Exchange:
             self._log.close()
 
 
+def _money(text: str) -> Tuple[str, str]:
+    """Returns the amount and the currency of '1000 USDT'."""
+    amount, _, currency = text.partition(' ') if isinstance(text, str) else ('', '', '')
+    try:
+        return plain(amount, 'the amount'), currency or plain('')
+    except ValueError:
+        raise ValueError("%r must have the form AMOUNT CURRENCY, for example '1000 USDT'" % (text,)) from None
+
+
 def _program(binary: Optional[str]) -> Tuple[str, str]:
     """Returns the file of the program, and where its name comes from."""
     if binary:
@@ -195,6 +203,7 @@ def _config(pairs: Sequence[Pair]) -> str:
     """Returns the TOML of pairs."""
     if not pairs:
         raise ValueError('pairs must have a pair; leave it out for the built-in ones')
+    pairs = [Pair(*p) for p in pairs]
     assets = dict.fromkeys(asset for p in pairs for asset in p.code.split('_'))
     parts = ['[[assets]]\nsymbol = %s\n' % json.dumps(asset) for asset in assets]
     for p in pairs:
