@@ -18,7 +18,8 @@ import (
 type conformanceCmd struct {
 	URL      string        `arg:"" help:"Address of the exchange or prefix of the routes, for example https://api.example.com/listing."`
 	Standard string        `enum:",coingecko,coinmarketcap" default:"" placeholder:"NAME" help:"coingecko or coinmarketcap (default: those whose first route answers)."`
-	Pairs    int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest base volume; 0: of all (${default})."`
+	Pairs    int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest turnover; 0: of all (${default})."`
+	MaxAge   time.Duration `default:"15m" placeholder:"DURATION" help:"Age of a book above which it is a warning (${default})."`
 	Timeout  time.Duration `default:"10s" help:"Longest time of a request (${default})."`
 	JSON     bool          `name:"json" help:"Print the results as JSON."`
 	JUnit    string        `name:"junit" placeholder:"FILE" help:"Write the results as JUnit's XML."`
@@ -33,6 +34,9 @@ func (c *conformanceCmd) Validate() error {
 	}
 	if c.Timeout <= 0 {
 		return fmt.Errorf("--timeout must be above 0: %s", c.Timeout)
+	}
+	if c.MaxAge <= 0 {
+		return fmt.Errorf("--max-age must be above 0: %s", c.MaxAge)
 	}
 	if c.JUnit == "-" || c.HTML == "-" || c.JUnit != "" && c.JUnit == c.HTML {
 		return errors.New("--junit and --html must each name a file of its own")
@@ -50,7 +54,7 @@ func (c *conformanceCmd) Run(p *program) error {
 		return err
 	}
 	reports, err := conformance.Run(ctx, conformance.Options{
-		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, Timeout: c.Timeout, Roots: roots,
+		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, MaxAge: c.MaxAge, Timeout: c.Timeout, Roots: roots,
 	})
 	if err != nil {
 		return usageError{Err: remedied(err)}
@@ -106,7 +110,11 @@ func printConformance(out io.Writer, r *conformance.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s at %s: %d checks, %d errors, %d warnings\n", r.Standard, r.Target, len(r.Results),
-		r.Errors, r.Warnings)
+	deep := ""
+	if r.Of > 0 {
+		deep = fmt.Sprintf("; books and trades of %d of %d pairs: --pairs 0 checks all", r.Deep, r.Of)
+	}
+	_, err := fmt.Fprintf(out, "%s at %s: %d checks, %d errors, %d warnings%s\n", r.Standard, r.Target, len(r.Results),
+		r.Errors, r.Warnings, deep)
 	return err
 }

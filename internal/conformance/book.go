@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stale is the age of a book or a trade above which a listing site considers the market dead.
+// stale is the age of a book above which a listing site considers the market dead.
 const stale = 15 * time.Minute
 
 // book holds the results of checkBook.
@@ -58,8 +58,8 @@ func (r *run) checkBook(name, url string, v any) (b book) {
 	}
 	order.done("bids fall, asks rise, the best bid is below the best ask")
 	fresh := r.report.check(name+": freshness", url, Warning)
-	if age := r.Now().Sub(b.timestamp); age > stale || age < -time.Minute {
-		fresh.fail("the timestamp is %s old, want at most %s", age.Round(time.Second), stale)
+	if age := r.Now().Sub(b.timestamp); age > r.MaxAge || age < -time.Minute {
+		fresh.fail("the timestamp is %s old, want at most %s", age.Round(time.Second), r.MaxAge)
 	}
 	fresh.done("%d ms old", r.Now().Sub(b.timestamp).Milliseconds())
 	return b

@@ -17,8 +17,8 @@ var (
 // coinGecko checks /pairs, /tickers, /orderbook and /historical_trades.
 func (r *run) coinGecko() {
 	known := r.geckoPairs()
-	volumes := r.geckoTickers(known)
-	for i, id := range r.largest(volumes) {
+	volumes, turnover := r.geckoTickers(known)
+	for i, id := range r.largest(turnover) {
 		path := "/orderbook?ticker_id=" + id + "&"
 		if v := r.get("orderbook "+id, path+"depth=0"); v != nil {
 			o, _ := v.(object)
@@ -61,11 +61,11 @@ func (r *run) geckoPairs() map[string]bool {
 	return known
 }
 
-// geckoTickers checks /tickers and returns the base volume of each pair.
-func (r *run) geckoTickers(known map[string]bool) map[string]*big.Rat {
+// geckoTickers checks /tickers and returns the base volume and the turnover of each pair.
+func (r *run) geckoTickers(known map[string]bool) (volumes, turnover map[string]*big.Rat) {
 	v := r.get("tickers", "/tickers")
 	if v == nil {
-		return nil
+		return nil, nil
 	}
 	url := r.Target + "/tickers"
 	fields, listed := r.report.check("tickers: fields", url, Error), r.report.check("tickers: listed pairs", url, Error)
@@ -76,7 +76,7 @@ func (r *run) geckoTickers(known map[string]bool) map[string]*big.Rat {
 	if !ok || len(list) == 0 {
 		fields.fail("the body is %s, want an array with a ticker for each pair", shown(v))
 	}
-	volumes := map[string]*big.Rat{}
+	volumes, turnover = map[string]*big.Rat{}, map[string]*big.Rat{}
 	for _, o := range objects(fields, list) {
 		id, _ := o["ticker_id"].(string)
 		geckoTicker.check(fields, spare, id, o)
@@ -89,15 +89,15 @@ func (r *run) geckoTickers(known map[string]bool) map[string]*big.Rat {
 		case known != nil && !known[id]:
 			listed.fail("ticker_id %s is not in /pairs", id)
 		}
-		volumes[id] = of(o, "base_volume")
+		volumes[id], turnover[id] = of(o, "base_volume"), turnoverOf(o, "target_volume")
 		checkPrices(prices, id, o)
 	}
 	fields.done("%d tickers", len(list))
 	spare.done("all there")
 	listed.done("each once, all in /pairs")
-	prices.done("bid below ask, low to high holds the last price")
+	prices.done("bid below ask, low to high holds the last price and the mean price")
 	strings.done("all")
-	return volumes
+	return volumes, turnover
 }
 
 // checkPrices checks the relations between the prices of a ticker.
@@ -107,14 +107,32 @@ func checkPrices(c *check, id string, o object) {
 	if bid.Sign() > 0 && ask.Sign() > 0 && bid.Cmp(ask) >= 0 {
 		c.fail("%s: the bid %s is not below the ask %s", id, number(bid), number(ask))
 	}
-	if low.Sign() > 0 && high.Sign() > 0 && (last.Cmp(low) < 0 || last.Cmp(high) > 0) {
+	base, target := of(o, "base_volume"), of(o, "target_volume")
+	_, hasLow := o["low"]
+	_, hasHigh := o["high"]
+	traded := base.Sign() > 0 || target.Sign() > 0
+	if hasLow && hasHigh && (traded || low.Sign() > 0 && high.Sign() > 0) && (last.Cmp(low) < 0 || last.Cmp(high) > 0) {
 		c.fail("%s: last_price %s is not between low %s and high %s", id, number(last), number(low), number(high))
+	}
+	if traded && (base.Sign() == 0) != (target.Sign() == 0) {
+		c.fail("%s: base_volume is %s and target_volume %s", id, number(base), number(target))
+	}
+	if base.Sign() > 0 && target.Sign() > 0 && low.Sign() > 0 && high.Sign() > 0 {
+		if mean := new(big.Rat).Quo(target, base); outside(mean, low, high) {
+			c.fail("%s: target_volume / base_volume is %s, which is not between low %s and high %s", id, number(mean),
+				number(low), number(high))
+		}
 	}
 	for _, name := range []string{"last_price", "base_volume", "target_volume"} {
 		if of(o, name).Sign() < 0 {
 			c.fail("%s: %s is negative", id, name)
 		}
 	}
+}
+
+// outside reports whether a mean price is not between two prices. Volumes are rounded, so 1 % more is inside.
+func outside(mean, low, high *big.Rat) bool {
+	return mean.Cmp(low) < 0 && !agree(mean, low, 10) || mean.Cmp(high) > 0 && !agree(mean, high, 10)
 }
 
 // geckoTrades checks /historical_trades of a pair; with filters also type and limit.

@@ -22,8 +22,8 @@ var (
 func (r *run) coinMarketCap() {
 	summary := r.capSummary()
 	assets := r.capAssets()
-	volumes := r.capTickers(summary, assets)
-	for _, id := range r.largest(volumes) {
+	volumes, turnover := r.capTickers(summary, assets)
+	for _, id := range r.largest(turnover) {
 		path := "/orderbook/" + id
 		if v := r.get("orderbook "+id, path); v != nil {
 			full := r.checkBook("orderbook "+id, r.Target+path, v)
@@ -73,7 +73,7 @@ func (r *run) capSummary() map[string]*big.Rat {
 		})
 	}
 	fields.done("%d pairs", len(list))
-	prices.done("bid below ask, low to high holds the last price")
+	prices.done("bid below ask, low to high holds the last price and the mean price")
 	return volumes
 }
 
@@ -119,12 +119,12 @@ func (r *run) capAssets() map[string]int64 {
 	return ids
 }
 
-// capTickers checks /ticker and returns the base volume of each pair.
-func (r *run) capTickers(summary map[string]*big.Rat, assets map[string]int64) map[string]*big.Rat {
+// capTickers checks /ticker and returns the base volume and the turnover of each pair.
+func (r *run) capTickers(summary map[string]*big.Rat, assets map[string]int64) (volumes, turnover map[string]*big.Rat) {
 	v := r.get("ticker", "/ticker")
 	all, ok := v.(object)
 	if v == nil {
-		return nil
+		return nil, nil
 	}
 	url := r.Target + "/ticker"
 	fields, listed := r.report.check("ticker: fields", url, Error), r.report.check("ticker: pairs", url, Error)
@@ -132,7 +132,7 @@ func (r *run) capTickers(summary map[string]*big.Rat, assets map[string]int64) m
 	if !ok || len(all) == 0 {
 		fields.fail("the body is %s, want an object with a member for each pair", shown(v))
 	}
-	volumes := map[string]*big.Rat{}
+	volumes, turnover = map[string]*big.Rat{}, map[string]*big.Rat{}
 	for pair, e := range all {
 		o, _ := e.(object)
 		capTicker.check(fields, fields, pair, o)
@@ -149,12 +149,12 @@ func (r *run) capTickers(summary map[string]*big.Rat, assets map[string]int64) m
 				ids.fail("%s: %s is %s, /assets says %d", pair, member, shown(o[member]), assets[symbol])
 			}
 		}
-		volumes[pair] = of(o, "base_volume")
+		volumes[pair], turnover[pair] = of(o, "base_volume"), turnoverOf(o, "quote_volume")
 	}
 	fields.done("%d pairs", len(all))
 	listed.done("all in /summary")
 	ids.done("as in /assets")
-	return volumes
+	return volumes, turnover
 }
 
 // isFlag reports whether v is 0 or 1, as a number or a string.

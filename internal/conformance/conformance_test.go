@@ -112,6 +112,22 @@ var violations = map[string]violation{
 		conformance.CoinGecko, "/tickers", replace(`"target_volume":"[0-9.]+",`, ""),
 		"tickers: fields", "target_volume is missing",
 	},
+	"member is null": {
+		conformance.CoinGecko, "/tickers", replace(`"target_volume":"[0-9.]+"`, `"target_volume":null`),
+		"tickers: fields", "target_volume is null",
+	},
+	"one volume is 0": {
+		conformance.CoinGecko, "/tickers", replace(`"base_volume":"[0-9.]+"`, `"base_volume":"0"`),
+		"tickers: prices", "base_volume is 0 and target_volume ",
+	},
+	"volumes that no price explains": {
+		conformance.CoinMarketCap, "/summary", replace(`"quote_volume":[0-9.]+`, `"quote_volume":1`),
+		"summary: prices", "target_volume / base_volume is 0.",
+	},
+	"the highest price is 0": {
+		conformance.CoinGecko, "/tickers", replace(`"high":"[0-9.]+"`, `"high":"0"`),
+		"tickers: prices", " and high 0",
+	},
 }
 
 func TestViolationsAreFound(t *testing.T) {
@@ -192,6 +208,48 @@ func TestThePrefixOfTheRoutesIsFound(t *testing.T) {
 	}
 	if r := check(t, host+"/nothing", conformance.CoinGecko); r.Target != host+"/nothing" || r.Errors == 0 {
 		t.Errorf("nothing, with a standard: %+v", r)
+	}
+}
+
+// A first route that answers with an error of the server, or with what is no JSON, is found and named. A standard that is
+// not there is a warning.
+func TestAFirstRouteThatFailsIsFound(t *testing.T) {
+	t.Parallel()
+	behind, err := url.Parse(target(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := httputil.NewSingleHostReverseProxy(behind)
+	for name, answer := range map[string]func(w http.ResponseWriter){
+		"an error of the server": func(w http.ResponseWriter) { w.WriteHeader(503) },
+		"a page":                 func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>\n</html>") },
+		"broken JSON":            func(w http.ResponseWriter) { _, _ = io.WriteString(w, `[{"tic`) },
+		"no body":                func(http.ResponseWriter) {},
+	} {
+		for _, route := range []string{"/listing/coingecko/pairs", "/listing/coinmarketcap/summary"} {
+			t.Run(name+" at "+route, func(t *testing.T) {
+				t.Parallel()
+				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == route {
+						answer(w)
+						return
+					}
+					routes.ServeHTTP(w, r)
+				}))
+				t.Cleanup(s.Close)
+				for _, given := range []string{s.URL, s.URL + "/listing"} {
+					reports, err := conformance.Run(t.Context(), conformance.Options{Target: given, Now: start})
+					if err != nil || len(reports) != 2 {
+						t.Fatal(reports, err)
+					}
+					first := reports[strings.Count(route, "coinmarketcap")]
+					if lines := failed(first); first.Target+route[strings.LastIndex(route, "/"):] != s.URL+route ||
+						first.Errors == 0 || !strings.Contains(lines[0], " answers: ") || strings.Contains(lines[0], "\n") {
+						t.Errorf("%s: %s: %q", given, first.Target, lines)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -288,8 +346,12 @@ func TestThePrefixOfTheAggregatorIsFound(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	reports, err := conformance.Run(t.Context(), conformance.Options{Target: s.URL, Now: start})
-	if err != nil || len(reports) != 1 || reports[0].Target != s.URL+"/api/marketdata/getaggregator" ||
+	if err != nil || len(reports) != 2 || reports[0].Target != s.URL+"/api/marketdata/getaggregator" ||
 		reports[0].Standard != conformance.CoinGecko {
 		t.Fatal(reports, err)
+	}
+	missing := failed(reports[1])
+	if len(missing) != 1 || !strings.HasPrefix(missing[0], "warning summary: found: not checked: "+s.URL+"/summary ") {
+		t.Errorf("the other standard: %q", missing)
 	}
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tickhive/tickhive/internal/clock"
@@ -35,6 +36,9 @@ type Report struct {
 	Results  []Result `json:"results"`
 	Errors   int      `json:"errors"`   // failed checks of severity error
 	Warnings int      `json:"warnings"` // failed checks of severity warning
+	// Deep is the number of pairs whose books and trades were checked, Of that of all pairs; 0: all were.
+	Deep int `json:"deepPairs,omitempty"`
+	Of   int `json:"ofPairs,omitempty"`
 
 	startNs, lastNs int64 // when the run began, when the last check ended
 }
@@ -69,6 +73,7 @@ func (c *check) done(seen string, args ...any) {
 	default:
 		c.report.Warnings++
 	}
+	c.result.Evidence = strings.Join(strings.Fields(c.result.Evidence), " ") // a body has line breaks
 	nowNs := clock.MachineNs()
 	c.result.Took = time.Duration(nowNs - c.report.lastNs)
 	c.report.lastNs = nowNs

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,9 +31,11 @@ type Options struct {
 	Target string
 	// Standard is CoinGecko or CoinMarketCap. Empty: every standard whose first route answers.
 	Standard string
-	// Pairs limits the number of pairs whose books and trades are checked; pairs with the largest base volume
-	// come first. 0: all.
+	// Pairs limits the number of pairs whose books and trades are checked; pairs with the largest turnover come
+	// first. 0: all.
 	Pairs int
+	// MaxAge is the age above which a book is a warning. 0: 15 minutes.
+	MaxAge time.Duration
 	// Timeout bounds each request. 0: 10 s.
 	Timeout time.Duration
 	// Roots are the certificates by which an https target is verified; nil: the machine's.
@@ -54,11 +57,17 @@ type run struct {
 func Run(ctx context.Context, o Options) ([]*Report, error) {
 	target, err := url.Parse(o.Target)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
+		if host, port, err := net.SplitHostPort(o.Target); err == nil && host != "" {
+			return nil, fmt.Errorf("%q is not a URL: write http://%s:%s, or https", o.Target, host, port)
+		}
 		return nil, fmt.Errorf("%q is not a URL such as https://api.example.com/listing", o.Target)
 	}
 	o.Target = strings.TrimRight(o.Target, "/")
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = stale
 	}
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Unix(0, clock.MachineNs()) }
@@ -72,19 +81,21 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 		return nil, fmt.Errorf("there is no standard %q: it must be coingecko or coinmarketcap", o.Standard)
 	}
 	reports := make([]*Report, 0, len(standards))
-	var missing error
+	var missing []error
 	for _, s := range standards {
 		prefix, err := o.find(ctx, s)
-		if err != nil && o.Standard == "" {
-			missing = errors.Join(missing, err)
-			continue
-		}
 		at := o
 		at.Target += prefix
 		r := at.begin(ctx, s)
-		if s == CoinGecko {
+		switch {
+		case err != nil && o.Standard == "":
+			missing = append(missing, err)
+			c := r.report.check(strings.TrimPrefix(firstRoute[s], "/")+": found", o.Target+firstRoute[s], Warning)
+			c.fail("not checked: %v", err)
+			c.done("")
+		case s == CoinGecko:
 			r.coinGecko()
-		} else {
+		default:
 			r.coinMarketCap()
 		}
 		if err := ctx.Err(); err != nil {
@@ -92,9 +103,9 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 		}
 		reports = append(reports, r.report)
 	}
-	if len(reports) == 0 {
-		return nil, fmt.Errorf("%w: give the prefix of the routes, and --standard coingecko or coinmarketcap to see "+
-			"what is wrong with them", missing)
+	if len(missing) == len(standards) {
+		return nil, fmt.Errorf("%w; %w: give the prefix of the routes, and --standard coingecko or coinmarketcap to "+
+			"see what is wrong with them", missing[0], missing[1])
 	}
 	return reports, nil
 }
@@ -118,45 +129,64 @@ func prefixes(standard string) []string {
 	return all
 }
 
-// find returns the first prefix below which the first route of a standard answers with a list or an object, else the
-// empty one if the route answers 200 there.
+// firstRoute names the route by which a standard is found.
+var firstRoute = map[string]string{CoinGecko: "/pairs", CoinMarketCap: "/summary"}
+
+// find returns the first prefix below which the first route of a standard is, also when it answers an error of the
+// server or no JSON there: that is a finding. What the target answers at its own path is no finding elsewhere: many
+// exchanges answer every path with the same page.
 func (o Options) find(ctx context.Context, standard string) (prefix string, err error) {
-	route := map[string]string{CoinGecko: "/pairs", CoinMarketCap: "/summary"}[standard]
-	own := false
+	own := 0 // the status at the target's own path
 	for _, prefix := range prefixes(standard) {
-		a, err := o.begin(ctx, standard).fetch(prefix + route)
-		if err != nil && a.status == 0 { // each further prefix could cost a timeout
+		a, err := o.begin(ctx, standard).fetch(prefix + firstRoute[standard])
+		if a.status == 0 { // each further prefix could cost a timeout
 			return "", fmt.Errorf("%s does not answer: %w", a.url, err)
 		}
-		if a.status != http.StatusOK {
-			continue
+		isJSON := false
+		if err == nil {
+			v, broken := decode(a.body)
+			_, list := v.([]any)
+			_, members := v.(object)
+			isJSON = broken == nil && (list || members)
 		}
-		own = own || prefix == ""
-		v, err := decode(a.body)
-		switch v.(type) {
-		case []any, object:
-			if err == nil {
-				return prefix, nil
-			}
+		switch there := a.status == http.StatusOK || !absent(a.status); {
+		case a.status == http.StatusOK && isJSON, there && prefix != "" && a.status != own:
+			return prefix, nil
+		case prefix == "" && there:
+			own = a.status
 		}
 	}
-	if own {
+	if own != 0 {
 		return "", nil
 	}
-	return "", fmt.Errorf("%s%s does not answer 200, also not below %s", o.Target, route,
+	return "", fmt.Errorf("%s%s is not there, nor below %s", o.Target, firstRoute[standard],
 		strings.Join(prefixes(standard)[1:], ", "))
 }
 
-// largest returns the pairs to check one by one: those with the largest volume, at most Pairs of them.
-func (r *run) largest(volumes map[string]*big.Rat) []string {
-	pairs := slices.Collect(maps.Keys(volumes))
+// absent reports whether a status says that there is no such route, or none for this client.
+func absent(status int) bool { return status < 500 && status != http.StatusTooManyRequests }
+
+// largest returns the pairs to check one by one, which have the largest turnover, at most Pairs of them.
+func (r *run) largest(turnover map[string]*big.Rat) []string {
+	pairs := slices.Collect(maps.Keys(turnover))
 	slices.SortFunc(pairs, func(a, b string) int {
-		return cmp.Or(volumes[b].Cmp(volumes[a]), cmp.Compare(a, b))
+		return cmp.Or(turnover[b].Cmp(turnover[a]), cmp.Compare(a, b))
 	})
 	if r.Pairs > 0 && len(pairs) > r.Pairs {
+		r.report.Of, r.report.Deep = len(pairs), r.Pairs
 		return pairs[:r.Pairs]
 	}
 	return pairs
+}
+
+// turnoverOf returns the larger of a ticker's quote volume and its base volume at the last price: a ticker whose one
+// volume is wrong is checked, too.
+func turnoverOf(o object, quote string) *big.Rat {
+	turnover := new(big.Rat).Mul(of(o, "last_price"), of(o, "base_volume"))
+	if v := of(o, quote); v.Cmp(turnover) > 0 {
+		return v
+	}
+	return turnover
 }
 
 // objects returns the objects of a list and fails c for each element that is none.

@@ -66,7 +66,9 @@ func (f form) check(fields, spare *check, at string, o object) {
 			spare.fail("%s: %s is missing", at, name)
 			continue
 		}
-		if _, err := decimal(o[name]); err != nil {
+		if v, present := o[name]; present && v == nil {
+			fields.fail("%s: %s is null", at, name)
+		} else if _, err := decimal(v); err != nil {
 			fields.fail("%s: %s is %v", at, name, err)
 		}
 	}
