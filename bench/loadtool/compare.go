@@ -31,44 +31,84 @@ func ReadReport(file string) (r *Report, err error) {
 }
 
 // WriteComparison prints two reports side by side, with the change in percent. Routes that only one of them has are
-// named.
-func WriteComparison(w io.Writer, before, after *Report) error {
+// named. It reports whether the new one is at most limit percent worse, nil: however much: its rate is not lower, and no
+// p99 and no share of errors is higher by more than that. A route that is gone cannot be compared, so it is worse.
+func WriteComparison(w io.Writer, before, after *Report, limit *float64) (met bool, err error) {
 	for _, r := range []*Report{before, after} {
 		fmt.Fprintf(w, "%s  %s %s\n", r.Started.Format("2006-01-02 15:04:05"), r.Target, r.Mix)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\told\tnew\tchange\t\n")
-	row := func(name, form string, a, b float64) {
-		change := ""
-		if a > 0 {
-			change = fmt.Sprintf("%+.1f %%", 100*(b-a)/a)
-		}
-		fmt.Fprintf(t, "%s\t"+form+"\t"+form+"\t%s\t\n", name, a, b, change)
+	c := comparison{
+		table: tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight), limit: limit, met: true,
 	}
-	row("wanted rate, /s", "%.1f", before.WantedRate, after.WantedRate)
-	row("rate, /s", "%.1f", before.Rate, after.Rate)
-	row("answers", "%.0f", float64(before.Answers), float64(after.Answers))
-	row("errors", "%.0f", float64(before.Errors), float64(after.Errors))
-	row("sent late", "%.0f", float64(before.Late), float64(after.Late))
+	fmt.Fprintf(c.table, "\told\tnew\tchange\t\t\n")
+	c.row("wanted rate, /s", "%.1f", before.WantedRate, after.WantedRate, indifferent)
+	c.row("rate, /s", "%.1f", before.Rate, after.Rate, lowerIsWorse)
+	c.row("answers", "%.0f", float64(before.Answers), float64(after.Answers), indifferent)
+	c.row("errors", "%.0f", float64(before.Errors), float64(after.Errors), indifferent)
+	c.row("errors, %", "%.3f", before.errorShare(), after.errorShare(), higherIsWorse)
+	c.row("sent late", "%.0f", float64(before.Late), float64(after.Late), indifferent)
 	for _, percent := range []float64{50, 90, 99, 99.9, 100} {
-		row(fmt.Sprintf("p%g, ms", percent), "%.3f", ms(before.At(percent)), ms(after.At(percent)))
+		worse := indifferent
+		if percent == 99 {
+			worse = higherIsWorse
+		}
+		c.row(fmt.Sprintf("p%g, ms", percent), "%.3f", ms(before.At(percent)), ms(after.At(percent)), worse)
 	}
-	old := map[string]Route{}
-	for _, r := range before.Routes {
-		old[r.Name] = r
+	c.routes(before, after)
+	return c.met, c.table.Flush()
+}
+
+// Directions in which a figure gets worse.
+const (
+	lowerIsWorse  = -1.0
+	indifferent   = 0.0
+	higherIsWorse = 1.0
+)
+
+// rounding is the error of a change in percent: 2.2 is 10.000000000000009 % above 2.
+const rounding = 1e-9
+
+// comparison is a table under construction.
+type comparison struct {
+	table *tabwriter.Writer
+	limit *float64
+	met   bool
+}
+
+// row writes a figure of both reports and judges its change.
+func (c *comparison) row(name, form string, a, b, worse float64) {
+	change, missed := "", false
+	if a > 0 {
+		percent := 100 * (b - a) / a
+		change = fmt.Sprintf("%+.1f %%", percent)
+		missed = c.limit != nil && percent*worse > *c.limit+rounding
+	} else {
+		missed = c.limit != nil && b > a && worse == higherIsWorse
 	}
+	c.write(fmt.Sprintf("%s\t"+form+"\t"+form+"\t%s", name, a, b, change), missed)
+}
+
+// write ends a line of the table.
+func (c *comparison) write(line string, missed bool) {
+	word := ""
+	if missed {
+		c.met, word = false, "MISSED"
+	}
+	fmt.Fprintf(c.table, "%s\t%s\t\n", line, word)
+}
+
+// routes writes the p99 of each route.
+func (c *comparison) routes(before, after *Report) {
 	for _, r := range after.Routes {
-		if was, both := old[r.Name]; both {
-			row(r.Name+" p99, ms", "%.3f", float64(was.P99Us)/1e3, float64(r.P99Us)/1e3)
+		if was, both := before.route(r.Name); both {
+			c.row(r.Name+" p99, ms", "%.3f", float64(was.P99Us)/1e3, float64(r.P99Us)/1e3, higherIsWorse)
 		} else {
-			fmt.Fprintf(t, "%s p99, ms\t\t%.3f\tnew\t\n", r.Name, float64(r.P99Us)/1e3)
+			c.write(fmt.Sprintf("%s p99, ms\t\t%.3f\tnew", r.Name, float64(r.P99Us)/1e3), false)
 		}
-		delete(old, r.Name)
 	}
 	for _, r := range before.Routes {
-		if _, left := old[r.Name]; left {
-			fmt.Fprintf(t, "%s p99, ms\t%.3f\t\tgone\t\n", r.Name, float64(r.P99Us)/1e3)
+		if _, left := after.route(r.Name); !left {
+			c.write(fmt.Sprintf("%s p99, ms\t%.3f\t\tgone", r.Name, float64(r.P99Us)/1e3), c.limit != nil)
 		}
 	}
-	return t.Flush()
 }

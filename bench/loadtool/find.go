@@ -31,7 +31,7 @@ func Searchable(o *Options, t Thresholds) error {
 	case o.Mix == MixStreams || o.Stages != nil || o.RPS < lowestRate:
 		return fmt.Errorf("--find-max searches a rate of requests: give --rps from %g on to begin with, no --stages "+
 			"and no --mix streams", lowestRate)
-	case t.P99 == nil && t.P999 == nil && t.MaxErrors == nil:
+	case t.P99 == nil && t.P999 == nil && t.MaxErrors == nil && len(t.RouteP99)+len(t.RouteErrors) == 0:
 		return errors.New("--find-max needs a threshold: give --max-p99, --max-p999 or --max-errors")
 	}
 	return nil

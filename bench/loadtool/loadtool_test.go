@@ -267,8 +267,19 @@ func TestThresholdsAreChecked(t *testing.T) {
 	for what, th := range map[string]Thresholds{
 		"--max-p99 ": {P99: new(time.Duration(-1))}, "--max-p999 ": {P999: new(time.Duration(0))},
 		"--max-errors ": {MaxErrors: new(math.NaN())}, "--min-rate must": {MinRate: new(0.)},
+		"--route-p99 and": {RouteP99: map[string]time.Duration{"book": 1}},
 	} {
 		if err := th.Validate(&o); err == nil || !strings.HasPrefix(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	mix := o
+	mix.Mix = MixPolls
+	for what, th := range map[string]Thresholds{
+		"--route-p99 must be above 0: book=0s":         {RouteP99: map[string]time.Duration{"book": 0}},
+		"--route-errors must be from 0 to 100 percent": {RouteErrors: map[string]float64{"book": 101}},
+	} {
+		if err := th.Validate(&mix); err == nil || !strings.HasPrefix(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -337,10 +348,17 @@ func TestAThresholdIsJudgedByItsOwnFigure(t *testing.T) {
 		{"errors missed", Thresholds{MaxErrors: new(1.9)}, 2, false},
 		{"rate met", Thresholds{MinRate: new(90.)}, 90, true},
 		{"rate missed", Thresholds{MinRate: new(90.1)}, 90, false},
+		{"p99 of a route met", Thresholds{RouteP99: map[string]time.Duration{"slow": *ms(70)}}, 70, true},
+		{"p99 of a route missed", Thresholds{RouteP99: map[string]time.Duration{"slow": *ms(69)}}, 70, false},
+		{"errors of a route met", Thresholds{RouteErrors: map[string]float64{"slow": 5}}, 5, true},
+		{"errors of a route missed", Thresholds{RouteErrors: map[string]float64{"slow": 4.9}}, 5, false},
+		{"no such route", Thresholds{RouteP99: map[string]time.Duration{"slwo": *ms(70)}}, 0, false},
+		{"no request of a route", Thresholds{RouteErrors: map[string]float64{"never": 5}}, 0, false},
 	} {
 		r := Report{
 			Answers: 90, Missed: 10, Errors: 2, Rate: 90, WantedRate: 100,
 			Latencies: []Point{{50, 5_000}, {90, 10_000}, {95, 20_000}, {99, 40_000}, {99.9, 80_000}, {100, 160_000}},
+			Routes:    []Route{{"fast", 50, 0, 1, 10_000, 1}, {"never", 0, 0, 0, 0, 0}, {"slow", 40, 2, 1, 70_000, 1}},
 		}
 		if ok := r.Apply(c.t); ok != c.ok || len(r.Checks) != 1 || r.Checks[0].Got != c.got || r.Checks[0].OK != c.ok {
 			t.Errorf("%s: %t by %+v, want %t by %g", c.name, ok, r.Checks, c.ok, c.got)

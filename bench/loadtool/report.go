@@ -86,6 +86,9 @@ type Thresholds struct {
 	P99, P999 *time.Duration
 	MaxErrors *float64 // percent of the requests
 	MinRate   *float64 // percent of the wanted rate
+	// RouteP99 and RouteErrors are thresholds of single routes, by name. One without requests misses them.
+	RouteP99    map[string]time.Duration
+	RouteErrors map[string]float64 // percent of the route's requests
 }
 
 // Validate checks the ranges.
@@ -105,6 +108,19 @@ func (t *Thresholds) Validate(o *Options) error {
 		return errors.New("--min-rate is a share of --rps, and --stages have several rates")
 	case t.MinRate != nil && o.RPS == 0:
 		return errors.New("--min-rate is a share of --rps, and --rps 0 wants no rate")
+	case o.Mix == "" && len(t.RouteP99)+len(t.RouteErrors) > 0:
+		return errors.New("--route-p99 and --route-errors are for --mix: one URL is one route, so give --max-p99 or " +
+			"--max-errors")
+	}
+	for name, limit := range t.RouteP99 {
+		if limit <= 0 {
+			return fmt.Errorf("--route-p99 must be above 0: %s=%s", name, limit)
+		}
+	}
+	for name, limit := range t.RouteErrors {
+		if !(limit >= 0 && limit <= 100) {
+			return fmt.Errorf("--route-errors must be from 0 to 100 percent: %s=%g", name, limit)
+		}
 	}
 	return nil
 }
@@ -193,23 +209,54 @@ func (r *Report) Apply(t Thresholds) bool {
 			check(fmt.Sprintf("p%g, ms, at most", p.percent), ms(*p.limit), ms(got), got <= *p.limit && r.Answers > 0)
 		}
 	}
-	if t.MaxErrors != nil {
-		share := 100.
-		if all := r.Answers + r.Missed; all > 0 {
-			share = min(100*float64(r.Errors)/float64(all), 100)
-		}
+	if share := r.errorShare(); t.MaxErrors != nil {
 		check("errors, %, at most", *t.MaxErrors, share, share <= *t.MaxErrors)
 	}
 	if t.MinRate != nil {
 		share := 100 * r.Rate / r.WantedRate
 		check("rate, % of --rps, at least", *t.MinRate, share, share >= *t.MinRate)
 	}
-	for _, c := range r.Checks {
-		if !c.OK {
-			return false
-		}
+	for _, name := range slices.Sorted(maps.Keys(t.RouteP99)) {
+		got, found := r.route(name)
+		check(name+": p99, ms, at most"+r.otherRoutes(found), ms(t.RouteP99[name]), float64(got.P99Us)/1e3,
+			got.Answers > 0 && got.P99Us <= t.RouteP99[name].Microseconds())
 	}
-	return true
+	for _, name := range slices.Sorted(maps.Keys(t.RouteErrors)) {
+		got, found := r.route(name)
+		share := 100 * float64(got.Errors) / float64(max(got.Answers, 1))
+		check(name+": errors, %, at most"+r.otherRoutes(found), t.RouteErrors[name], share,
+			got.Answers > 0 && share <= t.RouteErrors[name])
+	}
+	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return !c.OK })
+}
+
+// errorShare returns the errors in percent of the requests.
+func (r *Report) errorShare() float64 {
+	if all := r.Answers + r.Missed; all > 0 {
+		return min(100*float64(r.Errors)/float64(all), 100)
+	}
+	return 100
+}
+
+// route returns the results of a route, if there are any.
+func (r *Report) route(name string) (Route, bool) {
+	at := slices.IndexFunc(r.Routes, func(of Route) bool { return of.Name == name })
+	if at < 0 {
+		return Route{}, false
+	}
+	return r.Routes[at], true
+}
+
+// otherRoutes returns what the name of a check adds when no request of its route was sent.
+func (r *Report) otherRoutes(found bool) string {
+	if found {
+		return ""
+	}
+	var names []string
+	for _, of := range r.Routes {
+		names = append(names, of.Name)
+	}
+	return " (no such request; the routes are " + strings.Join(names, ", ") + ")"
 }
 
 // msText returns a latency as the report writes it.

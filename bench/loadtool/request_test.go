@@ -235,8 +235,8 @@ func TestReportsAreCompared(t *testing.T) {
 		reports = append(reports, r)
 	}
 	var out bytes.Buffer
-	if err := WriteComparison(&out, reports[0], reports[1]); err != nil {
-		t.Fatal(err)
+	if met, err := WriteComparison(&out, reports[0], reports[1], nil); err != nil || !met {
+		t.Fatal(met, err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
@@ -247,9 +247,59 @@ func TestReportsAreCompared(t *testing.T) {
 			t.Errorf("%q is not in %s", want, text)
 		}
 	}
+	compareTo(t)
 	for _, wrong := range []any{"x", map[string]any{}, map[string]any{"target": "x", "new": 1}} {
 		if _, err := ReadReport(file("c", wrong)); err == nil || !strings.Contains(err.Error(), "load --json FILE") {
 			t.Errorf("%v: %v", wrong, err)
 		}
+	}
+}
+
+// compareTo compares reports with a limit: it is met at the bound and missed behind it, by each figure that can be worse
+// and by no other.
+func compareTo(t *testing.T) {
+	t.Helper()
+	old := Report{
+		Rate: 100, Answers: 1000, Errors: 10, Latencies: []Point{{50, 1000}, {99, 2000}},
+		Routes: []Route{{Name: "book", P99Us: 4000}},
+	}
+	for name, c := range map[string]struct {
+		change func(r *Report)
+		missed string
+	}{
+		"equal":               {func(*Report) {}, ""},
+		"rate at the bound":   {func(r *Report) { r.Rate = 90 }, ""},
+		"rate behind it":      {func(r *Report) { r.Rate = 89.9 }, "rate, /s"},
+		"rate is higher":      {func(r *Report) { r.Rate = 200 }, ""},
+		"p99 at the bound":    {func(r *Report) { r.Latencies = []Point{{50, 1000}, {99, 2200}} }, ""},
+		"p99 behind it":       {func(r *Report) { r.Latencies = []Point{{50, 1000}, {99, 2201}} }, "p99, ms"},
+		"p99 is lower":        {func(r *Report) { r.Latencies = []Point{{50, 1000}, {99, 1}} }, ""},
+		"p50 is no figure":    {func(r *Report) { r.Latencies = []Point{{50, 1900}, {99, 2000}} }, ""},
+		"errors at the bound": {func(r *Report) { r.Errors = 11 }, ""},
+		"errors behind it":    {func(r *Report) { r.Errors = 12 }, "errors, %"},
+		"as many of more":     {func(r *Report) { r.Errors, r.Answers = 20, 2000 }, ""},
+		"route at the bound":  {func(r *Report) { r.Routes = []Route{{Name: "book", P99Us: 4400}} }, ""},
+		"route behind it":     {func(r *Report) { r.Routes = []Route{{Name: "book", P99Us: 4401}} }, "book p99, ms"},
+		"route is gone":       {func(r *Report) { r.Routes = nil }, "book p99, ms"},
+		"route is new":        {func(r *Report) { r.Routes = append(r.Routes[:1:1], Route{Name: "x", P99Us: 9}) }, ""},
+	} {
+		after := old
+		c.change(&after)
+		var out bytes.Buffer
+		met, err := WriteComparison(&out, &old, &after, new(10.))
+		line := ""
+		for text := range strings.Lines(out.String()) {
+			if strings.Contains(text, "MISSED") {
+				line += strings.TrimSpace(text)
+			}
+		}
+		if err != nil || met != (c.missed == "") || !strings.HasPrefix(line, c.missed) || (line == "") != met {
+			t.Errorf("%s: met %t, %q: %v", name, met, line, err)
+		}
+	}
+	none, some := old, old
+	none.Errors, some.Errors = 0, 1
+	if met, err := WriteComparison(io.Discard, &none, &some, new(1000.)); err != nil || met {
+		t.Errorf("errors where there were none: met %t, %v", met, err)
 	}
 }

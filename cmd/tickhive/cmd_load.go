@@ -18,29 +18,32 @@ import (
 
 // loadCmd loads any HTTP server at a rate (docs/guide/load.md).
 type loadCmd struct {
-	Target      string         `placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
-	Method      string         `placeholder:"METHOD" help:"GET, POST, PUT, PATCH or DELETE (GET, or POST with --body)."`
-	Body        *string        `placeholder:"TEXT" help:"Body of the request, JSON unless --header names a Content-Type; @FILE reads it from a file."`
-	Header      []string       `sep:"none" placeholder:"LINE" help:"Header of the request, such as \"Accept: text/csv\". Repeatable."`
-	RPS         *float64       `name:"rps" placeholder:"N" help:"Requests a second, sent whatever the answers (100); 0: as many as are answered."`
-	Duration    *time.Duration `placeholder:"DURATION" help:"Length of the run (10s); with --find-max of each of its runs."`
-	Stages      string         `placeholder:"D:RATE,..." help:"Ramps in place of --rps and --duration, such as 10s:100,30s:100,10s:0: each a length and the rate at its end, from 0 on. 0s:RATE jumps."`
-	WarmUp      time.Duration  `placeholder:"DURATION" help:"Load before the run, which the report leaves out."`
-	FindMax     bool           `help:"Search the highest rate that meets the thresholds, beginning at --rps, and confirm it twice."`
-	Connections int            `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
-	Mix         string         `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
-	Signed      string         `placeholder:"FILE" help:"Key that signs the requests, as tickhive demo-key writes it; for one URL or --mix orders."`
-	Pairs       *int           `placeholder:"N" help:"Pairs of the mix (20)."`
-	Remote      bool           `help:"Allow a target on another machine."`
-	MaxP99      *time.Duration `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
-	MaxP999     *time.Duration `name:"max-p999" placeholder:"DURATION" help:"Threshold: the 99.9th percentile."`
-	MaxErrors   *float64       `placeholder:"PERCENT" help:"Threshold: errors, in percent of the requests."`
-	MinRate     *float64       `placeholder:"PERCENT" help:"Threshold: the rate, in percent of --rps."`
-	JSON        string         `name:"json" placeholder:"FILE" help:"Write the report as JSON; - for standard output."`
-	HTML        string         `name:"html" placeholder:"FILE" help:"Write the report as a page."`
-	Quiet       bool           `help:"Suppress the line of each second."`
-	Compare     bool           `help:"Load nothing: print two reports of --json side by side."`
-	Reports     []string       `arg:"" optional:"" help:"With --compare: the old report and the new one."`
+	Target      string                   `placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
+	Method      string                   `placeholder:"METHOD" help:"GET, POST, PUT, PATCH or DELETE (GET, or POST with --body)."`
+	Body        *string                  `placeholder:"TEXT" help:"Body of the request, JSON unless --header names a Content-Type; @FILE reads it from a file."`
+	Header      []string                 `sep:"none" placeholder:"LINE" help:"Header of the request, such as \"Accept: text/csv\". Repeatable."`
+	RPS         *float64                 `name:"rps" placeholder:"N" help:"Requests a second, sent whatever the answers (100); 0: as many as are answered."`
+	Duration    *time.Duration           `placeholder:"DURATION" help:"Length of the run (10s); with --find-max of each of its runs."`
+	Stages      string                   `placeholder:"D:RATE,..." help:"Ramps in place of --rps and --duration, such as 10s:100,30s:100,10s:0: each a length and the rate at its end, from 0 on. 0s:RATE jumps."`
+	WarmUp      time.Duration            `placeholder:"DURATION" help:"Load before the run, which the report leaves out."`
+	FindMax     bool                     `help:"Search the highest rate that meets the thresholds, beginning at --rps, and confirm it twice."`
+	Connections int                      `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
+	Mix         string                   `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
+	Signed      string                   `placeholder:"FILE" help:"Key that signs the requests, as tickhive demo-key writes it; for one URL or --mix orders."`
+	Pairs       *int                     `placeholder:"N" help:"Pairs of the mix (20)."`
+	Remote      bool                     `help:"Allow a target on another machine."`
+	MaxP99      *time.Duration           `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
+	MaxP999     *time.Duration           `name:"max-p999" placeholder:"DURATION" help:"Threshold: the 99.9th percentile."`
+	MaxErrors   *float64                 `placeholder:"PERCENT" help:"Threshold: errors, in percent of the requests."`
+	MinRate     *float64                 `placeholder:"PERCENT" help:"Threshold: the rate, in percent of --rps."`
+	RouteP99    map[string]time.Duration `name:"route-p99" placeholder:"ROUTE=DURATION" help:"Threshold of a route of the mix, as the report names it: the 99th percentile. Repeatable."`
+	RouteErrors map[string]float64       `placeholder:"ROUTE=PERCENT" help:"Threshold of a route of the mix: errors, in percent of its requests. Repeatable."`
+	JSON        string                   `name:"json" placeholder:"FILE" help:"Write the report as JSON; - for standard output."`
+	HTML        string                   `name:"html" placeholder:"FILE" help:"Write the report as a page."`
+	Quiet       bool                     `help:"Suppress the line of each second."`
+	Compare     bool                     `help:"Load nothing: print two reports of --json side by side."`
+	MaxWorse    *float64                 `placeholder:"PERCENT" help:"With --compare: exit with 4 when the rate, or a p99 or the errors of the new report, are worse by more."`
+	Reports     []string                 `arg:"" optional:"" help:"With --compare: the old report and the new one."`
 	trustFlags
 }
 
@@ -114,6 +117,8 @@ func (c *loadCmd) options() (o loadtool.Options, err error) {
 	switch {
 	case c.Target == "":
 		return o, errors.New("--target is missing: give --target URL")
+	case c.MaxWorse != nil:
+		return o, errors.New("--max-worse is for --compare")
 	case len(c.Reports) > 0:
 		return o, fmt.Errorf("%q is no flag: only --compare takes files", c.Reports[0])
 	case c.Stages != "" && (c.RPS != nil || c.Duration != nil):
@@ -160,10 +165,13 @@ func bodyOf(text string) ([]byte, error) {
 // compare prints two reports. It takes no other flag.
 func (c *loadCmd) compare(p *program) error {
 	rest := *c
-	rest.Compare, rest.Reports = false, nil
+	rest.Compare, rest.MaxWorse, rest.Reports = false, nil, nil
 	if !reflect.DeepEqual(rest, loadCmd{Connections: c.Connections}) || len(c.Reports) != 2 {
-		return usageError{Err: errors.New("load: --compare takes two reports and no other flag: " +
+		return usageError{Err: errors.New("load: --compare takes two reports and no other flag but --max-worse: " +
 			"load --compare OLD.json NEW.json")}
+	}
+	if c.MaxWorse != nil && !(*c.MaxWorse >= 0) {
+		return usageError{Err: fmt.Errorf("load: --max-worse must be 0 percent or more: %g", *c.MaxWorse)}
 	}
 	before, err := loadtool.ReadReport(c.Reports[0])
 	if err != nil {
@@ -173,7 +181,11 @@ func (c *loadCmd) compare(p *program) error {
 	if err != nil {
 		return usageError{Err: fmt.Errorf("load: %w", err)}
 	}
-	return loadtool.WriteComparison(p.out, before, after)
+	met, err := loadtool.WriteComparison(p.out, before, after, c.MaxWorse)
+	if err == nil && !met {
+		return exitError(exitThreshold)
+	}
+	return err
 }
 
 // findMax searches the highest rate that meets the thresholds and writes the report of its last run.
@@ -201,7 +213,10 @@ func (c *loadCmd) findMax(ctx context.Context, p *program, o loadtool.Options) e
 }
 
 func (c *loadCmd) thresholds() loadtool.Thresholds {
-	return loadtool.Thresholds{P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate}
+	return loadtool.Thresholds{
+		P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate, RouteP99: c.RouteP99,
+		RouteErrors: c.RouteErrors,
+	}
 }
 
 // judge compares a report with the thresholds and writes it. err is what ended the run.

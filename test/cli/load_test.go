@@ -53,7 +53,8 @@ func TestLoad(t *testing.T) {
 		"--method GET --body x": "--body is for a request that has one", "--method HEAD": "--method must be",
 		"--body @/nope": "--body: open /nope", "--header Accept": "--header must be",
 		"--stages 1s:1": "--stages name rates and lengths", "old.json": "only --compare takes files",
-		"--compare a b": "--compare takes two reports and no other flag", "--find-max": "--find-max needs a threshold",
+		"--compare a b": "--compare takes two reports and no other flag", "--max-worse 5": "--max-worse is for --compare",
+		"--route-p99 pairs=1s": "--route-p99 and --route-errors are for --mix", "--find-max": "--find-max needs a threshold",
 		"--find-max --rps 0 --max-p99 1s": "--rps from 1 on",
 		"--json - --html -":               "cannot both write", "--pairs 3": "--pairs is for --mix",
 		"--max-errors=-1": "--max-errors", "--min-rate 90 --rps 0": "--rps 0 wants no rate",
@@ -112,6 +113,17 @@ func TestLoadOfARequest(t *testing.T) {
 	if code, out, errs := harness.Run(t, "load", "--compare", report, report); code != 0 ||
 		!strings.Contains(out, "p99, ms") || !strings.Contains(out, "PUT /x p99, ms") {
 		t.Errorf("comparison: exit code %d, %s %s", code, out, errs)
+	}
+	slower := filepath.Join(t.TempDir(), "slower.json")
+	r.Routes[0].P99Us = 2*r.Routes[0].P99Us + 1
+	if raw, err = json.Marshal(r); err != nil || os.WriteFile(slower, raw, 0o600) != nil {
+		t.Fatal(err)
+	}
+	for new, want := range map[string]int{report: 0, slower: 4} {
+		if code, out, errs := harness.Run(t, "load", "--compare", "--max-worse", "50", report, new); code != want ||
+			strings.Contains(out, "MISSED") != (want == 4) {
+			t.Errorf("comparison with a limit: exit code %d, want %d: %s %s", code, want, out, errs)
+		}
 	}
 	if code, _, errs := harness.Run(t, "load", "--compare", report, body); code != 2 ||
 		!strings.Contains(errs, "is no report") {
