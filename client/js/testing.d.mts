@@ -22,6 +22,8 @@ export interface StartOptions {
   args?: string[];
   /** The program; without it the file that TICKHIVE_BINARY names, or tickhive of the PATH. */
   binary?: string;
+  /** virtual (default) moves by advance alone; real shows the machine's time, for programs that sign with it. */
+  clock?: 'virtual' | 'real';
 }
 
 export interface User {

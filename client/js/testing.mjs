@@ -111,9 +111,11 @@ class Program {
 class Exchange {
   #program;
   #now;
+  #real;
 
-  constructor(program, said) {
+  constructor(program, said, real) {
     this.#program = program;
+    this.#real = real;
     const socket = (address) => address.replace(/^http/, 'ws'), binance = said.binance ?? '';
     Object.assign(this, {
       url: said.public, streamUrl: `${socket(said.public)}/ws`, internal: `${said.internal}/internal/v1`, binance,
@@ -125,7 +127,7 @@ class Exchange {
 
   get log() { return this.#program.log; }
 
-  now() { return this.#now; }
+  now() { return this.#real ? Date.now() : this.#now; }
 
   async advance(duration) { this.#now = (await this.call('POST', '/clock', { advance: duration })).now; }
 
@@ -174,9 +176,11 @@ class Exchange {
 
 // start starts an exchange and returns when it serves clients.
 export async function start(options = {}) {
-  only('start', options, ['pairs', 'sim', 'args', 'binary']);
-  const { pairs, sim, args = [], binary } = options, program = programOf(binary);
-  const flags = ['--clock', 'virtual', '--clock-start', clockStart, '--set', 'journal.scrub_every=0'];
+  only('start', options, ['pairs', 'sim', 'args', 'binary', 'clock']);
+  const { pairs, sim, args = [], binary, clock = 'virtual' } = options, program = programOf(binary);
+  if (!['virtual', 'real'].includes(clock)) throw new TypeError(`clock must be virtual or real, not ${clock}.`);
+  const flags = ['--clock', clock, '--set', 'journal.scrub_every=0'];
+  if (clock === 'virtual') flags.push('--clock-start', clockStart);
   flags.push(...(sim === undefined ? ['--sim', 'off'] : ['--sim', 'on', '--seed', String(sim)]));
   const config = pairs && configOf(pairs), folder = config && mkdtempSync(join(tmpdir(), 'tickhive-test-'));
   try {
@@ -186,8 +190,8 @@ export async function start(options = {}) {
       flags.push('--config', file);
     }
     const run = new Program(program, ['serve', '--ephemeral', '--until-stdin-closes', ...flags, ...args]);
-    const x = new Exchange(run, JSON.parse(await run.line()));
-    await x.advance('0s'); // reads the clock
+    const x = new Exchange(run, JSON.parse(await run.line()), clock === 'real');
+    if (clock === 'virtual') await x.advance('0s'); // reads the clock
     return x;
   } finally {
     if (folder) rmSync(folder, { recursive: true });

@@ -102,6 +102,17 @@ class Orders(unittest.TestCase):
         ]:
             self.assertEqual(self.sent(call), [want])
 
+    def test_what_is_no_id_and_no_number_is_refused(self):
+        x = tickhive.Client('http://127.0.0.1:1', 'a', 'b')
+        for wrong in ({'id': '7'}, None, True):
+            with self.assertRaisesRegex(TypeError, 'is no id'):
+                x.cancel_order(wrong)
+        for wrong in ('abc', '0,001', ''):
+            with self.assertRaisesRegex(ValueError, '%r is no number' % wrong):
+                x.place_order('BTC_USDT', 'buy', wrong, '1')
+        with self.assertRaisesRegex(TypeError, 'True has no exact digits'):
+            x.place_order('BTC_USDT', 'buy', True, '1')
+
     def test_a_market_order_is_one_word(self):
         want = ('POST', '/api/orders', {'currencyPairCode': 'A_B', 'side': 'buy', 'amount': '1', 'isMarket': True})
         self.assertEqual(self.sent(lambda x: x.place_order('A_B', 'buy', amount=1, market=True)), [want])
@@ -610,6 +621,36 @@ class Starts(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, 'POST /pairs: status 400'):
                 x.call('POST', '/pairs', {})
 
+    def test_a_real_clock(self):
+        with testing.start(clock='real') as x:
+            self.assertLess(abs(x.now() - time.time()), 60)
+            self.assertLess(abs(x.client.time() / 1000 - time.time()), 60)
+            self.assertGreater(x.client.balances()['USDT']['free'], 0)  # signed with the machine's time
+        with self.assertRaisesRegex(ValueError, "clock must be virtual or real: 'fast'"):
+            testing.start(clock='fast')
+
+    def test_a_private_stream_tells_what_happens_in_its_with_statement(self):
+        with testing.start() as x:
+            x.sell('BTC_USDT', '0.5', '65000')
+            with tickhive.PrivateStream(x.url, x.user.public_key, x.user.private_key, now=x.now) as stream:
+                self.assertEqual(stream.cursor, {'date': '', 'pairs': {}})
+                order = x.client.place_order('BTC_USDT', 'buy', '0.01', '65000')
+                seen = []
+                while not seen:
+                    event = stream.receive()
+                    seen += [event['fill']['orderId']] if 'fill' in event else []
+            self.assertEqual(seen, [order])
+        gone = tickhive.PrivateStream(x.url, x.user.public_key, x.user.private_key)
+        with gone:  # does not wait for an exchange that is not there
+            self.assertEqual(gone.receive()['type'], 'lost')
+
+    def test_another_listener_is_named(self):
+        with testing.start() as x:
+            with self.assertRaisesRegex(tickhive.APIError, 'name the public one'):
+                tickhive.Client(x.binance).pairs()
+            with self.assertRaisesRegex(tickhive.APIError, 'name the public listener'):
+                next(tickhive.PrivateStream(x.binance, x.user.public_key, x.user.private_key, now=x.now))
+
     def test_clock_faults_and_addresses(self):
         with testing.start(pairs=[testing.Pair('ABC_XYZ', 3, 1)], args=['--log-level', 'debug']) as x:
             self.assertEqual([x.now() * 1000, x.client.time()], [1767225600000] * 2)
@@ -618,9 +659,14 @@ class Starts(unittest.TestCase):
             self.assertEqual([(p['code'], p['digitsPrice'], p['digitsAmount']) for p in x.client.pairs()],
                              [('ABC_XYZ', 3, 1)])
             fault = x.fault('status status=503 route=/api/wallets/balances')
-            with self.assertRaises(tickhive.APIError):
+            with self.assertRaises(tickhive.APIError) as refused:
                 x.client.balances()
+            self.assertIsNone(refused.exception.retry_after)
             self.assertEqual(fault.hits(), 1)
+            x.fault('rate-limit route=/api/user/orders retry-after=3')
+            with self.assertRaises(tickhive.APIError) as limited:
+                list(x.client.orders())
+            self.assertEqual(limited.exception.retry_after, 3)
             x.clear_faults()
             self.assertGreater(x.client.balances()['XYZ']['free'], 0)
             self.assertEqual(fault.hits(), 0)

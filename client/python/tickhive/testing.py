@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -72,8 +73,8 @@ class Exchange:
     user: has money, the funds of `tickhive demo-key`. client: the client of user.
     """
 
-    def __init__(self, process: Any, log: Any) -> None:
-        self._process, self._log, self._now = process, log, 0.0
+    def __init__(self, process: Any, log: Any, real: bool) -> None:
+        self._process, self._log, self._now, self._real = process, log, 0.0, real
         self._users: List[User] = []
         line = process.stdout.readline()
         if not line:
@@ -84,7 +85,8 @@ class Exchange:
         self.binance = said.get('binance', '')
         self.binance_stream = self.binance.replace('http', 'ws', 1)
         self.binance_socket = self.binance_stream and self.binance_stream + '/ws-api/v3'
-        self.advance('0s')  # reads the clock
+        if not real:
+            self.advance('0s')  # reads the clock
         self.user = self._user(said['userId'], said)
         self.client = self.user.client
 
@@ -110,7 +112,7 @@ class Exchange:
 
     def now(self) -> float:
         """Returns the time of the exchange's clock in seconds since 1970."""
-        return self._now
+        return time.time() if self._real else self._now
 
     def advance(self, duration: str) -> None:
         """Moves the clock, for example by '1h30m': what falls due on the way is applied."""
@@ -214,15 +216,20 @@ def _config(pairs: Sequence[Pair]) -> str:
 
 
 def start(pairs: Optional[Sequence[Pair]] = None, sim: Optional[int] = None, args: Sequence[str] = (),
-          binary: Optional[str] = None) -> Exchange:
+          binary: Optional[str] = None, clock: str = 'virtual') -> Exchange:
     """Starts an exchange and returns when it serves clients; its clock shows 2026-01-01T00:00:00Z and its books are empty.
 
     pairs: in place of the 12 built-in ones. sim: the seed of a simulated market, 0 or more; without it nobody trades by
     himself. args: further flags of `tickhive serve`, for example ['--set', 'rate.per_second=5']. binary: the program;
-    without it the file that TICKHIVE_BINARY names, or tickhive of the PATH.
+    without it the file that TICKHIVE_BINARY names, or tickhive of the PATH. clock: real shows the machine's time, which
+    advance does not move: for programs that sign with it.
     """
+    if clock not in ('virtual', 'real'):
+        raise ValueError('clock must be virtual or real: %r' % clock)
     file, source = _program(binary)
-    flags = ['--clock', 'virtual', '--clock-start', CLOCK_START, '--set', 'journal.scrub_every=0']
+    flags = ['--clock', clock, '--set', 'journal.scrub_every=0']
+    if clock == 'virtual':
+        flags += ['--clock-start', CLOCK_START]
     flags += ['--sim', 'off'] if sim is None else ['--sim', 'on', '--seed', str(sim)]
     # Keys of the configuration stay out: a test is the same on every machine.
     environment = {name: value for name, value in os.environ.items() if not name.startswith('TICKHIVE_')}
@@ -244,7 +251,7 @@ def start(pairs: Optional[Sequence[Pair]] = None, sim: Optional[int] = None, arg
                 'put bin/tickhive on the PATH, or name the file in TICKHIVE_BINARY or in start(binary=...)' % (
                     file, source, e)) from e
         try:
-            return Exchange(process, log)
+            return Exchange(process, log, clock == 'real')
         except BaseException:
             process.communicate()  # closes its input, which ends it
             log.close()
