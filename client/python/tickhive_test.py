@@ -108,9 +108,9 @@ class Orders(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, 'is no id'):
                 x.cancel_order(wrong)
         for wrong in ('abc', '0,001', ''):
-            with self.assertRaisesRegex(ValueError, '%r is no number' % wrong):
+            with self.assertRaisesRegex(ValueError, 'amount %r is no number' % wrong):
                 x.place_order('BTC_USDT', 'buy', wrong, '1')
-        with self.assertRaisesRegex(TypeError, 'True has no exact digits'):
+        with self.assertRaisesRegex(TypeError, 'amount True is no number'):
             x.place_order('BTC_USDT', 'buy', True, '1')
 
     def test_a_market_order_is_one_word(self):
@@ -640,16 +640,13 @@ class Starts(unittest.TestCase):
                     event = stream.receive()
                     seen += [event['fill']['orderId']] if 'fill' in event else []
             self.assertEqual(seen, [order])
-        gone = tickhive.PrivateStream(x.url, x.user.public_key, x.user.private_key)
-        with gone:  # does not wait for an exchange that is not there
-            self.assertEqual(gone.receive()['type'], 'lost')
 
     def test_another_listener_is_named(self):
         with testing.start() as x:
-            with self.assertRaisesRegex(tickhive.APIError, 'name the public one'):
+            with self.assertRaisesRegex(tickhive.APIError, 'this is the Binance-compatible listener'):
                 tickhive.Client(x.binance).pairs()
-            with self.assertRaisesRegex(tickhive.APIError, 'name the public listener'):
-                next(tickhive.PrivateStream(x.binance, x.user.public_key, x.user.private_key, now=x.now))
+            stream = tickhive.PrivateStream(x.binance, x.user.public_key, x.user.private_key, now=x.now)
+            self.assertIn('that of the Binance-compatible listener', next(stream)['reason'])
 
     def test_clock_faults_and_addresses(self):
         with testing.start(pairs=[testing.Pair('ABC_XYZ', 3, 1)], args=['--log-level', 'debug']) as x:

@@ -277,7 +277,6 @@ func TestAnUnknownVariableIsRefused(t *testing.T) {
 		"TICKHIVE_SERVICE_HOST=10.0.0.1", "TICKHIVE_SERVICE_PORT=8080", "TICKHIVE_SERVICE_PORT_HTTP=8080",
 		"TICKHIVE_PORT=tcp://10.0.0.1:8080",
 		"TICKHIVE_PORT_8080_TCP_ADDR=10.0.0.1", "TICKHIVE_INTERNAL_PORT_8081_TCP=tcp://10.0.0.1:8081", "TICKHIVES=1",
-		"TICKHIVE_BINARY=bin/tickhive",
 		"tickhive_rate=1",
 	}
 	if _, err := Load("", others, nil); err != nil {

@@ -13,9 +13,6 @@ import (
 // EnvPrefix is the prefix of the program's environment variables.
 const EnvPrefix = "TICKHIVE_"
 
-// programVariable names the program for the clients' test packages, which people export for all programs of a shell.
-const programVariable = EnvPrefix + "BINARY"
-
 // variable returns the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
 func variable(name string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))

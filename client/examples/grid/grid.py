@@ -39,7 +39,7 @@ class Grid:
     def __init__(self, base, pair, public_key, private_key):
         self.pair, self.x = pair, tickhive.Client(base, public_key, private_key)
         self.stream = tickhive.PrivateStream(base, public_key, private_key)
-        digits = next(p['digitsPrice'] for p in again(self.x.pairs) if p['code'] == pair)
+        digits = next(p['digitsPrice'] for p in self.x.pairs() if p['code'] == pair)
         self.tick = Decimal(1).scaleb(-digits)
         self.open = {}  # side and price of our open orders, by id
         self.base = self.quote = Decimal(0)  # the position: what the fills have brought and taken

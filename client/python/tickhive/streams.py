@@ -177,8 +177,6 @@ class Stream:
             raise APIError(0, None, 'this is no stream of TickHive, perhaps that of the Binance-compatible listener: %.200s' % m)
         if m['type'] == 'error':
             raise APIError(0, m.get('code'), m.get('message'))
-        if 'type' not in m:
-            raise APIError(404, Code.NOT_FOUND, 'This is another stream: %.100s; name the public listener' % m)
         return m
 
     def close(self) -> None:

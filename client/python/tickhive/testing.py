@@ -221,8 +221,8 @@ def start(pairs: Optional[Sequence[Pair]] = None, sim: Optional[int] = None, arg
 
     pairs: in place of the 12 built-in ones. sim: the seed of a simulated market, 0 or more; without it nobody trades by
     himself. args: further flags of `tickhive serve`, for example ['--set', 'rate.per_second=5']. binary: the program;
-    without it the file that TICKHIVE_BINARY names, or tickhive of the PATH. clock: real shows the machine's time, which
-    advance does not move: for programs that sign with it.
+    without it the file that TICKHIVE_BINARY names, or tickhive of the PATH. clock: real shows the machine's
+    time, which advance does not move: for programs that sign with it.
     """
     if clock not in ('virtual', 'real'):
         raise ValueError('clock must be virtual or real: %r' % clock)
