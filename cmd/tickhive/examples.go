@@ -109,6 +109,10 @@ var commandExamples = map[string][]cmdline.Example{
 			Text:  "sudo -u tickhive tickhive journal skip /var/lib/tickhive --at 4711",
 		},
 	},
+	"tickhive top": {
+		{About: "Watch the exchange on this machine; q ends it.", Text: "tickhive top"},
+		{About: "One reading for a script.", Text: "tickhive top --once --json | jq .requests.perSecond"},
+	},
 	"tickhive stats": {
 		{About: "Spread, volume and trades of every pair.", Text: "tickhive stats"},
 		{About: "Is the simulated market like recorded ones?", Text: "tickhive stats --realism --pairs BTC_USDT"},

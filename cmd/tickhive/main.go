@@ -23,6 +23,7 @@ type cli struct {
 
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 
+	Top     topCmd     `cmd:"" help:"Watch a running exchange: requests, loop, disk, streams, memory and incidents."`
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
 	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
