@@ -37,6 +37,14 @@ test('a bot trades with the exchange\'s own account and with others', async (t) 
   await assert.rejects(x.call('POST', '/pairs', {}), /POST \/pairs: status 400/);
 });
 
+test('a real clock shows the time of the machine, by which requests are signed', async (t) => {
+  const x = await start({ clock: 'real' });
+  t.after(() => x.stop());
+  assert.ok(Math.abs(x.now() - Date.now()) < 60_000);
+  assert.ok((await x.client.balances()).length > 0);
+  await assert.rejects(start({ clock: 'fast' }), /clock must be virtual or real, not fast/);
+});
+
 test('the clock moves when the test moves it, and requests are signed with it', async (t) => {
   const x = await started(t), begin = Date.parse('2026-01-01T00:00:00Z');
   assert.deepEqual([x.now(), await x.client.time()], [begin, begin]);
