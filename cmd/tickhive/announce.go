@@ -22,6 +22,8 @@ type announcement struct {
 	json bool    // --ephemeral
 	key  demoKey // the key in the file; in prepare the one to deliver
 	led  *bool   // set once the exchange is ready; nil: not asked for
+	// prepare is called before clients are admitted; nil: nothing is.
+	prepare func(*exchange.Running) error
 
 	public, internal string
 	binance          []string // none without that listener

@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/engine/sequencer"
 	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/internal/listen"
+	"github.com/tickhive/tickhive/internal/player"
 	"github.com/tickhive/tickhive/server/admin"
 	"github.com/tickhive/tickhive/sim/replay"
 	"github.com/tickhive/tickhive/sim/replay/format"
@@ -25,11 +29,11 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags   `embed:"" group:"Configuration, as for serve:"`
-	Format       string        `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, bybit, tardis, databento or trades."`
+	Format       string        `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, bybit, tardis, databento or trades; needed where the files leave it open."`
 	Detect       bool          `help:"Say which format the files have, and why; start nothing."`
 	Pair         string        `placeholder:"CODE" help:"Pair code, or the symbol of the files; taken from the files when they name it."`
 	Digits       string        `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0). Of trades and bars, values with more are rounded and counted."`
-	Speed        string        `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
+	Speed        string        `placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible (max; 1 with --sample, unless it compares)."`
 	From         string        `placeholder:"TIME" help:"Start at this time of the recording."`
 	ExchangeTime bool          `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
 	Passive      bool          `help:"Fill the orders that the file names, also where the engine would choose others (lobster, databento)."`
@@ -38,12 +42,13 @@ type replayCmd struct {
 	CheckMin     string        `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
 	JSON         bool          `help:"Print the results of the comparisons as one JSON object."`
 	Hold         bool          `help:"Keep serving after the end."`
-	Sample       bool          `help:"Replay an hour of a simulated market that is part of the program, instead of files."`
+	Sample       bool          `help:"Play an hour of a simulated market that is part of the program, instead of files: like --speed 1 --hold, unless --speed max or a comparison is asked for."`
 	LayoutFile   string        `name:"layout" placeholder:"FILE" type:"existingfile" help:"Layout of tables (trades), a TOML file with the keys columns to skip-bad; flags come before it."`
 	Table        format.Layout `embed:"" group:"Layout of tables (trades):"`
 	Files        []string      `arg:"" optional:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
 
 	least int64 // CheckMin in thousandths
+	plays bool  // the sample, for a person who looks at it
 }
 
 // replayGCPercent lets the heap grow by half between two collections. Of two million trades 190 MiB are resident
@@ -70,7 +75,10 @@ func (c *replayCmd) Run(p *program) error {
 		return c.detect(p.out)
 	}
 	if c.Format == "" {
-		return usage("replay: --format is missing; --detect says which one the files have")
+		var err error
+		if c.Format, err = format.Sure(c.Files, c.Pair, c.Table); err != nil {
+			return usage("replay: %w", err)
+		}
 	}
 	least, err := replay.ParsePercent(c.CheckMin)
 	if err != nil {
@@ -78,9 +86,13 @@ func (c *replayCmd) Run(p *program) error {
 	}
 	c.least = least
 	c.Check = c.Check || least > 0 || c.JSON
-	g := newProgress(p.err, "replay", "records", c.Quiet)
+	speed, err := c.speed()
+	if err != nil {
+		return usage("replay: %w", err)
+	}
+	g := newProgress(p.err, "replay", "records", c.Quiet || speed != player.Max)
 	r, err := replay.New(replay.Options{
-		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
+		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, From: c.From,
 		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime, Passive: c.Passive,
 		Layout:   c.Table,
 		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
@@ -101,7 +113,19 @@ func (c *replayCmd) Run(p *program) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(replayGCPercent)
 	}
-	return c.drive(p, cfg, r, g, takeSignals(p))
+	what := r.Recording()
+	what.Kept = cfg.Data.Dir != ""
+	run := &replayRun{replayCmd: c, p: p, replay: r, player: player.New(what, speed, true, nil), progress: g}
+	r.Play(run.player)
+	return run.drive(cfg, takeSignals(p))
+}
+
+// speed returns the speed at which the recording begins. The sample is played for a person unless it is compared.
+func (c *replayCmd) speed() (player.Speed, error) {
+	if c.plays = c.Sample && !c.Check && c.Speed != player.Max.String(); c.plays {
+		c.Speed, c.Hold = cmp.Or(c.Speed, "1"), true
+	}
+	return player.ParseSpeed(cmp.Or(c.Speed, player.Max.String()))
 }
 
 // useSample makes the recording that is part of the program the files of the replay. drop removes them.
@@ -158,39 +182,76 @@ func (c *replayCmd) detect(w io.Writer) error {
 	return nil
 }
 
-// drive starts the exchange, feeds the files and stops the exchange.
-func (c *replayCmd) drive(p *program, cfg *config.Config, r *replay.Replay, g *progress, signals processSignals) error {
-	o, err := exchangeOptions(cfg, p, c.Quiet)
-	if err != nil {
+// replayRun is a replay with its player.
+type replayRun struct {
+	*replayCmd
+	p        *program
+	replay   *replay.Replay
+	player   *player.Player
+	progress *progress
+	options  exchange.Options
+	carry    exchange.Carry
+	pair     engine.PairID // in the present exchange
+	told     bool
+}
+
+// drive starts the exchange, feeds the files and stops the exchange. Each time that somebody seeks back it begins again,
+// with another exchange on the same sockets.
+func (r *replayRun) drive(cfg *config.Config, signals processSignals) error {
+	var err error
+	if r.options, err = exchangeOptions(cfg, r.p, r.Quiet); err != nil {
 		return err
 	}
-	o.Clock.Recorded = true
-	if !cfg.Given("server.console") && o.ConsoleFits() {
-		o.Server.Console = admin.ConsoleLoopback
+	kept := &listen.Kept{Open: listen.At}
+	defer kept.Close()
+	r.options.Hooks.Listen = kept.Listen
+	r.options.Clock.Recorded, r.options.Clock.Player = true, r.player
+	if !cfg.Given("server.console") && r.options.ConsoleFits() {
+		r.options.Server.Console = admin.ConsoleLoopback
 	}
-	defer newReloads(&o).follow(signals)()
-	say := announcement{out: p.out}
-	if c.JSON {
-		say.out = p.err // standard output is one object
+	defer newReloads(&r.options).follow(signals)()
+	say := announcement{out: r.p.out, prepare: r.join}
+	if r.JSON {
+		say.out = r.p.err // standard output is one object
 	}
-	s, x, err := p.start(o, say, signals.stop)
+	for {
+		err := r.once(say, signals)
+		if !errors.Is(err, player.ErrBack) {
+			return err
+		}
+		say.out = io.Discard // the addresses are the same
+		s := r.player.State()
+		r.options.Log.Info("replay", "note", "the recording begins again, in a new epoch", "to",
+			format.NsText(s.TargetNs))
+	}
+}
+
+// once runs one exchange until the end, a signal, or player.ErrBack.
+func (r *replayRun) once(say announcement, signals processSignals) error {
+	s, x, err := r.p.start(r.options, say, signals.stop)
 	if x == nil {
 		return err
+	}
+	if r.plays {
+		fmt.Fprintf(say.out, "page http://%s/\n", x.PublicAddr())
+		fmt.Fprintf(say.out, "or   tickhive player --internal %s play|pause|step|speed|seek\n", x.InternalAddr())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	finished := make(chan error, 1)
-	go func() { finished <- c.feed(ctx, p, o, x, r, g) }()
+	go func() { finished <- r.feed(ctx, x) }()
 	var sig os.Signal // nil: the replay ended by itself
 	select {
 	case err = <-finished:
-		var below exitError
-		if (err == nil || errors.As(err, &below)) && c.Hold {
-			sig = <-signals.stop
-		}
 	case sig = <-signals.stop:
 		cancel()
 		err = <-finished
+	}
+	if errors.Is(err, player.ErrBack) {
+		brief, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond) // for requests under way
+		defer cancel()
+		s.launch.Stop(brief)
+		return err
 	}
 	return errors.Join(err, s.stop(sig))
 }
@@ -228,52 +289,79 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*config.Config, err
 	return cfg, nil
 }
 
-// feed adds the pair, runs the files and prints the report.
-func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay,
-	g *progress,
-) error {
-	spec := r.PairSpec()
-	if c.Sample {
-		o.Log.Info("replay", "note", "the sample is generated: an hour of a simulated market, not a recorded one")
+// join adds the pair, and the users of the exchange before.
+func (r *replayRun) join(x *exchange.Running) (err error) {
+	log := r.options.Log
+	if !r.told {
+		r.tell(log)
 	}
-	if r.Unnamed() {
-		o.Log.Warn("replay", "pair", spec.Code, "note", "the files do not name their pair; name it with --pair")
-	}
-	id, err := r.Join(x)
-	if err != nil {
+	if r.pair, err = r.replay.Join(x); err != nil {
 		return err
 	}
-	for _, taken := range r.Takings() {
-		o.Log.Info("replay", "taken", taken.String())
+	refused, err := x.CarryOver(&r.carry)
+	if refused > 0 {
+		log.Warn("replay", "note", "withdrawals of money that came from trades are gone, as the trades are", "withdrawals",
+			refused)
 	}
-	report, err := r.Run(ctx, x, id, &replay.HTTP{
+	return err
+}
+
+// tell says once what was taken from the files.
+func (r *replayRun) tell(log *slog.Logger) {
+	r.told = true
+	if r.Sample {
+		log.Info("replay", "note", "the sample is generated: an hour of a simulated market, not a recorded one")
+	}
+	if r.replay.Unnamed() {
+		log.Warn("replay", "pair", r.replay.PairSpec().Code, "note", "the files do not name their pair; name it with --pair")
+	}
+	for _, taken := range r.replay.Takings() {
+		log.Info("replay", "taken", taken.String())
+	}
+}
+
+// feed runs the files and prints the report. With Hold it ends with the context, or when the recording begins again.
+func (r *replayRun) feed(ctx context.Context, x *exchange.Running) error {
+	spec := r.replay.PairSpec()
+	report, err := r.replay.Run(ctx, x, r.pair, &replay.HTTP{
 		Context: ctx, BaseURL: "http://" + x.PublicAddr(), Pair: spec.Code,
 		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,
 	})
-	g.Done()
-	if c.JSON {
-		err = errors.Join(err, c.writeJSON(p.out, &report, r.Takings(), errors.Is(err, context.Canceled)))
+	if errors.Is(err, player.ErrBack) {
+		return err
+	}
+	r.progress.Done()
+	if r.JSON {
+		err = errors.Join(err, r.writeJSON(r.p.out, &report, r.replay.Takings(), errors.Is(err, context.Canceled)))
 	} else {
 		for _, line := range report.Lines() {
-			fmt.Fprintln(p.out, line)
+			fmt.Fprintln(r.p.out, line)
 		}
 	}
+	log := r.options.Log
 	for _, note := range report.Notes() {
-		o.Log.Info("replay", "note", note)
+		log.Info("replay", "note", note)
 	}
-	o.Log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused",
+	log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused",
 		report.Refused)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
 	case errors.Is(err, sequencer.ErrTimeBack):
 		return fmt.Errorf("replay: the recording starts before the last record of the data directory %s; "+
-			"use an empty --data-dir (%w)", o.Dir, err)
+			"use an empty --data-dir (%w)", r.options.Dir, err)
+	case err != nil:
+		return err
 	}
-	if err == nil && c.least > 0 && !report.Agrees(c.least) {
+	if r.Hold {
+		if err := r.player.AwaitBack(ctx); errors.Is(err, player.ErrBack) {
+			return err
+		}
+	}
+	if r.least > 0 && !report.Agrees(r.least) {
 		return exitError(exitThreshold)
 	}
-	return err
+	return nil
 }
 
 // writeJSON writes the results of the comparisons as one line.

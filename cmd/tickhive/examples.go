@@ -79,13 +79,37 @@ var commandExamples = map[string][]cmdline.Example{
 	},
 	"tickhive replay": {
 		{
-			About: "An hour that is part of the program, sixty times as fast.",
+			About: "Play an hour that is part of the program, sixty times as fast.",
 			Text:  "tickhive replay --sample --speed 60",
 		},
 		{
 			About: "A recorded day, compared with the recording; the page stays open.",
 			Text:  "tickhive replay day.csv.gz --format bitstamp --pair BTC_USD --check --hold",
 		},
+	},
+	"tickhive player show": {
+		{About: "Where the replay is.", Text: "tickhive player show"},
+		{About: "Of a replay on another port.", Text: "tickhive player show --internal 127.0.0.1:9081"},
+	},
+	"tickhive player play": {
+		{About: "Go on.", Text: "tickhive player play"},
+		{About: "Go on, a minute in a second.", Text: "tickhive player play --speed 60"},
+	},
+	"tickhive player pause": {
+		{About: "Stop, and trade while the market stands.", Text: "tickhive player pause"},
+		{About: "Of a replay on another port.", Text: "tickhive player pause --internal 127.0.0.1:9081"},
+	},
+	"tickhive player step": {
+		{About: "The next ten records.", Text: "tickhive player step 10"},
+		{About: "All up to a time of the first day.", Text: "tickhive player step --to 10:30"},
+	},
+	"tickhive player speed": {
+		{About: "A minute in a second.", Text: "tickhive player speed 60"},
+		{About: "As fast as possible.", Text: "tickhive player speed max"},
+	},
+	"tickhive player seek": {
+		{About: "Go to a time of the first day.", Text: "tickhive player seek 10:30"},
+		{About: "Go back by a quarter of an hour.", Text: "tickhive player seek -- -15m"},
 	},
 	"tickhive export": {
 		{About: "The trades of a pair as a table.", Text: "tickhive export trades --pair BTC_USDT --out trades.csv"},

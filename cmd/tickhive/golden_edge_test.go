@@ -24,6 +24,9 @@ func (g *golden) system() {
 		g.get(target)
 	}
 	g.in("GET", "/incidents", "")
+	g.note("no recording is replayed")
+	g.in("GET", "/replay", "")
+	g.in("POST", "/replay/pause", "")
 	g.note("faults on demand")
 	g.in("POST", "/faults",
 		`{"rules":["status route=/api/time status=502 retry-after=3","skew skew=-5s","drop channel=*"]}`)

@@ -308,6 +308,9 @@ func (g *golden) routesAnswered() {
 	g.t.Helper()
 	elsewhere := []string{
 		"/internal/v1/clock/accept", // needs a real clock: see the tests of internal/exchange
+		// these need a recording: see the tests of test/cli
+		"/internal/v1/replay", "/internal/v1/replay/play", "/internal/v1/replay/pause", "/internal/v1/replay/step",
+		"/internal/v1/replay/speed", "/internal/v1/replay/seek",
 	}
 	table := map[string]bool{}
 	for _, r := range g.rig.Opened.Public().Routes() {

@@ -25,6 +25,7 @@ type cli struct {
 
 	Top     topCmd     `cmd:"" help:"Watch a running exchange: requests, loop, disk, streams, memory and incidents."`
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
+	Player  playerCmd  `cmd:"" help:"Control a running replay: play, pause, step, speed, seek."`
 	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
 	Backup  backupCmd  `cmd:"" help:"Write the state of a running exchange to a file, a verified snapshot."`

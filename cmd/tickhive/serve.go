@@ -128,6 +128,9 @@ func (p *program) start(o exchange.Options, a announcement, signals <-chan os.Si
 		if err == nil {
 			err = a.makeKey(x)
 		}
+		if err == nil && a.prepare != nil {
+			err = a.prepare(x)
+		}
 		if err != nil {
 			s.launch.Stop(context.Background())
 			return nil, nil, err

@@ -19,10 +19,18 @@ type accountSide struct {
 	wait    sequencer.Mark  // of an answer
 	state   *accounts.State // decides; read on the loop's goroutine only
 	view    *accounts.Shown // what readers see
+	carry   *Carry          // keeps the commands of clients; nil: nothing does. Set before clients are admitted
 }
 
 // do carries out a command, and returns when it is as safe as its answer says and readers see it.
 func (a *accountSide) do(cmd accounts.Command) (accounts.Result, error) {
+	if a.carry != nil {
+		return a.carry.do(cmd, a.carryOut)
+	}
+	return a.carryOut(cmd)
+}
+
+func (a *accountSide) carryOut(cmd accounts.Command) (accounts.Result, error) {
 	if refused := cmd.Check(); refused != nil {
 		return accounts.Result{}, refused
 	}

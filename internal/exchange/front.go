@@ -194,8 +194,8 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix), TLS: b.internal,
-		Nodes: b.clusterKey,
-		Ready: &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
+		Nodes:  b.clusterKey,
+		Replay: b.replay(), Ready: &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (machine.StateHash, error) { return f.stateHash(b) },
 		Incidents: f.incidents,
 		Snapshot:  f.snapshot,
@@ -232,6 +232,14 @@ func (f *front) metricsSource(b *base) admin.MetricsSource {
 		Scrubs:     func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		SecretKeys: f.secretKeys,
 	}
+}
+
+// replay returns the recording that is played, nil if there is none.
+func (b *base) replay() *admin.Replay {
+	if b.o.Clock.Player == nil {
+		return nil
+	}
+	return &admin.Replay{Player: b.o.Clock.Player, Epoch: b.data.Epoch()}
 }
 
 // sockets holds the listeners of an exchange. An optional one is nil when it has no address; the Binance-compatible one

@@ -23,6 +23,7 @@ import (
 	"github.com/tickhive/tickhive/internal/listen"
 	"github.com/tickhive/tickhive/internal/machine"
 	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/player"
 	"github.com/tickhive/tickhive/internal/setting"
 	"github.com/tickhive/tickhive/internal/step"
 	"github.com/tickhive/tickhive/internal/vfs"
@@ -260,6 +261,8 @@ type ClockOptions struct {
 	StartGiven bool
 	// Recorded reports that recorded files drive the clock (replay).
 	Recorded bool
+	// Player plays the recording, for the routes that control it; nil: there are none.
+	Player *player.Player
 }
 
 // SimConfig is the section sim: the simulated market and its demo data.

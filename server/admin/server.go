@@ -75,6 +75,8 @@ type Options struct {
 	Figures *Figures
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
 	LogLevel *slog.LevelVar
+	// Replay is the recording that drives the clock; nil: none does.
+	Replay *Replay
 	// Resources add the routes of users, launchpad and hive.
 	Resources []Resource
 
@@ -137,7 +139,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.bodies.New = func() any { return new(orderBody) }
 	var table []*edge.Route
-	for _, routes := range []func(s *Server) []*edge.Route{orderRoutes, marketRoutes, systemRoutes} {
+	for _, routes := range []func(s *Server) []*edge.Route{orderRoutes, marketRoutes, systemRoutes, replayRoutes} {
 		table = append(table, routes(s)...)
 	}
 	for _, resource := range o.Resources {

@@ -37,7 +37,7 @@ func systemRoutes(s *Server) []*edge.Route {
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
-			Schema: "AcceptClock", Members: acceptForm.Members(),
+			Schema: "AcceptClock", Members: emptyForm.Members(),
 			Name: "acceptClock", Summary: "Accept a step of the machine's clock",
 			Text: "A real clock holds a forward step of the machine's clock of more than 5 s. This follows it, and " +
 				"answers after all work that fell due is published. Without a held step it changes nothing. A " +
@@ -185,6 +185,9 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 		return refuse.New(refuse.Conflict, "", "The clock is the machine's and cannot be set: start with --clock "+
 			"virtual.")
 	}
+	if s.opt.Replay != nil {
+		return refuse.New(refuse.Conflict, "", "The recording drives the clock: move it by POST /internal/v1/replay/seek.")
+	}
 	now := s.opt.Clock.NowNs()
 	var target int64
 	var field string
@@ -212,16 +215,11 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// acceptForm is the body of POST /clock/accept: none, or an object without members.
-var acceptForm = json.Of[struct{}]()
-
 // acceptClock serves POST /clock/accept: a real clock that holds a step of the machine's follows
 // it. It answers after all work that fell due is published.
 func (s *Server) acceptClock(c *edge.Ctx) *refuse.Refusal {
-	if text := c.PostBody(); len(text) > 0 {
-		if err := acceptForm.Decode(text, &struct{}{}); err != nil {
-			return err
-		}
+	if err := decodeEmpty(c.PostBody()); err != nil {
+		return err
 	}
 	steady, ok := s.opt.Clock.(*clock.Steady)
 	if !ok {

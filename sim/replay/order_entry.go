@@ -50,7 +50,7 @@ func (p *prints) add(side engine.Side, price, amount int64) error {
 	taker := maker
 	taker.Side, taker.TIF, taker.Account = side, engine.IOC, p.taker
 	p.waiting.Commands = append(p.waiting.Commands, maker, taker)
-	if len(p.waiting.Commands) < 2*p.size {
+	if len(p.waiting.Commands) < 2*p.size && !p.alone {
 		return nil
 	}
 	return p.begin()
@@ -70,13 +70,13 @@ func (p *prints) begin() error {
 		return err
 	}
 	open := 0
-	if p.size > 1 {
+	if p.size > 1 && !p.alone {
 		var err error
 		if open, err = p.entry.OpenOrders(p.pair); err != nil {
 			return failedEntry(err)
 		}
 	}
-	if p.size == 1 || open > 0 {
+	if p.size == 1 || p.alone || open > 0 {
 		return p.oneByOne()
 	}
 	if err := p.offer(p.waiting); err != nil {
@@ -208,6 +208,7 @@ type orderEntry struct {
 	hidden engine.AccountID // of makers that were not displayed
 
 	now     int64 // time of the record being fed, Unix ns
+	alone   bool  // each record is due at its own time: what it does must not wait for the next one
 	batch   sequencer.Batch
 	results []outcome
 	orders  map[engine.OrderID]*resting

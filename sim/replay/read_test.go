@@ -131,16 +131,11 @@ func TestOptionsAreChecked(t *testing.T) {
 		{Format: "trades", Files: []string{"a"}, Pair: "btc"},
 		{Format: "trades", Files: []string{"a"}, Digits: "2"},
 		{Format: "trades", Files: []string{"a"}, Digits: "9,10"},
-		{Format: "trades", Files: []string{"a"}, Speed: "0"},
-		{Format: "trades", Files: []string{"a"}, Speed: "fast"},
 		{Format: "trades", Files: []string{"/does/not/exist"}},
 		{Format: "lobster", Files: []string{"a"}},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
-	}
-	if v, err := (&Options{Speed: "2.5"}).speed(); v != 2500 || err != nil {
-		t.Errorf("speed 2.5 is %d (%v)", v, err)
 	}
 }

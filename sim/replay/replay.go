@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/internal/clock"
 	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/internal/player"
 	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
@@ -29,10 +31,8 @@ type Options struct {
 	Files  []string // paths, plain or gzip; lobster: the message file, then the orderbook file
 	Pair   string   // pair code; "": derived from the files
 	Digits string   // "P,A": numbers of digits of price and amount; "": derived from the files
-	// factor relative to the recorded speed, with at most three decimals; "max" or "": as fast as possible
-	Speed string
-	From  string // time at which to start (format.ParseFrom); "": at the first record
-	Loop  bool   // start again at the end, with times shifted, until the context ends
+	From   string   // time at which to start (format.ParseFrom); "": at the first record
+	Loop   bool     // start again at the end, with times shifted, until the context ends
 	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
 	ExchangeTime bool
 	// Layout says how tables are read (trades), as far as their files leave it open.
@@ -42,7 +42,7 @@ type Options struct {
 	Check   bool // compare with the recording, in the first pass only
 
 	// Due is called before each record with its market time, Unix ns, and returns when the record is to be fed: the
-	// caller paces the replay. Its error ends the replay. It excludes Speed. nil: Speed paces.
+	// caller paces the replay. Its error ends the replay. It excludes a player. nil: no calls.
 	Due func(ns int64) error
 
 	// Progress is called about every 100 ms of machine time, from the goroutine of Run. nil: no calls.
@@ -63,12 +63,6 @@ func (e *OptionError) Error() string { return e.Err.Error() }
 // Unwrap returns the wrapped error.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// speedUnit is the resolution of Speed: thousandths.
-const speedUnit = 1000
-
-// maxSpeed bounds Speed, so that products with it fit into int64.
-const maxSpeed = 1_000_000
-
 // parse validates the options and reports the first invalid one. It does not open the files.
 func (r *Replay) parse() (price, amount int, err error) {
 	o := &r.opts
@@ -88,29 +82,7 @@ func (r *Replay) parse() (price, amount int, err error) {
 		return 0, 0, fmt.Errorf("replay: passive is an option of lobster and databento, whose executions name an "+
 			"order; leave it out for %s", o.Format)
 	}
-	if price, amount, err = o.digits(); err == nil {
-		r.speed, err = o.speed()
-	}
-	return price, amount, err
-}
-
-// speed returns Options.Speed in thousandths, 0 for "max".
-func (o *Options) speed() (int64, error) {
-	if o.Speed == "" || o.Speed == "max" {
-		return 0, nil
-	}
-	n, err := format.ParseDecimal([]byte(o.Speed))
-	v := int64(0)
-	if err == nil {
-		v, err = n.Units(3)
-	}
-	if err == nil && (v <= 0 || v > maxSpeed*speedUnit) {
-		err = fmt.Errorf("outside 0.001 to %d", maxSpeed)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("replay: speed %q: %w", o.Speed, err)
-	}
-	return v, nil
+	return o.digits()
 }
 
 // digits returns the two numbers of Options.Digits, 0 and 0 when it is empty.
@@ -141,10 +113,6 @@ const loopGapNs = secondNs
 // progressNs is the machine time between two calls of Options.Progress.
 const progressNs = int64(100 * time.Millisecond)
 
-// stepNs is the machine time between two advances of the virtual clock while a paced replay waits for its next
-// record, so that windows and clocks move for readers.
-const stepNs = int64(50 * time.Millisecond)
-
 // Replay feeds a recorded market to an exchange. New has read its files once, to survey them. Owner: one goroutine.
 type Replay struct {
 	opts       Options
@@ -152,15 +120,13 @@ type Replay struct {
 	survey     *format.Survey
 	instrument engine.Instrument
 	fromNs     int64
-	speed      int64
-	goneIDs    int // bound of the deleted ids of a log that are stored
-	batch      int // trades that are fed at once
+	player     *player.Player // nil: at full speed
+	goneIDs    int            // bound of the deleted ids of a log that are stored
+	batch      int            // trades that are fed at once
 
-	entry   *orderEntry
-	report  Report
-	startNs int64 // machine time at which the pass began, ns
-	baseNs  int64 // market time at which the pass began, Unix ns
-	toldNs  int64 // machine time of the last call of Options.Progress, ns
+	entry  *orderEntry
+	report Report
+	toldNs int64 // machine time of the last call of Options.Progress, ns
 }
 
 // Report holds the results of a replay.
@@ -214,7 +180,7 @@ func New(o Options) (*Replay, error) {
 	if err != nil {
 		return nil, &OptionError{err}
 	}
-	if r.speed != 0 || o.Due != nil {
+	if o.Due != nil {
 		r.batch = 1 // each record is due at its time
 	}
 	if r.reader, err = format.New(o.Format, o.Files); err != nil {
@@ -283,6 +249,22 @@ func (r *Replay) StartNs() int64 {
 	return ns - ns%secondNs
 }
 
+// Recording describes the records to feed, for a player.
+func (r *Replay) Recording() player.Recording {
+	d := player.Recording{
+		Format: r.opts.Format, Pair: r.instrument.Code, BeginNs: r.StartNs(), EndNs: r.survey.LastNs,
+		Total: r.survey.Records, Loop: r.opts.Loop,
+	}
+	for _, path := range r.opts.Files {
+		d.Files = append(d.Files, filepath.Base(path))
+	}
+	return d
+}
+
+// Play lets a player decide when records are due, from the next Run on. A Run whose error is player.ErrBack has fed a
+// part of the records; the next Run feeds them from the beginning, into an empty market.
+func (r *Replay) Play(p *player.Player) { r.player = p }
+
 // Market is an exchange that a replay fills; *exchange.Running implements it.
 type Market interface {
 	Entry
@@ -321,6 +303,9 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 	r.entry = newOrderEntry(ctx, entry, id, &r.report)
 	r.entry.maker, r.entry.taker, r.entry.hidden = r.opts.Maker, r.opts.Taker, r.opts.Hidden
 	defer r.reader.Close()
+	if r.player != nil {
+		r.player.Begin()
+	}
 	shift := int64(0)
 	var err error
 	for err == nil {
@@ -335,6 +320,9 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 		shift += r.survey.LastNs - max(r.survey.FirstNs, r.fromNs) + loopGapNs
 		shift += secondNs - 1
 		shift -= shift % secondNs
+	}
+	if r.player != nil && err == nil {
+		r.player.End(r.report.counts())
 	}
 	return r.report, err
 }
@@ -367,7 +355,7 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 
 // feed feeds one record after the other. The records of kind Candle and later are compared instead.
 func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
-	r.startNs, r.baseNs, r.toldNs = clock.MachineNs(), 0, 0
+	r.toldNs = 0
 	var rec format.Record
 	for done := 0; ; {
 		err := r.reader.Next(&rec)
@@ -398,11 +386,12 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	if err := e.ctx.Err(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if r.baseNs == 0 {
-		r.baseNs = ns
-	}
-	if err := r.pace(ns); err != nil {
-		return err
+	if r.player != nil {
+		hurried, err := r.player.Due(e.ctx, ns, func(restNs int64) (player.Counts, error) { return r.rest(f, restNs) })
+		if err != nil {
+			return err
+		}
+		e.alone = !hurried
 	}
 	if r.opts.Due != nil {
 		if err := r.opts.Due(ns); err != nil {
@@ -445,42 +434,27 @@ func (r *Replay) compare(c *checker, rec *format.Record, err error) error {
 	return failed(c.flushCandles())
 }
 
-// pace waits until machine time, multiplied by the speed, reaches the record's time. Meanwhile it advances the
-// market's clock in small steps.
-func (r *Replay) pace(ns int64) error {
-	if r.speed == 0 {
-		return nil
+// rest completes the records that were fed and moves the market's clock to ns, so that readers see what is true then.
+func (r *Replay) rest(f *feeder, ns int64) (player.Counts, error) {
+	if err := f.shape.flush(); err != nil {
+		return player.Counts{}, err
 	}
-	for {
-		passed := clock.MachineNs() - r.startNs
-		due := scale(ns-r.baseNs, speedUnit, r.speed)
-		if passed >= due {
-			return nil
-		}
-		if at := r.baseNs + scale(passed, r.speed, speedUnit); at > r.entry.now && at < ns {
-			if err := r.entry.entry.AdvanceTo(at); err != nil {
-				return fmt.Errorf("replay: %w", err)
-			}
-			r.entry.now = at
-		}
-		if err := wait(r.entry.ctx, time.Duration(min(due-passed, stepNs))); err != nil {
-			return err
-		}
+	e := r.entry
+	e.now = max(e.now, ns)
+	if err := e.entry.AdvanceTo(e.now); err != nil {
+		return player.Counts{}, fmt.Errorf("replay: %w", err)
 	}
+	return r.report.counts(), nil
 }
 
-// scale returns v x num / den with a product of 128 bits; v below 0 counts as 0.
-func scale(v, num, den int64) int64 {
-	q, _ := fixed.Mul64(uint64(max(v, 0)), uint64(num)).DivMod64(uint64(den))
-	if q.Hi != 0 || q.Lo > 1<<62 {
-		return 1 << 62
-	}
-	return int64(q.Lo)
+// counts returns the counts of the commands that have ended.
+func (r *Report) counts() player.Counts {
+	return player.Counts{Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused}
 }
 
 // reportProgress calls Options.Progress if enough time has passed since the last call, or if last is true.
 func (r *Replay) reportProgress(done int, last bool) {
-	if r.opts.Progress == nil || !last && done&63 != 0 && r.speed == 0 {
+	if r.opts.Progress == nil || !last && done&63 != 0 && !r.entry.alone {
 		return
 	}
 	now := clock.MachineNs()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/player"
 	"github.com/tickhive/tickhive/marketdata"
 )
 
@@ -150,10 +151,11 @@ func TestFromSkipsAndLoopStartsOverLater(t *testing.T) {
 func TestSpeedFollowsTheMachinesClock(t *testing.T) {
 	path := file(t, "x.csv", "1700000000,10,1,buy\n1700000100,11,1,buy\n")
 	synctest.Test(t, func(t *testing.T) {
-		r, err := New(Options{Format: "trades", Files: []string{path}, Speed: "10"})
+		r, err := New(Options{Format: "trades", Files: []string{path}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Play(player.New(r.Recording(), 10_000, true, nil))
 		m := newTestMarket(t, r)
 		began := time.Now()
 		done := make(chan error, 1)

@@ -48,13 +48,49 @@ func Detect(path, pair string, given Layout) *Detection {
 
 // Together reports whether one format takes all files.
 func Together(files []*Detection) bool {
-	for _, name := range append(Names(), "") {
-		other := func(d *Detection) bool { return d.Format != name && (name == "" || d.Also != name) }
+	unknown := !slices.ContainsFunc(files, func(d *Detection) bool { return d.Format != "" })
+	return unknown || len(fitting(files)) > 0
+}
+
+// fitting returns the formats that take all files: the one that each has by itself, otherwise those that take some
+// beside others.
+func fitting(files []*Detection) (names []string) {
+	first := files[0].Format
+	if first != "" && !slices.ContainsFunc(files, func(d *Detection) bool { return d.Format != first }) {
+		return []string{first}
+	}
+	for _, name := range Names() {
+		other := func(d *Detection) bool { return d.Format != name && d.Also != name }
 		if !slices.ContainsFunc(files, other) {
-			return true
+			names = append(names, name)
 		}
 	}
-	return false
+	return names
+}
+
+// Sure returns the only format that takes all files. The error says what each file looks like.
+func Sure(paths []string, pair string, given Layout) (string, error) {
+	var files []*Detection
+	var seen []string
+	for _, path := range paths {
+		d := Detect(path, pair, given)
+		files = append(files, d)
+		looks := cmp.Or(d.Format, "unknown")
+		if d.Also != "" {
+			looks += " or " + d.Also
+		}
+		seen = append(seen, filepath.Base(path)+": "+looks)
+	}
+	switch names := fitting(files); len(names) {
+	case 1:
+		return names[0], nil
+	case 0:
+		return "", fmt.Errorf("no format takes all files (%s): choose one with --format %s; --detect says what was seen",
+			strings.Join(seen, ", "), strings.Join(Names(), "|"))
+	default:
+		return "", fmt.Errorf("several formats take the files (%s): choose one with --format %s",
+			strings.Join(seen, ", "), strings.Join(names, "|"))
+	}
 }
 
 // look finds the format by the first lines and reads rows in it.
