@@ -156,7 +156,7 @@ func pages(b *base) (edge.Resource, error) {
 		return func(*edge.Server) []*edge.Route { return nil }, nil
 	}
 	return web.Page(web.Options{
-		Binance: b.BinanceAddrs, Secure: b.o.Certificates.Public != nil,
+		Binance: b.BinanceAddrs, Secure: b.o.Certificates.Public != nil, Replay: b.o.Clock.Player != nil,
 		Console: func(ctx *fasthttp.RequestCtx) string { return admin.ShowsConsole(b.o.Server.Console, ctx) },
 	})
 }

@@ -27,6 +27,7 @@ type Options struct {
 	// Binance returns the addresses of the Binance-compatible listener, none if there is no listener. Handlers call it.
 	Binance func() []string
 	Secure  bool // clients come by TLS
+	Replay  bool // the exchange replays a recording
 	// Console returns the kind of console (docs/contract/internal.md#console) that a page may use which a request asks
 	// for, empty for none.
 	Console func(ctx *fasthttp.RequestCtx) string

@@ -317,8 +317,8 @@ func fileRoute(at string, handle edge.Handler) *edge.Route {
 	return &edge.Route{Method: fasthttp.MethodGet, Path: at, Handle: handle, Auth: edge.AuthNever, Early: true}
 }
 
-// shell is a page of scripts. Its attribute data-console says which console the reader may use, so that the scripts
-// need not ask. Owner: none; its fields do not change.
+// shell is a page of scripts. Its attribute data-console says which console the reader may use, and data-replay that
+// the exchange replays a recording, so that the scripts need not ask. Owner: none; its fields do not change.
 type shell struct {
 	kind func(ctx *fasthttp.RequestCtx) string
 	by   map[string]*asset // by the kind of console; under the empty one the page without a console
@@ -330,10 +330,14 @@ func newShell(o Options, html []byte, name, csp string) (*shell, error) {
 		s.kind = func(*fasthttp.RequestCtx) string { return "" }
 	}
 	const root = `<html lang="en"`
+	replay := ""
+	if o.Replay {
+		replay = " data-replay"
+	}
 	for kind, attribute := range map[string]string{
 		"": "", "loopback": ` data-console="loopback"`, "token": ` data-console="token"`,
 	} {
-		a, err := newAsset(bytes.Replace(html, []byte(root), []byte(root+attribute), 1), name, csp)
+		a, err := newAsset(bytes.Replace(html, []byte(root), []byte(root+replay+attribute), 1), name, csp)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,6 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { canMove } from './account.js';
-import { clockTime, compact, decimal, digitsOf, el, group, units } from './dom.js';
+import { clockTime, compact, dateTime, decimal, digitsOf, el, group, replayed, setText, units } from './dom.js';
 import { Book } from '../../../client/js/book.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
@@ -128,7 +128,8 @@ export class Tape {
   constructor(stream, onTrade) {
     Object.assign(this, { stream, onTrade });
     this.body = el('tbody');
-    this.node = el('section', { class: 'panel tape', 'data-panel': 'tape', 'aria-label': 'Trades' }, el('h2', {}, 'Market trades'),
+    this.day = el('span', { class: 'dim' }); // of the newest trade of a recording
+    this.node = el('section', { class: 'panel tape', 'data-panel': 'tape', 'aria-label': 'Trades' }, el('h2', {}, 'Market trades ', this.day),
       el('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Newest trades' }, el('table', {}, el('thead', {}, el('tr', {},
         el('th', { scope: 'col' }, 'Time'), el('th', { scope: 'col', class: 'num' }, 'Price'), el('th', { scope: 'col', class: 'num' }, 'Amount'))), this.body)));
     document.addEventListener('zone', () => this.body.querySelectorAll('td[data-at]').forEach((td) => { td.textContent = clockTime(+td.dataset.at); }));
@@ -144,6 +145,7 @@ export class Tape {
       this.body.prepend(...m.trades.slice(-60).map((t) => this.row(t)).reverse());
       while (this.body.children.length > 60) this.body.lastChild.remove();
       const last = m.trades.at(-1);
+      if (last && replayed) setText(this.day, dateTime(Date.parse(last.dealDateUtc)).slice(0, 10));
       if (last) this.onTrade(last);
     });
   }

@@ -91,6 +91,8 @@ let local = localStorage.getItem('zone') === 'local';
 export const isLocal = () => local;
 export function setLocal(on) { local = on; localStorage.setItem('zone', on ? 'local' : 'utc'); document.dispatchEvent(new Event('zone')); }
 const shifted = (ms) => new Date(ms - (local ? new Date(ms).getTimezoneOffset() * 60000 : 0)).toISOString();
+// replayed reports whether the exchange replays a recording, whose days are not today.
+export const replayed = 'replay' in document.documentElement.dataset;
 export const clockTime = (ms) => shifted(ms).slice(11, 19);
 export const dayTime = (ms) => shifted(ms).slice(5, 19).replace('T', ' ');
 export const dateTime = (ms) => `${shifted(ms).slice(0, 19).replace('T', ' ')}${local ? '' : ' UTC'}`;

@@ -1,8 +1,9 @@
 // Starts a page: it waits until the exchange answers and owns the one stream.
 import { ApiError, get, syncClock } from './api.js';
-import { el, fill } from './dom.js';
-import { Stream } from './stream.js';
+import { dateTime, el, fill, replayed, setText } from './dom.js';
+import { Stream, wentBack } from './stream.js';
 import './theme.js';
+import { toast } from './toast.js';
 
 const main = document.getElementById('page');
 const retryMs = 500;
@@ -53,6 +54,16 @@ async function ready(evenStale) {
   }
 }
 
+// showDate keeps the date and the time of a recording in the head, and says when it has begun again.
+function showDate(stream) {
+  const node = el('time', { class: 'replayed', title: 'The time of the recording' });
+  document.getElementById('link').before(node);
+  setInterval(() => { if (stream.asOf) setText(node, dateTime(stream.asOf)); }, 250);
+  if (!sessionStorage.getItem(wentBack)) return;
+  sessionStorage.removeItem(wentBack);
+  toast('went-back', 'bad', 'The recording went back.', 'Your orders and trades are gone; your key and your deposits are there.');
+}
+
 // start shows a page as soon as the exchange answers.
 export async function start(show, evenStale = false) {
   document.querySelectorAll('nav a').forEach((a) => {
@@ -60,7 +71,8 @@ export async function start(show, evenStale = false) {
   });
   try {
     await ready(evenStale);
-    const page = await show(main, new Stream(linkState));
+    const stream = new Stream(linkState), page = await show(main, stream);
+    if (replayed) showDate(stream);
     if (document.documentElement.dataset.console) import('./console.js').then((c) => c.mount(main, page), () => {}); // without it the page is a reader's
   } catch (error) {
     fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,

@@ -1,5 +1,8 @@
 // One WebSocket for the page: subscriptions survive reconnects.
 import { credentials, hasKeys, syncClock } from './api.js';
+import { replayed } from './dom.js';
+
+export const wentBack = 'went-back'; // in the session storage: a replay has begun again, and the page is loaded anew
 
 const isPrivate = (channel) => ['orders', 'fills', 'balances'].includes(channel);
 const perSecond = 16; // messages sent; the server accepts 20
@@ -118,6 +121,11 @@ export class Stream {
 
   receive(m) {
     this.asOf = m.time ?? this.asOf;
+    if (m.epoch) this.epoch ??= m.epoch;
+    if (replayed && m.epoch && m.epoch !== this.epoch) { // the recording has begun again: nothing on the page is true of it
+      sessionStorage.setItem(wentBack, m.epoch);
+      location.reload();
+    }
     if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
