@@ -178,7 +178,7 @@ export class Chart {
     }
     for (const price of guides) d.lines.line.createPriceLine({ price, color: css('--line'), lineWidth: 1, lineStyle: 2, axisLabelVisible: true, axisLabelColor: css('--panel'), axisLabelTextColor: css('--dim'), title: '' });
     if (pane) {
-      d.legend = el('p', { class: 'legend', 'aria-hidden': 'true' });
+      d.legend = el('p', { class: 'legend pane', 'aria-hidden': 'true' });
       this.stage.append(d.legend);
       const shares = saved.shares ?? {};
       this.chart.panes()[0].setStretchFactor(mainShare);
