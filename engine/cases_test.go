@@ -108,6 +108,8 @@ func TestCase47SellByQuote(t *testing.T) { runScript(t, "case47_sell_by_quote.tx
 
 func TestCase48Amend(t *testing.T) { runScript(t, "case48_amend.txt") }
 
+func TestCase49DelistedPair(t *testing.T) { runScript(t, "case49_delisted_pair.txt") }
+
 func TestScriptMoneyOfMarketBuys(t *testing.T) { runScript(t, "money_market_buys.txt") }
 
 func TestScriptMoneyOfStops(t *testing.T) { runScript(t, "money_stops.txt") }

@@ -66,7 +66,7 @@ func bounds() []bounded {
 			Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Symbol: "A", Digits: fixed.Scale}}},
 			Command{Kind: SetAsset, Control: &ControlRecord{Asset: &Asset{Symbol: "A", Digits: fixed.Scale + 1}}},
 		},
-		pair("state", func(in *Instrument) { in.State = Halted }, func(in *Instrument) { in.State = Halted + 1 }),
+		pair("state", func(in *Instrument) { in.State = lastState }, func(in *Instrument) { in.State = lastState + 1 }),
 		pair("maker fee of a pair", func(in *Instrument) { in.MakerFee = RateOne },
 			func(in *Instrument) { in.MakerFee = RateOne + 1 }),
 		pair("taker fee of a pair", func(in *Instrument) { in.TakerFee = RateOne },

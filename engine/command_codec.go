@@ -218,7 +218,7 @@ func appendRecordText(dst []byte, s string) []byte {
 // instrumentRecord encodes or decodes the instrument of a record. Encoding only reads it: readers of views have it.
 func (w walker) instrumentRecord(i *Instrument) {
 	w.name(i, maxRecordPairs, maxRecordText)
-	w.U8((*uint8)(&i.State), uint8(Halted))
+	w.U8((*uint8)(&i.State), uint8(lastState))
 	limits := i.limits()
 	if w.U8(&limits, allLimits); w.Reading() {
 		i.HasMinQuote = limits&hasMinQuote != 0

@@ -67,7 +67,7 @@ func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 		past = cmd.Control.Past
 	}
 	inst.TakeDigits(c.Digits)
-	if inst.Validate() != nil || c.count >= c.opts.Pairs || checkPast(past, cmd.TimeNs) != nil {
+	if inst.Validate() != nil || inst.State == Delisted || c.count >= c.opts.Pairs || checkPast(past, cmd.TimeNs) != nil {
 		return c.control.refuse(cmd, InvalidPair, dst)
 	}
 	id := PairID(len(c.books))
@@ -96,10 +96,10 @@ func (c *Core) register(b *book) {
 	c.count++
 }
 
-// setPair changes what may change of a pair: state, limits of an order, fees.
+// setPair changes what may change of a pair: state, limits of an order, fees. A delisted pair does not change.
 func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	b := c.book(cmd.Pair)
-	if b == nil {
+	if b == nil || b.inst.State == Delisted {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
 	if b.unfinished != nil {
@@ -111,8 +111,11 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	inst.MaxQuote, inst.BandUp, inst.BandDown = set.MaxQuote, set.BandUp, set.BandDown
 	inst.MaxPrice, inst.MaxAmount = set.MaxPrice, set.MaxAmount
 	inst.MakerFee, inst.TakerFee = set.MakerFee, set.TakerFee
-	if inst.Validate() != nil {
+	switch {
+	case inst.Validate() != nil:
 		return c.control.refuse(cmd, InvalidPair, dst)
+	case inst.State == Delisted && b.orders.count > 0:
+		return c.control.refuse(cmd, PairInUse, dst)
 	}
 	b.inst = &inst
 	return b.emitPair(cmd, dst)

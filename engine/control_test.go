@@ -104,6 +104,42 @@ func TestSetPair(t *testing.T) {
 	}
 }
 
+// A delisted pair keeps its number, its code and its state for good, in a restored core too.
+func TestDelistedPairKeepsItsCode(t *testing.T) {
+	c := engine.NewCore(engine.Options{})
+	add, gone := addPair(0, "AAA_USD"), pairSpec("AAA_USD")
+	c.Apply(&add, nil)
+	gone.State = engine.Delisted
+	record := engine.Command{Kind: engine.SetPair, Instrument: gone}
+	var read engine.Command
+	if err := engine.DecodeCommand(engine.AppendCommand(nil, &record), &read); err != nil || *read.Instrument != *gone {
+		t.Fatalf("%v: %+v", err, read.Instrument)
+	}
+	if e := c.Apply(&read, nil); e[0].Kind != engine.EventPair || e[0].Instrument.State != engine.Delisted {
+		t.Fatalf("%+v", e)
+	}
+	back := engine.NewCore(engine.Options{})
+	if _, err := back.DecodePair(c.EncodePair(nil, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, core := range []*engine.Core{c, back} {
+		again, born := addPair(1, "AAA_USD"), addPair(1, "BBB_USD")
+		born.Instrument.State = engine.Delisted
+		online := engine.Command{Kind: engine.SetPair, Instrument: pairSpec("AAA_USD")}
+		for _, x := range []struct {
+			cmd  engine.Command
+			want engine.Reason
+		}{{again, engine.PairExists}, {born, engine.InvalidPair}, {online, engine.UnknownPair}} {
+			if e := core.Apply(&x.cmd, nil); len(e) != 1 || e[0].Pair != engine.ControlPair || e[0].Reason != x.want {
+				t.Errorf("want %s: %+v", x.want, e)
+			}
+		}
+		if ins, ok := core.Pair(0); !ok || ins.State != engine.Delisted || core.EndPair() != 1 {
+			t.Errorf("%+v", ins)
+		}
+	}
+}
+
 func TestSetAsset(t *testing.T) {
 	c := engine.NewCore(engine.Options{Assets: 2})
 	for _, a := range []engine.Asset{{Symbol: "USDT"}, {Symbol: "BTC"}, {Symbol: "BTC", Name: "Bitcoin"}} {

@@ -155,11 +155,15 @@ const (
 	PostOnlyState
 	CancelOnly
 	Halted
+	Delisted // for good, without open orders: the pair takes no command, and no other pair gets its code
 )
+
+// lastState is the highest number of a state.
+const lastState = Delisted
 
 // String returns the word of the contract.
 func (s PairState) String() string {
-	return [...]string{"online", "post_only", "cancel_only", "halted"}[s]
+	return [...]string{"online", "post_only", "cancel_only", "halted", "delisted"}[s]
 }
 
 // Status is the state of an order (docs/contract/matching.md#states-of-an-order).

@@ -54,8 +54,10 @@ func (m *market) do(cmd engine.Command) []engine.Event {
 			m.t.Fatalf("event %d has time %d, the command %d", m.buf[i].Seq, m.buf[i].TimeNs, m.now)
 		}
 	}
-	if err := m.reader.Read(m.buf); err != nil {
-		m.t.Fatalf("after %+v: %v", cmd, err)
+	if m.buf[0].Pair != engine.ControlPair { // else the refusal of a change of the pair, which is no event of it
+		if err := m.reader.Read(m.buf); err != nil {
+			m.t.Fatalf("after %+v: %v", cmd, err)
+		}
 	}
 	if m.purse != nil {
 		m.purse.checkFolded(m.buf)

@@ -249,6 +249,8 @@ func (b *book) checkState(cmd *Command, a *ahead) Reason {
 // CheckState returns the reason for which the state of the pair refuses an order.
 func (i *Instrument) CheckState(cmd *Command) Reason {
 	switch {
+	case i.State == Delisted:
+		return UnknownPair
 	case i.State == Halted:
 		return PairHalted
 	case i.State == CancelOnly:

@@ -48,10 +48,12 @@ const (
 	CancelRestricted // FlagOnlyNew, FlagOnlyPartial
 	OrderPending     // the amount of an order that a list has not released yet cannot change
 	CancelFailed     // FlagFollows: the cancel right before the order was refused
+	// PairInUse refuses a SetPair on the control stream that would delist a pair with open orders.
+	PairInUse
 )
 
 // lastReason is the highest number of a reason.
-const lastReason = CancelFailed
+const lastReason = PairInUse
 
 var reasonNames = [...]string{
 	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
@@ -62,7 +64,7 @@ var reasonNames = [...]string{
 	"above_max_quote_amount", "account_halted", "asset_in_use",
 	"would_trigger", "list_prices", "trail_out_of_range", "too_many_stops", "too_many_lists", "too_many_slices",
 	"too_many_amends", "amend_not_smaller", "cancel_restricted", "order_pending",
-	"cancel_failed",
+	"cancel_failed", "pair_in_use",
 }
 
 // String returns the wire word.

@@ -29,7 +29,7 @@ import (
 //	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
 //	replace ID|last [amount=N] [price=P] [stop=P] [trail=N] [acct=N]
 //	amend ID|last [amount=N] [acct=N] [client=ID [reusable]]
-//	state online|post_only|cancel_only|halted · min QUOTE · fees MAKER TAKER · band DOWN UP · most PRICE AMOUNT
+//	state online|post_only|cancel_only|halted|delisted · min QUOTE · fees MAKER TAKER · band DOWN UP · most PRICE AMOUNT
 //	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
 //	trade PRICE...: a trade of one lot at each, which nothing else in the book may take; prints what it sets off
 //	book · orders (queue order) · stops · balances
@@ -296,7 +296,7 @@ func (m *market) change(f []string) {
 	case "state":
 		m.inst.State = map[string]engine.PairState{
 			"online": engine.Online, "post_only": engine.PostOnlyState,
-			"cancel_only": engine.CancelOnly, "halted": engine.Halted,
+			"cancel_only": engine.CancelOnly, "halted": engine.Halted, "delisted": engine.Delisted,
 		}[f[1]]
 	case "fees":
 		m.inst.MakerFee, m.inst.TakerFee = uint32(m.rate(f[1])), uint32(m.rate(f[2]))

@@ -106,7 +106,7 @@ func (i *Instrument) Walk(c *wire.Coder, maxID uint64, maxCode int) {
 	}
 	w.u128(&i.MinQuote)
 	w.optionalLimits(i, limits)
-	w.U8((*uint8)(&i.State), uint8(Halted))
+	w.U8((*uint8)(&i.State), uint8(lastState))
 	w.U32(&i.MakerFee)
 	w.U32(&i.TakerFee)
 }

@@ -69,7 +69,7 @@ func TestPairStateHasBounds(t *testing.T) {
 		{"no most price", changes{"most price": 0}, "a limit of pair"},
 		{"most amount beyond", changes{"most amount": most64 + 1}, "is above"},
 		{"state of the pair", changes{"state": 3}, ""},
-		{"state of the pair beyond", changes{"state": 4}, "4 is above 3"},
+		{"state of the pair beyond", changes{"state": 5}, "5 is above 4"},
 		{"fees", changes{"maker fee": engine.RateOne, "taker fee": engine.RateOne}, ""},
 		{"fee beyond", changes{"maker fee": engine.RateOne + 1}, "a fee rate is above 1"},
 		{"before 1970", changes{"created": 1<<64 - 5}, ""},

@@ -289,6 +289,7 @@ func (f *Feed) Fold(events []engine.Event) {
 		case engine.EventPair:
 			p.instrument = e.Instrument
 			f.pairsNew++
+			f.namesNew = f.namesNew || e.Instrument.State == engine.Delisted
 		case engine.EventPast:
 			p.foldPast(e, &f.opts)
 		default:

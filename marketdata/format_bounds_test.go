@@ -26,7 +26,7 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 		want   string
 		change func(p *pairState)
 	}{
-		{"4 is above 3", func(p *pairState) { p.instrument.State = engine.Halted + 1 }},
+		{"5 is above 4", func(p *pairState) { p.instrument.State = engine.Delisted + 1 }},
 		{"19 is above 18", func(p *pairState) { p.instrument.DigitsPrice = 19 }},
 		{"19 is above 18", func(p *pairState) { p.instrument.DigitsAmount = 19 }},
 		{

@@ -35,7 +35,7 @@ func (b *Board) Load() *Root { return b.root.Load() }
 // SeqOf returns the seq at which a pair is shown. A text that no pair can have as its code is at the largest seq, so
 // that a reader who waits for a seq does not wait for it.
 func (b *Board) SeqOf(code string) (seq uint64, known bool) {
-	if v := b.Load().Lookup(code); v != nil {
+	if v := b.Load().LookupAll(code); v != nil {
 		return uint64(v.Seq), true
 	}
 	if !engine.ValidPairCode(code) {
@@ -70,9 +70,11 @@ type Root struct {
 	PairsVersion uint64
 }
 
-// names holds the order and the index of the pairs; it is rebuilt when a pair is added.
+// names holds the order of the pairs that are listed, and the index of all pairs; it is rebuilt when a pair is added or
+// delisted.
 type names struct {
 	sorted []engine.PairID
+	all    []engine.PairID // those that were delisted too
 	byCode map[string]engine.PairID
 }
 
@@ -87,8 +89,17 @@ func (r *Root) View(id engine.PairID) *View {
 	return r.groups[id/groupViews][id%groupViews]
 }
 
-// Lookup returns the view of the pair with this code, nil when there is none.
+// Lookup returns the view of the listed pair with this code, nil when there is none.
 func (r *Root) Lookup(code string) *View {
+	if v := r.LookupAll(code); v != nil && v.Instrument.State != engine.Delisted {
+		return v
+	}
+	return nil
+}
+
+// LookupAll returns the view of the pair with this code, also of one that was delisted, nil when there is none. Histories
+// keep the pairs that were delisted, and so do operators.
+func (r *Root) LookupAll(code string) *View {
 	id, ok := r.names.byCode[code]
 	if !ok {
 		return nil
@@ -96,8 +107,11 @@ func (r *Root) Lookup(code string) *View {
 	return r.View(id)
 }
 
-// Sorted returns the pairs by code in byte order. The caller must not change the slice.
+// Sorted returns the listed pairs by code in byte order. The caller must not change the slice.
 func (r *Root) Sorted() []engine.PairID { return r.names.sorted }
+
+// SortedAll returns the pairs by code in byte order, those that were delisted too. The caller must not change the slice.
+func (r *Root) SortedAll() []engine.PairID { return r.names.all }
 
 // Assets returns the configured assets by symbol in byte order. The caller must not change the
 // slice.
@@ -263,10 +277,13 @@ func (f *Feed) publishNames(root *Root) {
 			continue
 		}
 		n.byCode[p.instrument.Code] = p.id
-		n.sorted = append(n.sorted, p.id)
+		n.all = append(n.all, p.id)
 	}
-	slices.SortFunc(n.sorted, func(a, b engine.PairID) int {
+	slices.SortFunc(n.all, func(a, b engine.PairID) int {
 		return strings.Compare(f.pairs[a].instrument.Code, f.pairs[b].instrument.Code)
+	})
+	n.sorted = slices.DeleteFunc(slices.Clone(n.all), func(id engine.PairID) bool {
+		return f.pairs[id].instrument.State == engine.Delisted
 	})
 	root.names, f.namesNew = n, false
 }

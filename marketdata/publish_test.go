@@ -296,6 +296,46 @@ func TestRootFindsPairsAndAssetsInByteOrder(t *testing.T) {
 	}
 }
 
+// A delisted pair leaves the lists and is found by its code only where history needs it; a restored feed shows the same.
+func TestDelistedPairLeavesTheLists(t *testing.T) {
+	r := newRig(Options{}, 3)
+	r.trade(1, engine.Buy, 100, 5)
+	r.publish()
+	before := r.feed.Board().Load()
+	gone := *rigPair(1)
+	gone.State = engine.Delisted
+	r.apply(engine.Command{Kind: engine.SetPair, Pair: 1, Instrument: &gone})
+	r.publish()
+	back := newRig(Options{}, 0)
+	for id := range engine.PairID(3) {
+		if err := back.feed.DecodePairState(r.feed.AppendPairState(nil, id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back.now = r.now
+	back.publish()
+	for _, root := range []*Root{r.feed.Board().Load(), back.feed.Board().Load()} {
+		same(t, []engine.PairID{0, 2}, root.Sorted())
+		same(t, []engine.PairID{0, 1, 2}, root.SortedAll())
+		if root.Lookup("B01_USDT") != nil || root.Lookup("B02_USDT") != root.View(2) || root.Len() != 3 {
+			t.Error("the delisted pair is listed, or another one is not")
+		}
+		v := root.LookupAll("B01_USDT")
+		if v == nil || v != root.View(1) || v.Instrument.State != engine.Delisted || v.Trades.Len() != 1 {
+			t.Errorf("history does not find the delisted pair: %+v", v)
+		}
+		if root.LookupAll("B03_USDT") != nil || root.SeqSum <= before.SeqSum {
+			t.Error("an unknown pair is found, or a sum went back")
+		}
+	}
+	if before.Lookup("B01_USDT") == nil || len(before.Sorted()) != 3 {
+		t.Error("an older root lost the pair")
+	}
+	if v := r.feed.Board().Load().PairsVersion; v != before.PairsVersion+1 {
+		t.Errorf("version %d of the pairs, %d before", v, before.PairsVersion)
+	}
+}
+
 func cutCode(code string) (base, quote string, ok bool) {
 	for i := range code {
 		if code[i] == '_' {

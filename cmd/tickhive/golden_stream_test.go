@@ -175,9 +175,30 @@ func (g *golden) streams(w people) {
 	g.area = "streams"
 	c.next(1)
 	c.close()
+	g.delisting()
 	g.private(w)
 	g.heartbeats()
 	g.everyKind()
+}
+
+// delisting takes a pair out of the exchange. A stream of it ends.
+func (g *golden) delisting() {
+	g.note("the stream of a pair that is delisted")
+	c := g.dial("streams=candles.day:DOGE_BTC")
+	c.next(2)
+	g.area = "internal"
+	g.note("a pair that is delisted")
+	g.in("DELETE", "/pairs/DOGE_BTC", "")
+	g.in("DELETE", "/pairs/DOGE_BTC", "")
+	g.in("DELETE", "/pairs/NO_PAIR", "")
+	g.in("POST", "/pairs", `{"code":"DOGE_BTC","digitsPrice":8,"digitsAmount":0}`)
+	g.in("PATCH", "/pairs/DOGE_BTC", `{"state":"online"}`)
+	g.in("GET", "/pairs", "")
+	g.get("/api/tickers?currencyPairCode=DOGE_BTC")
+	g.get("/api/currencies/pairs")
+	g.area = "streams"
+	c.next(1)
+	c.close()
 }
 
 // private subscribes to the channels of one account.

@@ -104,7 +104,7 @@ func (e *Entry) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	return n, nil
 }
 
-// Instrument returns the instrument of a pair code, nil if there is none.
+// Instrument returns the instrument of a listed pair's code, nil if there is none.
 func (e *Entry) Instrument(code []byte) *engine.Instrument {
 	if v := e.opt.Board.Load().Lookup(string(code)); v != nil {
 		return v.Instrument
@@ -153,10 +153,11 @@ func (e *Entry) Order(caller engine.AccountID, text string) (Answer, *refuse.Ref
 // ClientOrder returns the retained order of the caller that has a client order id, as long as the pair remembers
 // the id (docs/contract/matching.md#client-order-ids).
 func (e *Entry) ClientOrder(caller engine.AccountID, pair, client string) (Answer, *refuse.Refusal) {
-	ins := e.Instrument([]byte(pair))
-	if ins == nil {
+	v := e.opt.Board.Load().LookupAll(pair)
+	if v == nil {
 		return Answer{}, refuse.Missing("currencyPairCode", "There is no pair %s.", pair)
 	}
+	ins := v.Instrument
 	a := Answer{Instrument: ins}
 	hash := clientHash(caller, ins.ID, client)
 	if err := e.opt.Exchange.QueryPair(ins.ID, func() {

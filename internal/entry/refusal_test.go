@@ -101,7 +101,7 @@ func TestARefusedOrderSaysItsLimit(t *testing.T) {
 // Every reason for which the engine refuses an order has a row in the table of errors, with its text.
 func TestEveryReasonOfAnOrderHasARow(t *testing.T) {
 	for r := engine.NotRejected + 1; r <= engine.CancelFailed; r++ {
-		if r == engine.PairExists || r == engine.InvalidPair || r == engine.AssetInUse {
+		if r == engine.PairExists || r == engine.InvalidPair || r == engine.AssetInUse || r == engine.PairInUse {
 			continue
 		}
 		if row := refuse.RowOf(entry.Code(r)); row.Code != entry.Code(r) || row.Order == "" {

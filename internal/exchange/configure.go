@@ -11,15 +11,15 @@ import (
 	"github.com/tickhive/tickhive/marketdata"
 )
 
-// configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings. A node that
-// has taken over adds none: it goes on with the market of its writer.
+// configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings, and pairs that
+// were delisted stay so. A node that has taken over adds none: it goes on with the market of its writer.
 func (r *restored) configure(loop *sequencer.Loop) error {
 	if r.o.Stream.Handover != nil {
 		return nil
 	}
 	root := r.feed.Board().Load()
 	var b sequencer.Batch
-	var differ []string
+	added, differ := r.newPairs(root)
 	for _, a := range r.o.Assets {
 		if had := root.Asset(a.Symbol); had != nil && *had != *a {
 			differ = append(differ, a.Symbol)
@@ -27,14 +27,6 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 			b.Commands = append(b.Commands, engine.Command{
 				Kind: engine.SetAsset, Pair: engine.ControlPair, Control: &engine.ControlRecord{Asset: a},
 			})
-		}
-	}
-	var added []*engine.Instrument
-	for _, ins := range r.o.Pairs {
-		if v := root.Lookup(ins.Code); v != nil && !sameTerms(*v.Instrument, *ins) {
-			differ = append(differ, ins.Code)
-		} else if v == nil {
-			added = append(added, ins)
 		}
 	}
 	past, err := r.past(loop, root, added)
@@ -72,6 +64,27 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 	return nil
 }
 
+// newPairs returns the configured pairs that do not exist yet, and the codes of those whose settings differ. It logs which
+// ones were delisted.
+func (r *restored) newPairs(root *marketdata.Root) (added []*engine.Instrument, differ []string) {
+	var delisted []string
+	for _, ins := range r.o.Pairs {
+		switch v := root.LookupAll(ins.Code); {
+		case v == nil:
+			added = append(added, ins)
+		case v.Instrument.State == engine.Delisted:
+			delisted = append(delisted, ins.Code)
+		case !sameTerms(*v.Instrument, *ins):
+			differ = append(differ, ins.Code)
+		}
+	}
+	if len(delisted) > 0 {
+		r.log.Info("these pairs of the configuration were delisted and stay so; take them out of the configuration",
+			"of", strings.Join(delisted, " "))
+	}
+	return added, differ
+}
+
 // past returns the candles with which the simulated pairs among those that are added begin.
 func (r *restored) past(
 	loop *sequencer.Loop, root *marketdata.Root, added []*engine.Instrument,
@@ -106,10 +119,12 @@ func sameTerms(had, want engine.Instrument) bool {
 }
 
 // AddPair adds a pair and its currencies, with the digits that the pair needs, or returns the pair that the data
-// directory already has.
+// directory already has. One that was delisted is an error.
 func (x *Running) AddPair(ins *engine.Instrument) (engine.PairID, error) {
 	root := x.feed.Board().Load()
-	if v := root.Lookup(ins.Code); v != nil {
+	if v := root.LookupAll(ins.Code); v != nil && v.Instrument.State == engine.Delisted {
+		return 0, fmt.Errorf("pair %s: it was delisted, and its code is never used again", ins.Code)
+	} else if v != nil {
 		return v.Instrument.ID, nil
 	}
 	var b sequencer.Batch

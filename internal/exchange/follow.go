@@ -444,7 +444,7 @@ func (y *Following) publish(sentNs int64, executed bool) {
 func (y *Following) Admit() {
 	y.front.admit()
 	y.log.Info("ready", "public", listen.Address(y.front.sockets.public),
-		"internal", listen.Address(y.front.sockets.internal), "pairs", y.feed.Board().Load().Len(),
+		"internal", listen.Address(y.front.sockets.internal), "pairs", len(y.feed.Board().Load().Sorted()),
 		"position", y.position.Load())
 }
 

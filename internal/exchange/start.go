@@ -87,7 +87,7 @@ func (x *Running) populate() error {
 func (x *Running) Admit() {
 	x.front.admit()
 	x.log.Info("ready", "public", listen.Address(x.front.sockets.public),
-		"internal", listen.Address(x.front.sockets.internal), "pairs", x.feed.Board().Load().Len())
+		"internal", listen.Address(x.front.sockets.internal), "pairs", len(x.feed.Board().Load().Sorted()))
 }
 
 // Submit submits a batch to the loop.

@@ -29,6 +29,7 @@ type model struct {
 	times   map[string]map[uint64]string // time of a trade that a stream told, by pair and id
 	closed  map[string]map[string]string // candles of a minute that a stream told as closed, by pair and start
 	money   map[string]*money
+	passing []*passing
 
 	tokens    []*token
 	proposals []*proposal

@@ -69,6 +69,7 @@ func (w checker) verify() {
 		}
 	}
 	w.checkMarket()
+	w.checkPassings()
 	w.checkTapes()
 	w.checkMoney()
 	w.checkUsers()

@@ -115,6 +115,8 @@ func (w clients) next() {
 		w.signed()
 	case n < 52:
 		w.quote()
+	case n < 54:
+		w.passPair()
 	case n < 62:
 		w.change()
 	case n < 67:

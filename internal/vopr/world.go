@@ -82,6 +82,7 @@ type Mix struct {
 	AllIn    int // market buys of all that a balance pays; TooMuch: refused ones
 	TooMuch  int
 	Lists    int // order lists that were placed
+	Delisted int // pairs
 
 	Trailing, TakeProfits, QuoteSells int // orders that were placed; take profits that do not trail
 	Moved                             int // replaces of what an order waits for
@@ -116,6 +117,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Restored += o.Restored
 	m.Messages += o.Messages
 	m.Quotes += o.Quotes
+	m.Delisted += o.Delisted
 	m.Lists += o.Lists
 	m.Trailing += o.Trailing
 	m.Moved += o.Moved

@@ -179,7 +179,7 @@ func (s *Service) listByClient(c *edge.Ctx) (entry.OrderList, *refuse.Refusal) {
 	if err != nil {
 		return entry.OrderList{}, err
 	}
-	v := s.opt.Board.Load().Lookup(string(pair))
+	v := s.opt.Board.Load().LookupAll(string(pair))
 	if v == nil {
 		return entry.OrderList{}, refuse.Missing(objects.PairName, "There is no pair %s.", pair)
 	}
@@ -269,7 +269,7 @@ func (l lists) preventedMatches(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v := l.opt.Board.Load().Lookup(string(code))
+	v := l.opt.Board.Load().LookupAll(string(code))
 	if v == nil {
 		return refuse.Missing(objects.PairName, "There is no pair %s.", code)
 	}

@@ -318,7 +318,7 @@ func (l lists) listQuery(c *edge.Ctx, status *edge.Param[int]) (q marketdata.Que
 		return q, err
 	}
 	if len(code) > 0 {
-		v := l.opt.Board.Load().Lookup(string(code))
+		v := l.opt.Board.Load().LookupAll(string(code))
 		if v == nil {
 			return q, refuse.Missing(objects.PairName, "There is no pair %s.", code)
 		}

@@ -116,11 +116,11 @@ func (s *Server) listByClient(c *edge.Ctx) (l entry.OrderList, err *refuse.Refus
 			return l, refuse.Missing("accountId", "There is no account %s.", json.AppendUUID(nil, uuid))
 		}
 	}
-	ins := s.opt.Entry.Instrument(code)
-	if ins == nil {
+	v := s.opt.Board.Load().LookupAll(string(code))
+	if v == nil {
 		return l, refuse.Missing(objects.PairName, "There is no pair %s.", code)
 	}
-	return s.opt.Entry.ClientList(account, ins.ID, client)
+	return s.opt.Entry.ClientList(account, v.Instrument.ID, client)
 }
 
 // getAmendments serves GET /orders/{id}/amendments.

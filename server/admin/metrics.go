@@ -355,7 +355,7 @@ func (m *metrics) collectMarket(ch chan<- prometheus.Metric) {
 	now := m.src.Clock.NowNs()
 	gauge(ch, descClock, float64(now)/1e9)
 	root := m.src.Board.Load()
-	gauge(ch, descPairs, float64(root.Len()))
+	gauge(ch, descPairs, float64(len(root.Sorted())))
 	counter(ch, descDropped, root.DroppedYoung)
 	var trades, candles, levels int
 	for _, id := range root.Sorted() {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/engine/sequencer"
+	"github.com/tickhive/tickhive/internal/entry"
 	"github.com/tickhive/tickhive/internal/fixed"
 	"github.com/tickhive/tickhive/internal/refuse"
 	"github.com/tickhive/tickhive/server/edge"
@@ -47,6 +49,10 @@ func marketRoutes(s *Server) []*edge.Route {
 			Refuses: []int{409},
 		},
 		{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs", Handle: s.listPairs,
+			Name: "listPairs", Summary: "All pairs, delisted ones too",
+		},
+		{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair, Params: code,
 			Name: "getPair", Summary: "One pair",
 		},
@@ -55,6 +61,10 @@ func marketRoutes(s *Server) []*edge.Route {
 			Schema: "PatchPair", Members: pairForm.Members(),
 			Name: "setPair", Summary: "Change a pair",
 			Refuses: []int{409},
+		},
+		{
+			Method: fasthttp.MethodDelete, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.delistPair, Params: code,
+			Name: "delistPair", Summary: "Delist a pair for good and cancel its orders",
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/assets", Handle: s.addAsset, Schema: "AddAsset",
@@ -77,7 +87,7 @@ func marketRoutes(s *Server) []*edge.Route {
 	})
 }
 
-// pairOf returns the instrument of the pair that the path names.
+// pairOf returns the instrument of the pair that the path names, which may be delisted.
 func (s *Server) pairOf(c *edge.Ctx, p *edge.Param[string]) (*engine.Instrument, *refuse.Refusal) {
 	code, err := p.Of(c)
 	if err != nil {
@@ -87,8 +97,8 @@ func (s *Server) pairOf(c *edge.Ctx, p *edge.Param[string]) (*engine.Instrument,
 	if !engine.ValidPairCode(code) {
 		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, "+engine.CurrencyForm+" each.")
 	}
-	if ins := s.opt.Entry.Instrument([]byte(code)); ins != nil {
-		return ins, nil
+	if v := s.opt.Board.Load().LookupAll(code); v != nil {
+		return v.Instrument, nil
 	}
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
@@ -396,8 +406,8 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	if err := p.finishLimits(); err != nil {
 		return err
 	}
-	if s.opt.Entry.Instrument([]byte(p.Code)) != nil {
-		return pairExists(p.Code)
+	if s.opt.Board.Load().LookupAll(p.Code) != nil {
+		return s.pairExists(p.Code)
 	}
 	if err := s.ensureAsset(p.Base, p.BaseDigits); err != nil {
 		return err
@@ -413,7 +423,7 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	case err != nil:
 		return err
 	case refused == engine.PairExists:
-		return pairExists(p.Code)
+		return s.pairExists(p.Code)
 	case refused != engine.NotRejected:
 		return refuse.New(refuse.Conflict, "",
 			"The pair %s cannot be added: there are as many pairs as the engine takes.", p.Code)
@@ -422,13 +432,25 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	return s.sendPair(c, &p.Instrument)
 }
 
-func pairExists(code string) *refuse.Refusal {
+// pairExists refuses a pair whose code is taken. A delisted pair keeps its code: histories would mix two pairs.
+func (s *Server) pairExists(code string) *refuse.Refusal {
+	if s.opt.Entry.Instrument([]byte(code)) == nil {
+		return refuse.New(refuse.Conflict, "", "The pair %s was delisted, and its code is never used again: "+
+			"add the pair under another code.", code)
+	}
 	return refuse.New(refuse.Conflict, "", "The pair %s exists already.", code)
 }
 
-// sendPair sends a pair. A largest price or amount that is the default, and no factor of the last trade, are null.
+// sendPair sends a pair.
 func (s *Server) sendPair(c *edge.Ctx, ins *engine.Instrument) *refuse.Refusal {
 	var w json.Writer
+	writePair(&w, ins)
+	c.Private(w.Bytes())
+	return nil
+}
+
+// writePair writes a pair. A largest price or amount that is the default, and no factor of the last trade, are null.
+func writePair(w *json.Writer, ins *engine.Instrument) {
 	w.Object()
 	w.Name("code").Word(ins.Code)
 	w.Name("digitsPrice").Int(int64(ins.DigitsPrice))
@@ -443,6 +465,17 @@ func (s *Server) sendPair(c *edge.Ctx, ins *engine.Instrument) *refuse.Refusal {
 	w.Name("makerFee").Rate(int64(ins.MakerFee), engine.RateScale)
 	w.Name("takerFee").Rate(int64(ins.TakerFee), engine.RateScale)
 	w.EndObject()
+}
+
+// listPairs serves GET /pairs.
+func (s *Server) listPairs(c *edge.Ctx) *refuse.Refusal {
+	root := s.opt.Board.Load()
+	var w json.Writer
+	w.List()
+	for _, id := range root.SortedAll() {
+		writePair(&w, root.View(id).Instrument)
+	}
+	w.EndList()
 	c.Private(w.Bytes())
 	return nil
 }
@@ -475,14 +508,67 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	refused, err := s.submitControl(&engine.Command{Kind: engine.SetPair, Pair: p.ID, Instrument: &p.Instrument})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if refused != engine.NotRejected {
+	case refused == engine.UnknownPair:
+		return refuse.New(refuse.Conflict, "", "The pair %s was delisted and does not change any more.", p.Code)
+	case refused != engine.NotRejected:
 		panic(fmt.Sprintf("BUG: server: the engine refuses a checked pair: %s", refused))
 	}
 	auditPair(c, "pair changed", &p.Instrument)
 	return s.sendPair(c, &p.Instrument)
+}
+
+// delistPair serves DELETE /pairs/{code}. A repeat changes nothing.
+func (s *Server) delistPair(c *edge.Ctx) *refuse.Refusal {
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	ins, err := s.pairOf(c, codeOf)
+	if err != nil {
+		return err
+	}
+	closed, gone := *ins, *ins
+	closed.State, gone.State = engine.CancelOnly, engine.Delisted
+	if ins.State != engine.Delisted {
+		canceled, err := s.delist(&closed, &gone)
+		if err != nil {
+			return err
+		}
+		c.Audit("pair delisted", "pair", ins.Code, "canceled", canceled)
+	}
+	return s.sendPair(c, &gone)
+}
+
+// delist closes a pair, cancels its orders, so that their owners see the cancels and have their money back, and takes it
+// out of the lists. Between the three commands the pair takes nothing but cancels.
+func (s *Server) delist(closed, gone *engine.Instrument) (canceled int, err *refuse.Refusal) {
+	refused := engine.NotRejected
+	b := sequencer.Batch{
+		Commands: []engine.Command{
+			{Kind: engine.SetPair, Pair: gone.ID, Instrument: closed},
+			{Kind: engine.CancelAll, Pair: gone.ID, Flags: engine.FlagAllAccount | engine.FlagOperator},
+			{Kind: engine.SetPair, Pair: gone.ID, Instrument: gone},
+		},
+		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+			for i := range events {
+				switch events[i].Kind {
+				case engine.EventCanceled:
+					canceled++
+				case engine.EventRejected:
+					refused = events[i].Reason
+				default:
+				}
+			}
+		},
+	}
+	if serr := s.opt.Exchange.Submit(&b); serr != nil {
+		return 0, entry.Unconfirmed(serr, "The change", "repeat the request: a repeat changes nothing more.")
+	}
+	if refused == engine.PairInUse { // a change whose request was answered before has opened the pair again
+		return canceled, refuse.New(refuse.Conflict, "", "The pair %s has new orders: repeat the request.", gone.Code)
+	}
+	return canceled, nil // a pair that was delisted meanwhile is unknown
 }
 
 // auditPair logs the fees of a pair that was added or changed, in 10^-8.

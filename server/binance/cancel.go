@@ -30,7 +30,7 @@ var (
 
 // find returns the caller's order that the request names.
 func (q *call) find(n orderNames) (entry.Answer, *failure) {
-	v, err := q.pair()
+	v, err := q.pastPair()
 	if err != nil {
 		return entry.Answer{}, err
 	}
@@ -484,7 +484,7 @@ func (q *call) orderRows(rows []marketdata.OrderRecord) []byte {
 
 // allOrders serves GET /api/v3/allOrders: the newest orders of the pair, or those from an id or a time on.
 func allOrders(q *call) ([]byte, *failure) {
-	v, err := q.pair()
+	v, err := q.pastPair()
 	if err != nil {
 		return nil, err
 	}
@@ -540,7 +540,7 @@ func myTrades(q *call) ([]byte, *failure) {
 	if err := q.pay(weight); err != nil {
 		return nil, err
 	}
-	v, err := q.pair()
+	v, err := q.pastPair()
 	if err != nil {
 		return nil, err
 	}

@@ -592,8 +592,26 @@ func (q *call) pair() (*marketdata.View, *failure) {
 	return q.f.lookup(q.f.opt.Board.Load(), text)
 }
 
-// lookup returns the view of a symbol in root.
+// pastPair returns the view of the required parameter symbol of a history, whose pair may be delisted.
+func (q *call) pastPair() (*marketdata.View, *failure) {
+	text, err := q.required("symbol")
+	if err != nil {
+		return nil, err
+	}
+	return q.f.lookupAll(q.f.opt.Board.Load(), text)
+}
+
+// lookup returns the view of the symbol of a listed pair in root.
 func (f *Facade) lookup(root *marketdata.Root, symbol string) (*marketdata.View, *failure) {
+	v, err := f.lookupAll(root, symbol)
+	if err == nil && v.Instrument.State == engine.Delisted {
+		return nil, fail(codeBadSymbol, "Invalid symbol.")
+	}
+	return v, err
+}
+
+// lookupAll returns the view of a symbol in root, also of one whose pair was delisted.
+func (f *Facade) lookupAll(root *marketdata.Root, symbol string) (*marketdata.View, *failure) {
 	for i := range len(symbol) {
 		if b := symbol[i]; b-'0' > 9 && b-'A' > 25 && b != '_' || len(symbol) > maxSymbol {
 			return nil, illegal("symbol", "^[A-Z0-9-_.]{1,20}$")

@@ -202,7 +202,7 @@ func statusOf(s engine.PairState) string {
 		return "TRADING"
 	case engine.CancelOnly:
 		return "BREAK"
-	case engine.Halted:
+	case engine.Halted, engine.Delisted:
 	}
 	return "HALT"
 }

@@ -481,7 +481,7 @@ func cancelList(q *call) ([]byte, *failure) {
 
 // list serves GET /api/v3/orderList.
 func list(q *call) ([]byte, *failure) {
-	l, err := q.findList(queriedList, q.f.opt.Board.Load().Sorted())
+	l, err := q.findList(queriedList, q.f.opt.Board.Load().SortedAll())
 	if err != nil {
 		return nil, err
 	}

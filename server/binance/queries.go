@@ -16,7 +16,7 @@ func preventedMatches(q *call) ([]byte, *failure) {
 	if err := q.pay(weight); err != nil {
 		return nil, err
 	}
-	v, err := q.pair()
+	v, err := q.pastPair()
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func myFilters(q *call) ([]byte, *failure) {
 
 // noAllocations serves GET /api/v3/myAllocations: nothing routes an order, so nothing was allocated to one.
 func noAllocations(q *call) ([]byte, *failure) {
-	if _, err := q.pair(); err != nil {
+	if _, err := q.pastPair(); err != nil {
 		return nil, err
 	}
 	if _, _, err := q.day(); err != nil {

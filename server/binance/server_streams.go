@@ -8,6 +8,7 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
+	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/internal/refuse"
 	"github.com/tickhive/tickhive/server/edge"
 	"github.com/tickhive/tickhive/server/json"
@@ -73,7 +74,7 @@ func (r *renderer) Render(o sockets.Occasion) {
 
 // due returns the messages of a stream in this tick, with times in a unit; nil if its time has not come.
 func (r *renderer) due(s *stream, u unit) *rendered {
-	if s.user != nil || s.sentMs != 0 && r.nowMs-s.sentMs < s.everyMs {
+	if s.user != nil || s.sentMs != 0 && r.nowMs-s.sentMs < s.everyMs && !r.delisted(s) {
 		return nil
 	}
 	key := renderKey{s.name, u, s.known}
@@ -87,6 +88,11 @@ func (r *renderer) due(s *stream, u unit) *rendered {
 		s.sentMs = r.nowMs
 	}
 	return m
+}
+
+// delisted reports whether a stream is of a pair that was delisted.
+func (r *renderer) delisted(s *stream) bool {
+	return s.paired() && r.root.View(s.pair).Instrument.State == engine.Delisted
 }
 
 // encoded returns the messages for sockets of a form.
@@ -125,10 +131,11 @@ type socket struct {
 
 	combined bool
 	streams  []*stream
-	users    int  // number of user data streams among them
-	first    int  // place in streams at which the next look begins: there was no room for its messages
-	ended    bool // the connection is being closed
-	broken   bool // a fault rule has ended it
+	pairs    uint64 // Root.PairsVersion up to which endDelisted has looked
+	users    int    // number of user data streams among them
+	first    int    // place in streams at which the next look begins: there was no room for its messages
+	ended    bool   // the connection is being closed
+	broken   bool   // a fault rule has ended it
 }
 
 // streamRoutes returns the routes of the sockets.
@@ -312,17 +319,42 @@ func (s *socket) Render() {
 		s.first %= len(s.streams)
 		one := s.streams[s.first]
 		s.first++
-		m := s.f.rendered.due(one, s.unit)
-		if m == nil {
-			continue
-		}
-		for _, t := range m.encoded(s, one) {
-			s.send(one, t)
-		}
-		if m.lost {
-			s.end("Too slow: changes of the book are no longer kept.")
-		}
+		s.sendDue(one)
 	}
+	s.endDelisted()
+}
+
+// sendDue queues what a stream is due in this tick.
+func (s *socket) sendDue(one *stream) {
+	m := s.f.rendered.due(one, s.unit)
+	if m == nil {
+		return
+	}
+	for _, t := range m.encoded(s, one) {
+		s.send(one, t)
+	}
+	if m.lost {
+		s.end("Too slow: changes of the book are no longer kept.")
+	}
+}
+
+// endDelisted ends the streams of pairs that were delisted, each with an error behind its last message. The other
+// exchange says nothing there.
+func (s *socket) endDelisted() {
+	version := s.f.rendered.root.PairsVersion
+	if s.ended || s.pairs == version {
+		return
+	}
+	s.pairs = version
+	s.drop(func(one *stream) bool {
+		ended := s.f.rendered.delisted(one)
+		if ended {
+			s.Queue(sockets.NewText(answerOf(nil, &problem{wrongRequest, "The stream " + one.name +
+				" has ended: its pair was delisted."}, null)))
+		}
+		return ended
+	})
+	s.SetSpare()
 }
 
 // end closes the socket of a client that reads too slowly.

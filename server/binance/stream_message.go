@@ -54,6 +54,16 @@ type stream struct {
 	known
 }
 
+// paired reports whether the stream is of one pair.
+func (s *stream) paired() bool {
+	switch s.kind {
+	case allTickersStream, allMiniTickersStream, allRollingStream, userDataStream:
+		return false
+	default:
+		return true
+	}
+}
+
 // known is what the client of a stream has received.
 type known struct {
 	view  *marketdata.View

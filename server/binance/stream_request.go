@@ -50,6 +50,14 @@ func (s *socket) answer(text []byte) []byte {
 	if bad == nil {
 		result, bad = s.perform(r)
 	}
+	return answerOf(result, bad, r.id)
+}
+
+// null is the id of an answer to no request.
+var null = stdjson.RawMessage("null")
+
+// answerOf returns an answer: a result, or a problem.
+func answerOf(result []byte, bad *problem, id stdjson.RawMessage) []byte {
 	var w json.Writer
 	w.Object()
 	if bad != nil {
@@ -60,14 +68,13 @@ func (s *socket) answer(text []byte) []byte {
 	} else {
 		w.Name("result").Raw(result)
 	}
-	w.Name("id").Raw(r.id)
+	w.Name("id").Raw(id)
 	w.EndObject()
 	return w.Bytes()
 }
 
 // parseRequest reads a request. The id is valid, null while none was read.
 func parseRequest(text []byte) (r request, bad *problem) {
-	null := stdjson.RawMessage("null")
 	if at, ok := syntaxError(text); !ok {
 		line, column := position(text, at)
 		bad = &problem{notJSON, fmt.Sprintf("Invalid JSON: expected value at line %d column %d", line, column)}

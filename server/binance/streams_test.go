@@ -381,6 +381,58 @@ func TestAKilledClientLeavesNothing(t *testing.T) {
 	}
 }
 
+// The streams of a delisted pair end, each with an error behind its last message; those of other pairs and of all pairs
+// go on, and its name adds no stream any more. What the caller did in the pair stays readable.
+func TestStreamsOfADelistedPairEnd(t *testing.T) {
+	r := traded(t)
+	a := r.user("anna")
+	order := r.Call("POST", "/orders", `{"accountId":"`+a.id+`","currencyPairCode":"BTC_USDT","side":"buy",`+
+		`"type":"limit","price":"101.25","amount":"1"}`)
+	r.Call("POST", "/orders", `{"accountId":"`+a.id+`","currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
+		`"price":"90","amount":"1"}`)
+	s := r.socket("/stream?streams=btcusdt@depth/btcusdt@kline_1m/ethbtc@trade/!miniTicker@arr")
+	r.Call("DELETE", "/pairs/BTC_USDT", "")
+	ended, emptied := map[string]bool{}, false
+	for len(ended) < 2 {
+		switch m := s.next(); {
+		case strings.Contains(m, "btcusdt@depth has ended"), strings.Contains(m, "btcusdt@kline_1m has ended"):
+			if !strings.HasPrefix(m, `{"error":{"code":2,"msg":"The stream btcusdt@`) ||
+				!strings.HasSuffix(m, ` has ended: its pair was delisted."},"id":null}`) || ended[m] {
+				t.Error(m)
+			}
+			ended[m] = true
+		case strings.HasPrefix(m, `{"stream":"btcusdt@depth"`):
+			emptied = strings.Contains(m, `["90.00","0.00000"]`)
+		}
+	}
+	if !emptied {
+		t.Error("the book did not lose the canceled orders before its stream ended")
+	}
+	var got string
+	s.ask(`{"method":"SUBSCRIBE","params":["btcusdt@trade"],"id":1}`)
+	for got = s.ask(`{"method":"LIST_SUBSCRIPTIONS","id":2}`); !strings.HasSuffix(got, `"id":2}`); {
+		got = s.next()
+	}
+	if got != `{"result":["ethbtc@trade","!miniTicker@arr"],"id":2}` {
+		t.Error(got)
+	}
+	for target, want := range map[string]string{
+		"/api/v3/order?orderId=" + fmt.Sprint(order["orderId"]): `"symbol":"BTCUSDT"`,
+		"/api/v3/allOrders": `"expiryReason":"EXCHANGE_CANCELED"`, "/api/v3/myTrades": `"price":"101.25"`,
+	} {
+		path, query, _ := strings.Cut(target, "?")
+		status, body := a.raw("GET", path, strings.TrimPrefix(query+"&symbol=BTCUSDT", "&"))
+		if status != 200 || !strings.Contains(body, want) {
+			t.Errorf("GET %s: %d %s", target, status, body)
+		}
+	}
+	for _, path := range []string{"/api/v3/openOrders", "/api/v3/account/commission"} {
+		if status, body := a.raw("GET", path, "symbol=BTCUSDT"); status != 400 || !strings.Contains(body, "-1121") {
+			t.Errorf("GET %s: %d %s", path, status, body)
+		}
+	}
+}
+
 func write(to net.Conn, bytes ...byte) error {
 	_, err := to.Write(bytes)
 	return err

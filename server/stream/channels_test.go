@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/markettest"
 )
 
 // status begins with the content of /api/status and continues with the rows that changed.
@@ -52,6 +53,67 @@ func TestStatusChannel(t *testing.T) {
 	}
 	if beat := ws.until("heartbeat"); beat.Channel != "status" || beat.Seq != update.Seq {
 		t.Errorf("heartbeat %s", beat.Raw)
+	}
+}
+
+// The streams of a delisted pair end with its last change and an error; those of other pairs go on, and subscriptions to
+// it are refused as those to an unknown pair.
+func TestStreamsOfADelistedPairEnd(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 2)
+	x.order(0, engine.Buy, 100, 1)
+	ws := rawDial(t, x, "")
+	ws.send(`{"op":"subscribe","channel":"book","pairs":["C00_USDT","C01_USDT"],"interval":1000}`)
+	for _, channel := range []string{"trades", "ticker", "candles.hour"} {
+		ws.send(`{"op":"subscribe","channel":"` + channel + `","pairs":["C00_USDT"]}`)
+	}
+	ws.send(`{"op":"subscribe","channel":"status"}`)
+	for range 6 {
+		ws.until("snapshot")
+	}
+	gone := markettest.Instrument("C00_USDT", 2, 4)
+	gone.State = engine.Delisted
+	x.submit(
+		engine.Command{Kind: engine.CancelAll, Pair: 0, Flags: engine.FlagAllAccount | engine.FlagOperator},
+		engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: gone},
+	)
+	ended, last, row := map[string]bool{}, false, ""
+	for len(ended) < 4 || row == "" {
+		switch m := ws.next(); {
+		case m.Type == "error":
+			if m.Code != "NOT_FOUND" || m.Pair != "C00_USDT" || m.ID != nil && string(m.ID) != "null" ||
+				!strings.Contains(m.Text, "was delisted: this subscription has ended") || ended[m.Channel] {
+				t.Errorf("%s", m.Raw)
+			}
+			ended[m.Channel] = true
+		case m.Type == "update" && m.Channel == "status":
+			row = string(m.Raw)
+		case m.Type == "update" && m.Channel == "book" && m.Pair == "C00_USDT":
+			last = len(m.Bids) == 1 && strings.Trim(string(m.Bids[0][1]), "0.") == ""
+			if ended["book"] {
+				t.Errorf("an update behind the end: %s", m.Raw)
+			}
+		}
+	}
+	if !last || !strings.Contains(row, `"state":"delisted"`) {
+		t.Errorf("the last change of the book came: %t; the last row of the status: %s", last, row)
+	}
+	ws.send(`{"op":"list"}`)
+	if list := string(ws.until("subscriptions").Raw); strings.Contains(list, "C00_USDT") ||
+		!strings.Contains(list, "C01_USDT") {
+		t.Error(list)
+	}
+	ws.send(`{"op":"subscribe","channel":"book","pairs":["C00_USDT"]}`)
+	if m := ws.until("error"); m.Code != "NOT_FOUND" || m.Text != "There is no pair C00_USDT." {
+		t.Errorf("%s", m.Raw)
+	}
+	x.order(1, engine.Buy, 100, 1)
+	if m := ws.until("update"); m.Channel != "book" && m.Channel != "status" {
+		t.Errorf("%s", m.Raw)
+	}
+	other := rawDial(t, x, "?streams=status")
+	if m := other.until("snapshot"); strings.Contains(string(m.Raw), "C00_USDT") {
+		t.Errorf("a new status has the pair: %s", m.Raw)
 	}
 }
 

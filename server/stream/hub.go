@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -108,6 +109,7 @@ type Hub struct {
 
 	streamTable
 	board       boardReader
+	pairs       uint64 // Root.PairsVersion up to which endDelisted has looked
 	diff        [2]sideDiff
 	private     privateStreams
 	resumes     resumeDiff
@@ -185,6 +187,7 @@ func (h *Hub) advanceUnconflated() {
 	for _, s := range h.unconflated {
 		h.advance(s, root)
 	}
+	h.endDelisted(root)
 	h.private.sendMessages()
 }
 
@@ -215,6 +218,7 @@ func (h *Hub) advanceAll(second bool) {
 		}
 		h.advance(s, root)
 	}
+	h.endDelisted(root)
 	h.private.sendMessages()
 	h.heartbeats()
 	h.faulty.releaseDue()
@@ -248,6 +252,37 @@ func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	case chCandles:
 		h.advanceCandles(s, v)
 	default: // other channels do not belong to one pair
+	}
+}
+
+// endDelisted ends the streams of pairs that were delisted. Their subscribers get the last change of the pair first,
+// whatever the interval, and then an error.
+func (h *Hub) endDelisted(root *marketdata.Root) {
+	if h.pairs == root.PairsVersion {
+		return
+	}
+	h.pairs = root.PairsVersion
+	var ended []*stream
+	for _, s := range h.opened {
+		if !s.key.paired() || len(s.subs) == 0 {
+			continue
+		}
+		if v := root.View(s.key.pair); v != nil && v.Instrument.State == engine.Delisted {
+			h.advance(s, root)
+			ended = append(ended, s)
+		}
+	}
+	h.deliver()
+	for _, s := range ended {
+		code := s.view.Instrument.Code
+		for _, sub := range slices.Clone(s.subs) { // the refusal may close the connection, which shrinks s.subs
+			s.remove(sub, h.opts.machineMs())
+			delete(sub.conn.hub.subs, s.key.subKey())
+			if sub.conn.SetSpare(); !sub.conn.hub.detached {
+				operation{h, sub.conn, request{channel: s.key.name()}}.refuse(code, refuse.NotFound,
+					"The pair "+code+" was delisted: this subscription has ended.")
+			}
+		}
 	}
 }
 

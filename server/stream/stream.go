@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"hash/crc32"
+	"maps"
 	"math"
 	"slices"
 
@@ -290,6 +291,14 @@ func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
 		}
 		s.rows[id] = v.Seq
 		h.opts.StatusRow(&w, v, 0)
+	}
+	if len(s.rows) > len(root.Sorted()) {
+		for _, id := range slices.Sorted(maps.Keys(s.rows)) {
+			if v := root.View(id); v.Instrument.State == engine.Delisted { // its last row
+				delete(s.rows, id)
+				h.opts.StatusRow(&w, v, 0)
+			}
+		}
 	}
 	w.EndList()
 	w.EndObject()
