@@ -246,61 +246,108 @@ func (d *Document) pairOf(name string, n *node) string {
 
 func isPair(text string) bool { return pairForm.MatchString(strings.Replace(text, "/", "_", 1)) }
 
-// valueMembers are the names that documents have for a price and an amount. Any other member is itself.
+// valueMembers are the names that documents have for a price and an amount; of several that an object has the first one
+// counts. Any other member is itself.
 var valueMembers = map[string][]string{
-	"price":  {"price", "last_price", "lastPrice", "lp"},
-	"amount": {"amount", "base_volume", "volume", "volume24h", "qty"},
+	"price":  {"price", "last_price", "lastPrice", "lp", "close", "c", "p"},
+	"amount": {"volumeBase", "amount", "base_volume", "volume", "volume24h", "qty", "v", "q"},
 }
 
-// levelValue maps price and amount to their places in a level of a book.
-var levelValue = map[string]int{"price": 0, "amount": 1}
+// levelValue maps price and amount to their places in a level of a book, candleValue in a candle that is a list.
+var (
+	levelValue  = map[string]int{"price": 0, "amount": 1}
+	candleValue = map[string]int{"price": 4, "amount": 5}
+)
 
-// blanks returns the changes of values to null or 0: each member of the rule's name, of a list's first record only.
-func (a *Active) blanks(n *node) (edits []func()) {
-	names := valueMembers[a.Member]
-	if names == nil {
-		names = []string{a.Member}
+// candleValues is the number of values of a candle that is a list.
+const candleValues = 12
+
+// candle reports whether a value is a candle: an object, or a list as at the Binance-compatible listener.
+func (n *node) candle() bool {
+	if n.object() {
+		return n.member("open") != nil && n.member("close") != nil
 	}
-	blank := func(v *node) {
-		to := "null"
-		if a.Action == Zero {
-			to = "0"
-			if v.raw[0] == '"' {
-				to = `"0"`
-			}
-			if digits := bytes.Trim(v.raw, `"-`); len(digits) == 0 || digits[0]-'0' > 9 {
-				return // no number
-			}
+	return len(n.open()) == candleValues &&
+		!slices.ContainsFunc(n.items, func(v *node) bool { return v.object() || v.array() })
+}
+
+// blanking collects the changes of values to null or 0.
+type blanking struct {
+	*Active
+	names []string // of the values
+	edits []func()
+}
+
+// blanks returns the changes of values to null or 0: each member of the rule's name, of a list's first record only, or of
+// the newest candle.
+func (a *Active) blanks(n *node) []func() {
+	b := blanking{Active: a, names: valueMembers[a.Member]}
+	if b.names == nil {
+		b.names = []string{a.Member}
+	}
+	b.visit(n)
+	return b.edits
+}
+
+func (b *blanking) visit(n *node) {
+	items := n.open()
+	switch {
+	case len(items) == 0:
+	case n.object():
+		b.visitObject(n)
+	case n.candle():
+		if place, ok := candleValue[b.Member]; ok {
+			b.blank(items[place])
 		}
-		if !v.object() && !v.array() && string(v.raw) != to {
-			edits = append(edits, func() { *v = node{raw: json.RawMessage(to)} })
+	case items[0].candle():
+		b.visit(items[len(items)-1])
+	default:
+		b.visit(items[0])
+	}
+}
+
+func (b *blanking) visitObject(n *node) {
+	chosen := -1
+	for _, name := range b.names {
+		if i := slices.Index(n.names, name); i >= 0 && !n.items[i].object() {
+			chosen = i
+			break
 		}
 	}
-	var visit func(n *node)
-	visit = func(n *node) {
-		items := n.open()
-		if n.array() {
-			if len(items) > 0 {
-				visit(items[0])
+	place, ofLevel := levelValue[b.Member]
+	for i, item := range n.items {
+		switch name := n.names[i]; {
+		case i == chosen && item.array(): // a column of candles
+			if column := item.open(); len(column) > 0 {
+				b.blank(column[len(column)-1])
 			}
+		case i == chosen:
+			b.blank(item)
+		case ofLevel && (name == "bids" || name == "asks") && item.array() && len(item.open()) > 0:
+			if level := item.open()[0].open(); len(level) > place {
+				b.blank(level[place])
+			}
+		default:
+			b.visit(item)
+		}
+	}
+}
+
+// blank adds the change of a value, unless it is no number where it would become 0.
+func (b *blanking) blank(v *node) {
+	to := "null"
+	if b.Action == Zero {
+		to = "0"
+		if v.raw[0] == '"' {
+			to = `"0"`
+		}
+		if digits := bytes.Trim(v.raw, `"-`); len(digits) == 0 || digits[0]-'0' > 9 {
 			return
 		}
-		for i, item := range items {
-			place, ofLevel := levelValue[a.Member]
-			switch name := n.names[i]; {
-			case slices.Contains(names, name):
-				blank(item)
-			case ofLevel && (name == "bids" || name == "asks") && item.array() && len(item.open()) > 0:
-				if level := item.open()[0].open(); len(level) > place {
-					blank(level[place])
-				}
-			default:
-				visit(item)
-			}
-		}
 	}
-	visit(n)
-	return edits
+	if !v.object() && !v.array() && string(v.raw) != to {
+		b.edits = append(b.edits, func() { *v = node{raw: json.RawMessage(to)} })
+	}
 }
 
 // sides are the members for the best bid and the best ask.
@@ -344,7 +391,7 @@ func firstOf(n *node, isBid string) *node {
 	return nil
 }
 
-// doublings returns the changes that list the first record of each list twice.
+// doublings returns the changes that list the first record of each list twice, or the first candle of columns.
 func doublings(n *node) (edits []func()) {
 	items := n.open()
 	if n.array() {
@@ -354,6 +401,10 @@ func doublings(n *node) (edits []func()) {
 		return edits
 	}
 	for _, item := range items {
+		if column := item.open(); n.member("t") != nil && item.array() && len(column) > 0 { // of candles
+			edits = append(edits, func() { item.double(column[0]) })
+			continue
+		}
 		edits = append(edits, doublings(item)...)
 	}
 	return edits

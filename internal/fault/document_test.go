@@ -16,7 +16,11 @@ const (
 	baseBook = `[{"isBid":true,"price":4.9},{"isBid":true,"price":4.8},{"isBid":false,"price":5.1}]`
 	trades   = `{"buy":[{"trade_id":2,"price":5},{"trade_id":1,"price":4}],"sell":[]}`
 	assets   = `{"AA":{"name":"Aa \u003c","maker_fee":0.001}}`
-	quotes   = `{"s":"ok","d":[{"s":"ok","n":"AA_BB","v":{"short_name":"AA_BB","lp":5,"bid":4.9,"ask":5.1}}]}`
+	candles  = `[{"date":"a","open":1,"max":4,"min":1,"close":2,"volume":6,"volumeBase":3},` +
+		`{"date":"b","open":2,"max":5,"min":2,"close":4,"volume":8,"volumeBase":2}]`
+	klines = `[[10,"1","4","1","2","3",19,"6",1,"3","6","0"],[20,"2","5","2","4","2",29,"8",1,"2","8","0"]]`
+	bars   = `{"s":"ok","t":[10,20],"o":[1,2],"h":[4,5],"l":[1,2],"c":[2,4],"v":[3,2]}`
+	quotes = `{"s":"ok","d":[{"s":"ok","n":"AA_BB","v":{"short_name":"AA_BB","lp":5,"bid":4.9,"ask":5.1}}]}`
 )
 
 // A rule changes the entries of its pair and no other byte, in every form in which a document lists pairs.
@@ -38,6 +42,21 @@ func TestRulesEditDocuments(t *testing.T) {
 		},
 		{"null", "AA_BB", baseBook, `"price":4.9`, `"price":null`},
 		{"null", "AA_BB", trades, `"price":5`, `"price":null`},
+		{"null", "AA_BB", candles, `"close":4`, `"close":null`},
+		{"zero member=amount", "AA_BB", candles, `"volumeBase":2`, `"volumeBase":0`},
+		{"null member=max", "AA_BB", candles, `"max":5`, `"max":null`},
+		{"zero", "AA_BB", klines, `"2","4","2",29`, `"2","0","2",29`},
+		{"null member=amount", "AA_BB", klines, `"4","2",29`, `"4",null,29`},
+		{"null", "AA_BB", bars, `"c":[2,4]`, `"c":[2,null]`},
+		{"zero member=amount", "AA_BB", bars, `"v":[3,2]`, `"v":[3,0]`},
+		{"null member=h", "AA_BB", bars, `[4,5]`, `[4,null]`},
+		{
+			"null member=amount pair=AA_BB", "", strings.Replace(quotes, `"lp":5`, `"volume":5`, 1), `"volume":5`,
+			`"volume":null`,
+		},
+		{"null", "AA_BB", `[{"a":1,"p":"5","q":"1"}]`, `"5"`, `null`},
+		{"doubled", "AA_BB", candles, `[`, `[{"date":"a","open":1,"max":4,"min":1,"close":2,"volume":6,"volumeBase":3},`},
+		{"doubled", "AA_BB", klines, `[`, `[[10,"1","4","1","2","3",19,"6",1,"3","6","0"],`},
 		{"crossed pair=CC_BB", "", summary, `"lowest_ask":7.1,"highest_bid":6.9`, `"lowest_ask":6.9,"highest_bid":7.1`},
 		{"crossed pair=AA_BB", "", tickers, `"4.9","askPrice":"5.1"`, `"5.1","askPrice":"4.9"`},
 		{"crossed", "AA_BB", book, `[[4.9,1],[4.8,2]],"asks":[[5.1,3]`, `[[5.1,3],[4.8,2]],"asks":[[4.9,1]`},
@@ -50,6 +69,10 @@ func TestRulesEditDocuments(t *testing.T) {
 		{
 			"doubled", "AA_BB", trades, `[{"trade_id":2,"price":5},`,
 			`[{"trade_id":2,"price":5},{"trade_id":2,"price":5},`,
+		},
+		{
+			"doubled", "AA_BB", bars, bars,
+			`{"s":"ok","t":[10,10,20],"o":[1,1,2],"h":[4,4,5],"l":[1,1,2],"c":[2,2,4],"v":[3,3,2]}`,
 		},
 		{
 			"doubled", "AA_BB", book, `[[4.9,1],[4.8,2]],"asks":[`,
@@ -95,6 +118,9 @@ func TestOtherDocumentsStay(t *testing.T) {
 		{"zero pair=CC_BB member=base_volume", "", summary}, // is 0
 		{"zero member=isBid", "AA_BB", baseBook},
 		{"null member=nope", "", summary},
+		{"null member=close", "AA_BB", klines}, // its candles have no names
+		{"null", "AA_BB", `{"s":"no_data"}`},
+		{"null", "AA_BB", `[]`},
 		{"crossed", "", byPair},
 		{"crossed", "AA_BB", `{"bids":[[1,1]],"asks":[]}`},
 		{"doubled", "AA_BB", `{"bids":[],"asks":[]}`},

@@ -126,17 +126,19 @@ func (c faultyRequest) wantsBody() { c.Request.Header.DelBytes(reqIfNoneMatch) }
 // wholeBody reads the body of the answer into memory and returns it without its compression. It reports false when
 // the body is too long; then the answer is as it was.
 func (c faultyRequest) wholeBody() (body []byte, ok bool) {
-	if !c.holdsBody() {
-		return nil, false
-	}
-	if c.Response.IsBodyStream() {
-		sent, err := io.ReadAll(c.Response.BodyStream())
-		if err != nil {
+	if c.Response.IsBodyStream() && c.Response.Header.ContentLength() < 0 { // trades, written in pieces
+		stream := c.Response.BodyStream()
+		sent, err := io.ReadAll(io.LimitReader(stream, maxKeptBody+1))
+		if err != nil || len(sent) > maxKeptBody {
+			c.Response.SetBodyStream(io.MultiReader(bytes.NewReader(sent), stream), -1)
 			return nil, false
 		}
 		c.Response.SetBodyRaw(sent)
 	}
-	body = c.Response.Body()
+	if !c.holdsBody() {
+		return nil, false
+	}
+	body = c.Response.Body() // also of a text in parts, which is written and cannot be read
 	if string(c.Response.Header.PeekCanonical(hdrEncoding)) == string(valGzip) {
 		var err error
 		if body, err = c.Response.BodyGunzip(); err != nil {

@@ -25,6 +25,9 @@ func TestFaultsOfBodiesCountWhatHappens(t *testing.T) {
 				{Method: "GET", Path: "/api/long", Handle: func(c *edge.Ctx) *refuse.Refusal {
 					return c.SendPieces(strings.NewReader(long), len(long))
 				}},
+				{Method: "GET", Path: "/api/pieces", Handle: func(c *edge.Ctx) *refuse.Refusal {
+					return c.SendPieces(strings.NewReader(long), -1)
+				}},
 				{Method: "GET", Path: "/api/short", Handle: func(c *edge.Ctx) *refuse.Refusal {
 					c.Response.SetBodyString(`{"price":1}`)
 					return nil
@@ -64,8 +67,11 @@ func TestFaultsOfBodiesCountWhatHappens(t *testing.T) {
 		if body, named := get("/api/long"); body != long || named != "" {
 			t.Errorf("%s: %d of %d bytes, X-Fault %q", text, len(body), len(long), named)
 		}
+		if body, named := get("/api/pieces"); body != long || named != "" {
+			t.Errorf("%s: %d of %d bytes in pieces, X-Fault %q", text, len(body), len(long), named)
+		}
 		get("/api/refused")
-		if got, want := active[0].Counts(), (fault.Counts{Matched: 2, Skipped: 1}); got != want {
+		if got, want := active[0].Counts(), (fault.Counts{Matched: 3, Skipped: 2}); got != want {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 		_, first := get("/api/short")

@@ -195,6 +195,8 @@ func (f *faulty) unchanged(before, hash string) {
 	}
 }
 
+const candlesOfDay = "/api/ohlc?currencyPairCode=CC_BB&interval=day&start=2026-01-01&end=2026-01-02"
+
 // Every document that a poller reads has the faults of listing data: a pair that is missing, null, 0, crossed or listed
 // twice. The other pair, and documents without the pair, keep their bytes and their tags.
 func TestFaultsOfListingData(t *testing.T) {
@@ -240,6 +242,22 @@ func TestFaultsOfListingData(t *testing.T) {
 		{
 			"crossed", "/listing/coinmarketcap/orderbook/CC_BB",
 			jsonWith(`"bids":[[300.00,3.00000000]],"asks":[[90.00,2.00000000]]`),
+		},
+		{
+			"crossed pair=CC_BB", "/api/orderbook?currencyPairCode=CC_BB",
+			jsonWith(`[{"isBid":true,"price":300.00,"amount":3.00000000,`, `{"isBid":false,"price":90.00,`),
+		},
+		{
+			"null pair=CC_BB", "/api/marketdata/getaggregator/orderbook?ticker_id=CC_BB",
+			jsonWith(`"bids":[[null,2.00000000]],"asks":[[null,3.00000000]]`),
+		},
+		{"null", "/listing/coinmarketcap/trades/CC_BB", jsonWith(`[{"trade_id":1,"price":null,`)},
+		{"null pair=CC_BB", candlesOfDay, jsonWith(`"open":150.00,`, `"close":null,`)},
+		{"zero pair=CC_BB member=amount", candlesOfDay, jsonWith(`"close":150.00,`, `"volumeBase":0}`)},
+		{"doubled pair=CC_BB", candlesOfDay, jsonWith(`},{"date":"2026-01-01T00:00:00"`)},
+		{
+			"null pair=CC_BB", "/udf/history?symbol=CC_BB&resolution=1D&from=1767225600&to=1767312000",
+			jsonWith(`"o":[150.00]`, `"c":[null]`),
 		},
 		{
 			"doubled pair=CC_BB", "/listing/coingecko/pairs",
