@@ -50,6 +50,10 @@ func (g *golden) launchpad(w people) string {
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "buy", "10", "0"))
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "sell", "5.5", "0.1"))
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "sell", "5.5", "1000"))
+	own := "/api/launchpad/tokens/" + token + "/swaps"
+	g.as(w.alice, "POST", own, `{"side":"buy","amountIn":"1"}`)
+	g.as(w.alice, "POST", own, `{"side":"sell","amountIn":1,"minOut":1000}`)
+	g.as(w.alice, "GET", "/api/launchpad/holdings", "")
 	g.in("POST", at+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":"12.5"}`, w.alice.ID, w.bob.ID))
 	g.in("POST", at+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":"1e9"}`, w.alice.ID, w.bob.ID))
 	g.in("POST", at+"/boosts", `{"tier":"short"}`)

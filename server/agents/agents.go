@@ -119,6 +119,11 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 			Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: edge.Params(params...),
 		}
 	}
+	signed := func(path string, h edge.Handler) *edge.Route {
+		return &edge.Route{
+			Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Auth: edge.AuthRequired,
+		}
+	}
 	post := func(path string, h edge.Handler, schema string, members []json.Field,
 		params ...edge.Declared,
 	) *edge.Route {
@@ -139,6 +144,10 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 			Does("getTokenPool", "Its pool"),
 		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker, tokenOf).
 			Does("getTokenWorker", "Its worker"),
+		post("/api/launchpad/tokens/{id}/swaps", s.swapOwn, "OwnSwap", ownSwapForm.Members(), tokenOf).
+			Does("swapToken", "Buy or sell it in its pool", 409),
+		signed("/api/launchpad/holdings", s.holdings).
+			Does("getHoldings", "The caller's Agent Tokens"),
 	}), edge.Tagged("Hive", []*edge.Route{
 		get("/api/agents/overview", s.overview).
 			Does("getOverview", "Counters of hive and swarm"),
@@ -255,15 +264,18 @@ var (
 		amountMember("tokenAmount", func(q *liquidityRequest) *launchpad.Amount { return &q.TokenAmount }),
 		amountMember("quoteAmount", func(q *liquidityRequest) *launchpad.Amount { return &q.QuoteAmount }),
 	)
-	swapForm = json.Of(
-		userID("userId", func(q *swapRequest) *[16]byte { return &q.user }),
+	swapMembers = []json.Member[swapRequest]{
 		wordMember("side", "must be buy or sell.", func(q *swapRequest, s string) bool {
 			q.Sell = s == "sell"
 			return q.Sell || s == "buy"
 		}).As(json.Field{Words: []string{"buy", "sell"}}),
 		amountMember("amountIn", func(q *swapRequest) *launchpad.Amount { return &q.AmountIn }),
 		json.Value("minOut", json.KindDecimal, readAmount, func(q *swapRequest, v launchpad.Amount) { q.MinOut = v }),
-	)
+	}
+	ownSwapForm = json.Of(swapMembers...)
+	swapForm    = json.Of(append([]json.Member[swapRequest]{
+		userID("userId", func(q *swapRequest) *[16]byte { return &q.user }),
+	}, swapMembers...)...)
 	transferForm = json.Of(
 		userID("fromUserId", func(q *transferRequest) *[16]byte { return &q.from }),
 		userID("toUserId", func(q *transferRequest) *[16]byte { return &q.to }),

@@ -115,9 +115,13 @@ func (s *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
 	if q.From, err = s.address(q.user, "userId"); err != nil {
 		return err
 	}
-	res, cerr := s.DoLaunchpad(q.Swap)
-	if cerr != nil {
-		return refusalOf(cerr, "the token's pool and the balances")
+	return s.sendSwap(c, &q)
+}
+
+func (s *Service) sendSwap(c *edge.Ctx, q *swapRequest) *refuse.Refusal {
+	res, err := s.DoLaunchpad(q.Swap)
+	if err != nil {
+		return refusalOf(err, "the token's pool and the balances")
 	}
 	var w json.Writer
 	writeSwap(&w, &res)

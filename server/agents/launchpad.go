@@ -177,6 +177,50 @@ func (s *Service) sendSpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Ad
 	return sendFree(c, &w)
 }
 
+// swapOwn serves POST /api/launchpad/tokens/:id/swaps.
+func (s *Service) swapOwn(c *edge.Ctx) *refuse.Refusal {
+	var q swapRequest
+	err := ownSwapForm.Decode(c.PostBody(), &q)
+	if err != nil {
+		return err
+	}
+	if q.Token, err = s.workerID(c); err != nil {
+		return err
+	}
+	u, err := s.user(engine.AccountID(c.Principal.Account))
+	if err != nil {
+		return err
+	}
+	q.From = u.address
+	return s.sendSwap(c, &q)
+}
+
+// maxHoldings bounds the answer of holdings.
+const maxHoldings = 1000
+
+// holdings serves GET /api/launchpad/holdings.
+func (s *Service) holdings(c *edge.Ctx) *refuse.Refusal {
+	u, err := s.user(engine.AccountID(c.Principal.Account))
+	if err != nil {
+		return err
+	}
+	var w json.Writer
+	n := 0
+	w.List()
+	s.views().ledger.Holdings(u.address, func(t *launchpad.Token, amount launchpad.Amount) bool {
+		w.Object()
+		w.Name("tokenAddress").Word(t.Address.String())
+		w.Name("tokenSymbol").Word(t.Symbol)
+		w.Name("agentNftId").Uint(t.AgentNFT())
+		w.Name("amount").Word(amount.String())
+		w.EndObject()
+		n++
+		return n < maxHoldings
+	})
+	w.EndList()
+	return sendFree(c, &w)
+}
+
 // ledgerUser holds what ledger and hive need to know of a user.
 type ledgerUser struct {
 	level   int64
@@ -238,6 +282,7 @@ func writeTokenRow(w *json.Writer, t *launchpad.Token, worker *hive.WorkerInfo) 
 	w.Name("tvl").Word(usdText(t.TVL))
 	w.Name("volume24h").Word(usdText(t.Volume))
 	w.Name("holders").Int(t.Holders)
+	writePrice(w, t)
 	w.Name("workerStatus").Word(worker.Status.String())
 	w.Name("boosted").Bool(t.Boosted)
 	w.EndObject()
@@ -287,13 +332,17 @@ func writePool(w *json.Writer, t *launchpad.Token) {
 	w.Name("tokenSymbol").Word(t.Symbol)
 	w.Name("reserveToken").Word(t.ReserveToken.String())
 	w.Name("reserveQuote").Word(t.ReserveQuote.String())
+	writePrice(w, t)
+	w.EndObject()
+}
+
+func writePrice(w *json.Writer, t *launchpad.Token) {
 	w.Name("price")
 	if price, ok := t.Price(); ok {
 		w.Word(price.String())
 	} else {
 		w.Null()
 	}
-	w.EndObject()
 }
 
 // writeBoost writes a boost; tier and expiresAt are null when it is inactive.

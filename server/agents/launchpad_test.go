@@ -387,3 +387,48 @@ func TestAnInjectedFailureLeavesNoTrace(t *testing.T) {
 	}
 	c.Must(c.Spawn(1, body)) // no cooldown either
 }
+
+// A caller swaps for himself, signed, and sees what he holds; another account holds nothing.
+func TestACallerSwapsForHimself(t *testing.T) {
+	c := servertest.NewUnlimitedAgents(t)
+	id := c.Token(1, "AAA")
+	c.MustInternal("/launchpad/tokens/"+id+"/liquidity",
+		fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":100.0}`, rich(c, 1)))
+	rich(c, 2)
+	target := "/api/launchpad/tokens/" + id + "/swaps"
+	held := func(key string) string {
+		return string(c.Do("GET", "/api/launchpad/holdings", "", "API-PublicKey", key).Body)
+	}
+	if got := held("key-2"); got != "[]" {
+		t.Errorf("before: %s", got)
+	}
+	s := c.Must(c.Do("POST", target, `{"side":"buy","amountIn":10,"minOut":"90.08"}`, "API-PublicKey", "key-2"))
+	if got := servertest.At(s, "pool.reserveQuote"); got != "110.0" {
+		t.Errorf("the pool has %s", got)
+	}
+	const holding = `"tokenSymbol":"AAA","agentNftId":10001,"amount":"90.0818926296633303"`
+	if got := held("key-2"); !strings.Contains(got, holding) {
+		t.Errorf("after: %s", got)
+	}
+	if row := servertest.At(c.Must(c.Get("/api/launchpad/tokens")), "items.0.price"); !strings.HasPrefix(row, "0.1208") {
+		t.Errorf("the list has the price %s", row)
+	}
+	for _, wrong := range []struct {
+		key, body, code string
+		status          int
+	}{
+		{"", `{"side":"buy","amountIn":1}`, "UNAUTHORIZED", 401},
+		{"key-2", `{"side":"buy","amountIn":1,"userId":"x"}`, "INVALID_PARAM", 400},
+		{"key-2", `{"side":"sell","amountIn":1000}`, "INSUFFICIENT_FUNDS", 400},
+		{"key-2", `{"side":"sell","amountIn":1,"minOut":1}`, "CONFLICT", 409},
+	} {
+		var header []string
+		if wrong.key != "" {
+			header = []string{"API-PublicKey", wrong.key}
+		}
+		a := c.Do("POST", target, wrong.body, header...)
+		if a.Status != wrong.status || !strings.Contains(string(a.Body), wrong.code) {
+			t.Errorf("%s: %d %s", wrong.body, a.Status, a.Body)
+		}
+	}
+}
