@@ -30,7 +30,7 @@ func TestBrowserLaunchpadAnswersClicks(t *testing.T) {
 	}
 	b.js(`document.querySelector('[data-sort=holders]').click()`)
 	b.wait("sorted by holders", `(() => {
-		const n = [...document.querySelectorAll('tr[data-row]')].map((r) => +r.children[3].textContent);
+		const n = [...document.querySelectorAll('tr[data-row]')].map((r) => +r.children[4].textContent);
 		return n.every((v, i) => !i || n[i - 1] >= v) &&
 			document.querySelector('[data-sort=holders]').getAttribute('aria-pressed') === 'true'; })()`)
 

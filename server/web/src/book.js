@@ -1,6 +1,6 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { canMove } from './account.js';
-import { clockTime, compact, dateTime, decimal, digitsOf, el, group, replayed, setText, units } from './dom.js';
+import { clockTime, compact, dateTime, decimal, digitsOf, el, group, product, replayed, setText, units } from './dom.js';
 import { Book } from '../../../client/js/book.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
@@ -24,7 +24,7 @@ export function grouped(levels, power, up) {
 export class Ladder {
   // own returns the open orders of the current pair.
   constructor(stream, onPrice, own) {
-    Object.assign(this, { stream, onPrice, own, power: 0, wide: false, listeners: new Set() });
+    Object.assign(this, { stream, onPrice, own, power: 0, wide: false, inQuote: false, listeners: new Set() });
     this.asks = el('div', { class: 'ask' });
     this.bids = el('div', { class: 'bid' });
     this.kept = new Map([[this.asks, []], [this.bids, []]]); // the rows of each side; the elements are reused
@@ -32,12 +32,16 @@ export class Ladder {
     this.gap = el('span', { class: 'gap dim' });
     this.spread = el('div', { class: 'spread' }, this.last, this.gap);
     this.groups = el('select', { 'aria-label': 'Group prices', onchange: () => { this.power = +this.groups.value; this.subscribe(); this.draw(); } });
+    this.sides = el('select', { name: 'sides', 'aria-label': 'Sides of the book', onchange: () => { this.node.dataset.sides = this.sides.value; this.fit(); } },
+      [['both', 'Both'], ['bids', 'Bids'], ['asks', 'Asks']].map(([value, text]) => el('option', { value }, text)));
+    this.unit = el('button', { type: 'button', class: 'link-like', title: 'Show amounts in the other currency', onclick: () => { this.inQuote = !this.inQuote; this.nameUnit(); this.draw(); } });
     this.node = el('section', { class: 'panel book', 'data-panel': 'book', 'aria-label': 'Order book' },
-      el('div', { class: 'bar' }, el('h2', {}, 'Order book'), this.groups),
-      el('div', { class: 'heads' }, this.heads = el('span', {}, 'Price'), el('span', {}, 'Amount'), el('span', {}, 'Sum')),
+      el('div', { class: 'bar' }, el('h2', {}, 'Book'), this.sides, this.groups),
+      el('div', { class: 'heads' }, this.heads = el('span', {}, 'Price'), el('span', {}, this.unit), el('span', {}, 'Sum')),
       el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
     this.rows = 10;
-    new ResizeObserver(() => this.fit()).observe(this.asks);
+    const sizes = new ResizeObserver(() => this.fit());
+    for (const side of [this.asks, this.bids]) sizes.observe(side);
   }
 
   load(pair, digits) {
@@ -45,10 +49,13 @@ export class Ladder {
     Object.assign(this, { pair, digits, book: new Book(), depth: 0, power: 0 });
     this.groups.replaceChildren(...steps.map((p) => el('option', { value: String(p) }, decimal(10n ** BigInt(p), digits))));
     this.heads.textContent = `Price ${pair.split('_')[1]}`;
+    this.nameUnit();
     this.last.textContent = '';
     for (const side of [this.bids, this.asks]) side.replaceChildren();
     this.subscribe();
   }
+
+  nameUnit() { this.unit.textContent = `Amount ${this.pair.split('_')[this.inQuote ? 1 : 0]}`; }
 
   // subscribe asks for as many levels as are shown.
   subscribe() {
@@ -62,7 +69,7 @@ export class Ladder {
 
   // fit shows as many whole levels as there is room for.
   fit() {
-    const rows = Math.min(most, Math.floor(this.asks.clientHeight / rowHeight));
+    const rows = Math.min(most, Math.floor(Math.max(this.asks.clientHeight, this.bids.clientHeight) / rowHeight));
     if (!rows || rows === this.rows) return;
     this.rows = rows;
     if (this.book?.ready) this.draw();
@@ -86,7 +93,7 @@ export class Ladder {
   draw() {
     if (!this.book?.ready) return;
     const { seq, bids, asks } = this.book;
-    const shown = [grouped(bids, this.power, false).slice(0, this.rows), grouped(asks, this.power, true).slice(0, this.rows)];
+    const shown = [grouped(bids, this.power, false).slice(0, this.rows), grouped(asks, this.power, true).slice(0, this.rows)].map((side) => (this.inQuote ? side.map(([p, a]) => [p, product(p, a, this.digits + digitsOf(a))]) : side));
     const sums = shown.map((side) => { let sum = 0n; return side.map((l) => (sum += units(l[1]))); });
     const top = Math.max(...sums.map((s) => Number(s.at(-1) ?? 0n)), 1);
     const mine = new Set(this.own().filter(canMove).map((o) => `${o.isBid} ${grouped([[o.price, '0']], this.power, !o.isBid)[0][0]}`));
@@ -115,7 +122,7 @@ export class Ladder {
       if (row.node.parentNode !== side) side.append(row.node);
       row.price.textContent = group(price);
       row.price.dataset.price = price;
-      row.amount.textContent = group(amount);
+      row.amount.textContent = this.inQuote ? compact(amount) : group(amount);
       row.sum.textContent = compact(decimal(sums[at], digits));
       row.bar.style.width = `${Math.min(100, (Number(sums[at]) / top) * 100)}%`;
       row.node.classList.toggle('mine', mine(price));
@@ -126,7 +133,7 @@ export class Ladder {
 
 export class Tape {
   constructor(stream, onTrade) {
-    Object.assign(this, { stream, onTrade });
+    Object.assign(this, { stream, onTrade, mine: new Set() });
     this.body = el('tbody');
     this.day = el('span', { class: 'dim' }); // of the newest trade of a recording
     this.node = el('section', { class: 'panel tape', 'data-panel': 'tape', 'aria-label': 'Trades' }, el('h2', {}, 'Market trades ', this.day),
@@ -138,6 +145,7 @@ export class Tape {
   load(pair) {
     if (this.pair) this.stream.unsubscribe('trades', this.pair);
     this.pair = pair;
+    this.mine.clear();
     this.body.replaceChildren();
     this.stream.subscribe('trades', pair, (m) => {
       if (m.currencyPairCode !== this.pair || !m.trades) return;
@@ -150,9 +158,19 @@ export class Tape {
     });
   }
 
+  // own marks trades of the account, by their ids.
+  own(ids) {
+    this.mine = new Set(ids);
+    for (const row of this.body.children) {
+      const mine = this.mine.has(+row.dataset.id);
+      row.classList.toggle('mine', mine);
+      row.title = mine ? 'Your trade' : '';
+    }
+  }
+
   row(t) {
     const at = Date.parse(t.dealDateUtc);
-    return el('tr', { 'data-id': String(t.tradeId) }, el('td', { class: 'dim', 'data-at': String(at) }, clockTime(at)),
+    return el('tr', { 'data-id': String(t.tradeId), class: this.mine.has(t.tradeId) && 'mine', title: this.mine.has(t.tradeId) && 'Your trade' }, el('td', { class: 'dim', 'data-at': String(at) }, clockTime(at)),
       el('td', { class: `num ${t.isBuy ? 'up' : 'down'}` }, group(t.price)), el('td', { class: 'num' }, group(t.volume)));
   }
 }

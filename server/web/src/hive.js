@@ -1,5 +1,7 @@
 // The hive page: overview, workers, proposals and the action log. Each part is drawn when it changes.
-import { cell, dateTime, el, fill, table } from './dom.js';
+import { hasKeys, signed } from './api.js';
+import { face } from './avatar.js';
+import { cell, dateTime, dayTime, el, fill, table } from './dom.js';
 import { click, poll } from './poll.js';
 
 const pollMs = 4000; // one part at a time
@@ -13,16 +15,38 @@ function tally(t) {
     cast ? [part('yes', yes / cast), part('no', no / cast)] : []), el('small', { class: 'dim' }, cast ? `${Math.round((100 * yes) / cast)} % yes` : 'no votes'));
 }
 
+// Names of tokens by their id, of the workers that were read.
+const names = new Map();
+const named = (id) => (id ? names.get(id) ?? String(id) : '–');
+const agent = (id) => el('td', {}, face(id), id);
+const topics = { slippage_cap: (p) => `Slippage cap ${p.slippageCapBps / 100} %`, mev_protection: (p) => `MEV protection ${p.mevProtection}`, signal_subscriptions: (p) => `Signals ${p.signalSubscriptions.join(', ')}` };
+
+// ballot offers the three votes on a proposal that is open, to who has a key.
+function ballot(p, redraw) {
+  if (p.status !== 'active' || !hasKeys()) return cell('');
+  const said = el('small', { role: 'status' });
+  const vote = async (choice) => {
+    try {
+      await signed('POST', `/api/agents/workers/${p.tokenId}/vote`, { proposalId: p.proposalId, vote: choice });
+      votes.set(p.proposalId, `voted ${choice}`);
+      redraw();
+    } catch (error) { said.textContent = error.message; said.className = 'down'; }
+  };
+  if (votes.has(p.proposalId)) return cell(votes.get(p.proposalId), 'dim');
+  return el('td', { class: 'ballot' }, ['yes', 'no', 'abstain'].map((choice) => el('button', { type: 'button', class: 'quiet', 'data-vote': choice, 'aria-label': `Vote ${choice} on ${p.proposalId}`, onclick: () => vote(choice) }, choice[0].toUpperCase() + choice.slice(1))), said);
+}
+const votes = new Map(); // proposal -> what this tab has voted
+
 const parts = [
   [['/api/agents/overview'], (o) => el('div', { class: 'cards' }, card('Tokens', o.hive.totalTokens), card('Workers', o.hive.totalWorkers), card('Active', o.swarm.activeWorkers), card('Queens', o.hive.totalQueens),
     card('Scouts', o.hive.totalScouts), card('Actions, 24 h', o.ecosystem.totalActions24h), card('Overrides, 24 h', o.ecosystem.totalOverrides24h), card('Spawned, 7 d', o.ecosystem.tokensSpawnedLast7d))],
-  [['/api/agents/proposals', { pageSize: 15 }], (proposals) => table('Proposals', ['Proposal', 'Token', 'Topic', 'Status', 'Votes', 'Closes'],
-    proposals.items.map((p) => el('tr', {}, cell(p.proposalId), cell(String(p.tokenId)), cell(`${p.topic} ${JSON.stringify(Object.values(p.payload)[0])}`, 'clip'), cell(p.status, p.status === 'passed' ? 'up' : ''),
-      el('td', {}, tally(p.tally)), cell(dateTime(p.closesAt * 1000)))))],
-  [['/api/agents/workers', { pageSize: 25 }], (workers) => table('Workers', ['Worker', 'Token', 'Status', { name: 'Actions, 24 h', num: true }, { name: 'Slippage cap', num: true }],
-    workers.items.map((w) => el('tr', {}, cell(String(w.workerId)), cell(w.tokenSymbol), cell(w.status, w.status === 'active' ? 'up' : 'dim'), cell(String(w.actionCount24h), 'num'), cell(`${w.config.slippageCapBps} bp`, 'num'))))],
+  [['/api/agents/proposals', { pageSize: 15 }], (proposals, redraw) => table('Proposals', ['Proposal', 'Token', 'Topic', 'Status', 'Votes', 'Closes', ...hasKeys() ? ['Your vote'] : []],
+    proposals.items.map((p) => el('tr', {}, cell(p.proposalId), cell(named(p.tokenId)), cell(topics[p.topic]?.(p.payload) ?? p.topic, 'clip'), cell(p.status, p.status === 'passed' ? 'up' : ''),
+      el('td', {}, tally(p.tally)), cell(dayTime(p.closesAt * 1000)), hasKeys() ? ballot(p, redraw) : null)))],
+  [['/api/agents/workers', { pageSize: 100 }], (workers) => table('Workers', ['Worker', 'Token', 'Status', { name: 'Actions, 24 h', num: true }, { name: 'Slippage cap', num: true }],
+    workers.items.map((w) => el('tr', {}, agent(`worker-${w.workerId}`), cell(w.tokenSymbol), cell(w.status, w.status === 'active' ? 'up' : 'dim'), cell(String(w.actionCount24h), 'num'), cell(`${w.config.slippageCapBps} bp`, 'num'))))],
   [['/api/agents/action-logs', { pageSize: 30 }], (log) => table('Action log', ['Entry', 'At', 'Agent', 'Action', 'Token', 'Reason'],
-    log.items.map((e) => el('tr', {}, cell(String(e.entryId)), cell(dateTime(e.timestamp * 1000)), cell(e.sourceAgentId), cell(e.actionType), cell(String(e.targetTokenId)), cell(e.reasonCode))))],
+    log.items.map((e) => el('tr', {}, cell(String(e.entryId)), cell(dateTime(e.timestamp * 1000)), agent(e.sourceAgentId), cell(e.actionType), cell(named(e.targetTokenId)), cell(e.reasonCode))))],
 ];
 
 export async function show(main) {
@@ -34,13 +58,14 @@ export async function show(main) {
   overview.removeAttribute('tabindex');
   fill(main, say);
   const draw = (i, body) => {
+    for (const w of body.items ?? []) if (w.tokenSymbol) names.set(w.agentNftId, w.tokenSymbol);
     const text = JSON.stringify(body);
-    if (drawn[i] === text) return;
+    if (drawn[i] === text || nodes[i].contains(document.activeElement) && document.activeElement.dataset.vote) return;
     drawn[i] = text;
-    fill(nodes[i], parts[i][1](body));
+    fill(nodes[i], parts[i][1](body, () => { drawn[i] = undefined; draw(i, body); }));
   };
   const all = await click(parts.map(([call]) => call), (s) => { say.textContent = `The limit of 60 requests a minute is reached. Loading in ${s} s.`; });
-  all.forEach((body, i) => draw(i, body));
+  [2, 0, 1, 3].forEach((i) => draw(i, all[i])); // the workers first: they have the names
   fill(main, el('h1', { class: 'unseen' }, 'Hive'), overview, el('div', { class: 'split' },
     el('section', { class: 'panel' }, el('h2', {}, 'Proposals'), proposals), el('section', { class: 'panel' }, el('h2', {}, 'Workers'), workers)),
   el('section', { class: 'panel below' }, el('h2', {}, 'Action log'), log));

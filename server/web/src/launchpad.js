@@ -1,9 +1,13 @@
-// The launchpad page: tokens, and one token with its pool, worker and boost.
+// The launchpad page: tokens, and one token with its pool, worker and boost, to buy and to sell.
+import { face } from './avatar.js';
 import { brief, cell, dateTime, el, fill, group, money, short, table } from './dom.js';
 import { click, poll } from './poll.js';
+import { Swap } from './swap.js';
 
 const sorts = { recent: 'Newest', volume: 'Volume', tvl: 'TVL', holders: 'Holders' };
 const pageSize = 25, pollMs = 15000;
+// priceOf shows five digits of a price behind its zeros.
+const priceOf = (price) => (price ? price.replace(/^(0\.0*\d{1,5}|\d+\.\d{1,4}).*$/, '$1') : '–');
 const item = (name, value) => el('tr', {}, el('th', { scope: 'row' }, name), cell(value));
 
 export async function show(main) {
@@ -12,6 +16,7 @@ export async function show(main) {
   const list = el('div', { class: 'wide', 'aria-live': 'off' });
   const detail = el('section', { class: 'panel wide', 'aria-label': 'Token' }, el('p', { class: 'empty' }, 'Select a token.'));
   const say = el('p', { class: 'busy', role: 'status' });
+  const swap = new Swap(() => { if (picked) open(picked); });
   const tools = el('div', { class: 'tools' }, el('div', { role: 'group', 'aria-label': 'Sort by' }, Object.entries(sorts).map(([value, label]) => el('button', {
     type: 'button', 'data-sort': value, onclick: () => { sort = value; number = 1; turnTo(); },
   }, label))), say);
@@ -40,10 +45,10 @@ export async function show(main) {
   const draw = (page) => {
     const focused = document.activeElement?.dataset?.token;
     const pages = Math.max(1, Math.ceil(page.totalItems / pageSize));
-    fill(list, table('Tokens', ['Token', { name: 'TVL $', num: true }, { name: '24 h volume $', num: true }, { name: 'Holders', num: true }, 'Worker', 'Boost', 'Spawned'],
+    fill(list, table('Tokens', ['Token', { name: 'Price', num: true }, { name: 'TVL $', num: true }, { name: '24 h volume $', num: true }, { name: 'Holders', num: true }, 'Worker', 'Boost', 'Spawned'],
       page.items.map((t) => el('tr', { class: 'pick', 'data-row': t.address },
-        el('td', {}, el('button', { type: 'button', class: 'link-like', 'data-token': t.address, onclick: () => open(t.address) }, el('b', {}, t.symbol), ` ${t.name}`)),
-        cell(group(t.tvl), 'num'), cell(group(t.volume24h), 'num'), cell(String(t.holders), 'num'),
+        el('td', {}, el('button', { type: 'button', class: 'link-like', 'data-token': t.address, onclick: () => open(t.address) }, face(t.address), el('b', {}, t.symbol), ` ${t.name}`)),
+        cell(priceOf(t.price), 'num'), cell(group(t.tvl), 'num'), cell(group(t.volume24h), 'num'), cell(String(t.holders), 'num'),
         cell(t.workerStatus), cell(t.boosted ? 'boosted' : ''), cell(dateTime(t.spawnedAt * 1000))))));
     for (const row of list.querySelectorAll('tr[data-row]')) row.addEventListener('click', (e) => { if (!e.target.closest('button')) open(row.dataset.row); });
     if (focused) list.querySelector(`[data-token="${CSS.escape(focused)}"]`)?.focus();
@@ -62,7 +67,8 @@ export async function show(main) {
     detail.removeAttribute('aria-busy');
     const [t, pool, worker] = answers;
     detail.dataset.shows = address;
-    fill(detail, el('h2', {}, `${t.token.symbol} · ${t.token.name}`), el('table', { 'aria-label': 'Token' }, el('tbody', {},
+    swap.load(t, pool);
+    fill(detail, el('h2', {}, face(address), `${t.token.symbol} · ${t.token.name}`), t.metadata.description ? el('p', { class: 'dim' }, t.metadata.description) : null, swap.node, el('table', { 'aria-label': 'Token' }, el('tbody', {},
       item('Address', short(t.token.address)), item('Owner', short(t.token.owner)), item('Supply', group(t.token.totalSupply)), item('Pool', `${pool.side}, fee ${pool.feeTier / 10000} %`),
       item('Price', pool.price ? money(pool.price) : 'no liquidity'), item('Reserves', `${money(brief(pool.reserveToken))} / ${money(brief(pool.reserveQuote))}`), item('TVL', `$ ${group(t.pool.tvl)}`),
       item('24 h volume', `$ ${group(t.pool.volume24h)}`), item('Boost', t.boost.active ? `${t.boost.tier} until ${dateTime(t.boost.expiresAt * 1000)}` : 'none'),

@@ -7,6 +7,7 @@ import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
 import { clockTime, el, fill } from './dom.js';
 import { Head } from './head.js';
+import { showKeys } from './keys.js';
 import { Orders } from './orders.js';
 import { PairList } from './pairs.js';
 import { Panels } from './panels.js';
@@ -108,7 +109,9 @@ export async function show(main, stream) {
     ladder.draw();
     if (!account.signedIn) { chart.setFills([]); return; }
     const code = current, { body } = await signed('GET', `/api/user/deals?currencyPairCode=${code}&pageSize=100&decimals=string`);
-    if (code === current) chart.setFills(body.map((d) => ({ at: Date.parse(d.dealDateUtc) / 1000, buy: d.isUserBuyer })));
+    if (code !== current) return;
+    tape.own(body.map((d) => d.tradeId));
+    chart.setFills(body.map((d) => ({ at: Date.parse(d.dealDateUtc) / 1000, buy: d.isUserBuyer })));
   };
   const later = (f) => () => { f.waiting ??= setTimeout(() => { f.waiting = undefined; f().catch(() => {}); }, 150); }; // the next change tries again
   const marksLater = later(marks);
@@ -149,14 +152,14 @@ export async function show(main, stream) {
   };
   window.addEventListener('popstate', () => pick(...asked()));
 
-  // Keys outside of fields: / searches, b and s open the ticket.
+  // Keys outside of fields: / searches, b and s open the ticket, ? lists the keys (keys.js).
   document.addEventListener('keydown', (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.('input, select, textarea')) return;
-    const act = { '/': find, b: () => ticket.choose('buy'), s: () => ticket.choose('sell') }[e.key];
+    const act = { '/': find, '?': showKeys, b: () => ticket.choose('buy'), s: () => ticket.choose('sell') }[e.key];
     if (!act) return;
     e.preventDefault();
     act();
-    if (e.key !== '/') { open('ticket'); ticket.focus(); }
+    if (e.key === 'b' || e.key === 's') { open('ticket'); ticket.focus(); }
   });
 
   // lose says since when nothing is new. Later attempts that fail change nothing of it.

@@ -1,5 +1,6 @@
 // The list of pairs: search, favourites, filter by quote, order, and 24 h figures. Only the rows in
 // view exist, so that a thousand pairs cost no more than twenty.
+import { get } from './api.js';
 import { brief, el, group, nice, setText } from './dom.js';
 
 // A change in percent has two digits, and the sign and the colour of these: one that rounds to zero has none.
@@ -24,10 +25,10 @@ export class PairList {
   // figures holds the rows of /api/summary by pair; the owner updates it. onView receives the pairs
   // whose rows exist.
   constructor(codes, figures, onPick, onView) {
-    Object.assign(this, { figures, onPick, onView, codes: [...codes].sort(), favourites: savedFavourites(), rows: new Map(), shown: [] });
+    Object.assign(this, { figures, onPick, onView, codes: [...codes].sort(), favourites: savedFavourites(), rows: new Map(), shown: [], named: new Map() });
     this.search = el('input', {
       type: 'search', placeholder: 'Search pairs', 'aria-label': 'Search pairs', autocomplete: 'off', spellcheck: 'false',
-      oninput: () => this.filter(), onkeydown: (e) => this.searchKey(e),
+      oninput: () => this.filter(), onkeydown: (e) => this.searchKey(e), onfocus: () => this.readNames(),
     });
     this.order = el('select', { 'aria-label': 'Order of the pairs', onchange: () => { localStorage.setItem('order', this.order.value); this.filter(); } },
       Object.entries(orders).map(([value, [label]]) => el('option', { value }, label)));
@@ -53,13 +54,22 @@ export class PairList {
     this.filter();
   }
 
+  // readNames reads the names of the assets when they are searched first.
+  readNames() {
+    this.names ??= get('/api/marketdata/getaggregator/asset').then(({ body }) => {
+      for (const [code, asset] of Object.entries(body)) this.named.set(code, plain(asset.name ?? ''));
+      this.filter();
+    }, () => { this.names = undefined; }); // the next focus tries again
+  }
+
   // filter decides which pairs the list has, and their order. The order then stays while figures
   // change, so a row under a finger or with the focus never moves.
   filter() {
     const wanted = plain(this.search.value), [, key] = orders[this.order.value];
-    const fits = (c) => plain(c).includes(wanted) && (this.only === 'all' || (this.only === 'favourites' ? this.favourites.has(c) : c.endsWith(`_${this.only}`)));
+    const name = (c) => this.named.get(c.split('_')[0]) ?? '';
+    const fits = (c) => (plain(c).includes(wanted) || name(c).includes(wanted)) && (this.only === 'all' || (this.only === 'favourites' ? this.favourites.has(c) : c.endsWith(`_${this.only}`)));
     const keys = new Map(this.codes.map((c) => [c, this.figures.has(c) ? key(this.figures.get(c)) : 0]));
-    const rank = (c) => [c, c.split('_')[0]].some((n) => plain(n) === wanted) ? 0 : plain(c).startsWith(wanted) ? 1 : 2;
+    const rank = (c) => [c, c.split('_')[0]].some((n) => plain(n) === wanted) ? 0 : plain(c).startsWith(wanted) ? 1 : name(c).startsWith(wanted) ? 2 : 3;
     const ranks = new Map(this.codes.map((c) => [c, wanted ? rank(c) : 0]));
     this.shown = this.codes.filter(fits).sort((a, b) => ranks.get(a) - ranks.get(b) || keys.get(a) - keys.get(b));
     setText(this.none, this.shown.length ? '' : this.search.value ? `No pair has \u201c${this.search.value}\u201d in its name.` : 'Mark pairs with a star to see them here.');
