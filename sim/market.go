@@ -109,6 +109,7 @@ type Market struct {
 	seed  uint64 // of Past
 
 	intensity int64 // per cent
+	paused    bool
 	pairs     []*agents
 	byID      []*agents // by PairID; nil: a pair without agents
 	next      *agents   // the agents whose step is next
@@ -152,7 +153,7 @@ func (m *Market) choose() {
 
 // NextNs returns the time of the next step, Unix ns.
 func (m *Market) NextNs() int64 {
-	if m.next == nil {
+	if m.next == nil || m.paused {
 		return math.MaxInt64
 	}
 	return m.next.dueNs
@@ -161,7 +162,7 @@ func (m *Market) NextNs() int64 {
 // Act appends the commands of the next step, which is due at nowNs.
 func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	a := m.next
-	if a == nil || a.dueNs > nowNs {
+	if a == nil || a.dueNs > nowNs || m.paused {
 		return dst
 	}
 	m.world.advance(a.dueNs)
@@ -174,7 +175,7 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 		m.choose()
 		return dst
 	}
-	if m.world.scenario.halted(a.dueNs) {
+	if m.world.scenario.halted(m.world.pattern(a.dueNs)) {
 		a.dueNs += stepRetry
 		dst = a.withdraw(dst)
 		m.choose()
@@ -217,7 +218,7 @@ func (m *Market) mean(a *agents, atNs int64) int64 {
 	busy := int64(min(a.Weight, fullWeight))
 	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
 	mean = mean * usualIntensity / m.intensity
-	if m.world.scenario.night(atNs) {
+	if m.world.scenario.night(m.world.pattern(atNs)) {
 		mean = mean * nightSlow / usualIntensity
 	}
 	return mean
@@ -258,7 +259,7 @@ func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	t := step{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
 	t.half = a.half(t.fair, t.mood)
 	t.usual = max(1<<7, t.half)
-	t.night = m.world.scenario.night(m.world.ns)
+	t.night = m.world.scenario.night(m.world.pattern(m.world.ns))
 	if t.night {
 		t.half = t.usual*nightWide + a.grid<<7
 	}

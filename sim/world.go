@@ -49,6 +49,7 @@ type world struct {
 	assets []asset // sorted by symbol
 
 	scenario Scenario
+	phase    int64 // ns that the scenario's time of day is ahead of the clock (Behave)
 }
 
 // advance changes the values second by second until nowNs.
@@ -127,6 +128,9 @@ const (
 	ThinNight  Scenario = "thin-night"
 )
 
+// Scenarios lists the scenarios.
+var Scenarios = []Scenario{Ordinary, FlashCrash, Trend, Halt, ThinNight}
+
 const (
 	hourNs   = int64(time.Hour)
 	secondNs = int64(time.Second)
@@ -184,7 +188,7 @@ const volatile = 100
 
 // shift returns what the scenario adds to the level of a pair, in octaves x 2^-32.
 func (w *world) shift(a *agents) int64 {
-	level, sum := w.scenario.level(w.ns), int64(0)
+	level, sum := w.scenario.level(w.pattern(w.ns)), int64(0)
 	if w.assets[a.base].sigma >= sigmaOfDay(volatile) {
 		sum += level
 	}

@@ -111,6 +111,14 @@ func (x *Keys) MayMake(maker string, q *KeyRequest) *refuse.Refusal {
 		"ipWhitelist must name addresses inside the ipWhitelist of the key that makes the new one.")
 }
 
+// Owner returns the account of a key.
+func (x *Keys) Owner(publicKey string) (account uint32, known bool) {
+	if k := x.find([]byte(publicKey)); k != nil {
+		return k.user, true
+	}
+	return 0, false
+}
+
 func (x *Keys) find(publicKey []byte) *Key {
 	return x.keys(int(maphash.Bytes(x.seed, publicKey) % keyShards))[string(publicKey)]
 }

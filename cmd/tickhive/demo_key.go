@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 
 	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/account"
 )
 
 // demoKeyKind marks the files that the program may replace.
-const demoKeyKind = "tickhive-demo-key"
+const demoKeyKind = account.DemoKeyKind
 
 // maxKeyFile limits the bytes that are read of a file of a key.
 const maxKeyFile = 64 << 10

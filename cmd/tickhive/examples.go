@@ -141,6 +141,14 @@ var commandExamples = map[string][]cmdline.Example{
 		{About: "Spread, volume and trades of every pair.", Text: "tickhive stats"},
 		{About: "Is the simulated market like recorded ones?", Text: "tickhive stats --realism --pairs BTC_USDT"},
 	},
+	"tickhive sim": {
+		{About: "A flash crash, now.", Text: "tickhive sim --scenario flash-crash"},
+		{About: "Hold the market, and let it go on.", Text: "tickhive sim --pause\ntickhive sim --resume"},
+	},
+	"tickhive clock": {
+		{About: "Move a virtual clock on by a day.", Text: "tickhive clock --advance 1d"},
+		{About: "A minute in each second, until it is stopped.", Text: "tickhive clock --speed 60\ntickhive clock --speed 0"},
+	},
 	"tickhive faults apply": {
 		{About: "A network that loses and delays, for a minute.", Text: "tickhive faults apply flaky-network --for 1m"},
 		{

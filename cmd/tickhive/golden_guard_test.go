@@ -9,6 +9,11 @@ import (
 // guard halts a user and sets the dead man's switch of another.
 func (g *golden) guard(w people) {
 	g.area = "internal"
+	g.note("a demo account")
+	g.in("POST", "/demo-accounts", `{"nickname":"x"}`)
+	demo := g.in("POST", "/demo-accounts", "")
+	g.in("POST", "/demo-accounts/funds", fmt.Sprintf(`{"publicKey":%q}`, g.id(demo, "publicKey")))
+	g.in("POST", "/demo-accounts/funds", `{"publicKey":"unknown"}`)
 	g.note("a halted account")
 	const order = `"currencyPairCode":"ETH_USDT","side":"buy","type":"limit","price":2000,"amount":1`
 	g.place(w.carol.ID, order, order+`,"clientOrderId":"c-1"`)

@@ -30,6 +30,7 @@ const referenceHead = "# Commands, flags and keys\n\n" +
 // keyNotes holds what the contract adds to the description of a key: bounds that another package checks, and where the
 // contract says more.
 var keyNotes = map[string]string{
+	"server.console":            "[console](internal.md#console)",
 	"server.trusted_proxies":    "[rate limits](limits.md#rate-limits)",
 	"server.connections_per_ip": "[connections](limits.md#connections)",
 	"server.connections":        "[open files](limits.md#open-files)",

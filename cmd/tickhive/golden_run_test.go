@@ -97,6 +97,11 @@ func (g *golden) setUp() {
 	g.in("GET", "/log", "")
 	g.in("POST", "/clock", `{"advance":"-1s"}`)
 	g.in("POST", "/clock", `{"advance":"1s","to":1}`)
+	g.in("POST", "/clock", `{"speed":0,"to":1}`)
+	g.in("POST", "/clock", `{"speed":0}`)
+	g.in("GET", "/sim", "")
+	g.in("PATCH", "/sim", `{"paused":true}`)
+	g.in("PATCH", "/sim", `{"scenario":"storm"}`)
 	g.in("POST", "/clock/accept", "")
 }
 

@@ -27,6 +27,8 @@ type cli struct {
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
 	Player  playerCmd  `cmd:"" help:"Control a running replay: play, pause, step, speed, seek."`
 	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
+	Sim     simCmd     `cmd:"" help:"Show how the simulated market of a running exchange behaves, pause it, or begin a scenario."`
+	Clock   clockCmd   `cmd:"" help:"Show the clock of a running exchange, and move or run a virtual one."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
 	Backup  backupCmd  `cmd:"" help:"Write the state of a running exchange to a file, a verified snapshot."`
 	Restore restoreCmd `cmd:"" help:"Make a data directory from a backup."`

@@ -2,12 +2,14 @@ package exchange
 
 import (
 	"fmt"
+	"math/big"
 
 	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/accounts/accrual"
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/engine/sequencer"
 	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/server/account"
 )
 
 // demoUsers is the number of users of the demo market. The key of the first user is printed.
@@ -174,4 +176,21 @@ func (x *Running) demoKey() error {
 		return fmt.Errorf("demo key: %w", err)
 	}
 	return x.o.DemoKey(res.Key.PublicKey, res.Secret, "http://"+x.PublicAddr()+"/")
+}
+
+// demoAmounts returns the amount of each configured asset by the prices at which the simulated market begins.
+func (x *Running) demoAmounts() map[string]string {
+	prices, digits := map[string]*big.Rat{}, map[string]int{}
+	for _, a := range x.o.Assets {
+		digits[a.Symbol] = a.Digits
+	}
+	for _, p := range x.o.Sim.Pairs {
+		for _, in := range x.o.Pairs {
+			if in.Code == p.Code && p.Reference > 0 {
+				tenth := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(in.DigitsPrice)), nil)
+				prices[p.Code] = new(big.Rat).SetFrac(big.NewInt(p.Reference), tenth)
+			}
+		}
+	}
+	return account.DemoAmounts(prices, digits)
 }

@@ -42,6 +42,10 @@ type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
 	now  func() int64 // process clock
+	// machineNs is the clock of the machine, by which a virtual clock runs.
+	machineNs func() int64
+	recorded  bool // recorded files drive the clock
+	pace      pace
 	// clockHeld reports whether the machine's clock has made a step that an operator must accept.
 	clockHeld func() bool
 
@@ -89,7 +93,7 @@ const (
 func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{
 		log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 4), faults: &fault.Switch{},
-		now: b.clock.NowNs, forward: b.forwarder(),
+		now: b.clock.NowNs, machineNs: b.o.Machine.Clock.NowNs, recorded: b.o.Clock.Recorded, forward: b.forwarder(),
 	}
 	if _, err := f.faults.Add(b.o.Faults, b.clock.NowNs()); err != nil {
 		return nil, fmt.Errorf("faults: %w", err)
@@ -190,6 +194,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		Entry: f.account.Entry(),
 		Resources: []admin.Resource{
 			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs),
+			admin.SimRoutes(f.simulation(b)),
 			web.Internal(func() []*edge.Route { return f.internalServer.Routes() }),
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
@@ -199,6 +204,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		StateHash: func() (machine.StateHash, error) { return f.stateHash(b) },
 		Incidents: f.incidents,
 		Snapshot:  f.snapshot,
+		Pace:      f,
 		Metrics:   admin.NewMetrics(sources),
 		Figures: admin.NewFigures(admin.FiguresSource{
 			MetricsSource: sources, Status: f.market.StatusWord, Incidents: f.incidents, Disk: b.data.Room,

@@ -5,9 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/accounts/auth"
-	"github.com/tickhive/tickhive/internal/fixed"
 )
 
 // FundedKey is a trading key of a user who has money.
@@ -38,39 +36,21 @@ func (x *Running) HasKey(user, public string) bool {
 	return false
 }
 
-// FundedKey makes a key of the first demo user, in a market without demo users of a new user with the same
-// funds. The caller calls it before Admit, so that no client sees the exchange without the key.
+// FundedKey makes a key of the first demo user, in a market without demo users of a new demo account. The caller calls
+// it before Admit, so that no client sees the exchange without the key.
 func (x *Running) FundedKey() (FundedKey, error) {
-	n := uint32(1)
 	if x.sim == nil {
-		var err error
-		if n, err = x.addFundedUser(); err != nil {
-			return FundedKey{}, fmt.Errorf("user of the demo key: %w", err)
+		a, refused := x.front.account.NewDemoAccount()
+		if refused != nil {
+			return FundedKey{}, fmt.Errorf("demo account: %w", refused)
 		}
+		return FundedKey{User: a.UserID, Public: a.PublicKey, Private: a.PrivateKey}, nil
 	}
-	res, err := x.newKey(n, fundedKeyName)
+	const first = 1
+	res, err := x.newKey(first, fundedKeyName)
 	if err != nil {
 		return FundedKey{}, fmt.Errorf("demo key: %w", err)
 	}
-	user, _ := x.accounts.view.User(n)
+	user, _ := x.accounts.view.User(first)
 	return FundedKey{User: user.ID, Public: res.Key.PublicKey, Private: res.Secret}, nil
-}
-
-// addFundedUser adds a user with the amounts of a demo user.
-func (x *Running) addFundedUser() (uint32, error) {
-	res, err := x.accounts.do(accounts.Command{Kind: accounts.CreateUser})
-	if err != nil {
-		return 0, err
-	}
-	amounts := x.demoAmounts()
-	for _, asset := range x.o.Assets {
-		err := x.accounts.doAll(accounts.Command{
-			Kind: accounts.Deposit, User: res.User.Number, Currency: asset.Symbol,
-			Amount: fixed.MustText([]byte(amounts[asset.Symbol])),
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return res.User.Number, nil
 }

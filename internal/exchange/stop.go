@@ -28,6 +28,7 @@ func (x *Running) halt() {
 // Stop ends everything from the outside in and returns when every goroutine has ended. ctx limits
 // the wait for requests.
 func (x *Running) Stop(ctx context.Context) {
+	x.front.pace.set(0, nil)
 	x.canceler.End() // first: a stop is no disconnect of its clients
 	if x.reseal != nil {
 		x.reseal.End()

@@ -27,7 +27,7 @@ func (s *Service) InternalRoutes() []*edge.Route {
 	const path = edge.InternalPrefix + "/users"
 	u := users{s}
 	id := edge.Params(userID)
-	return edge.Tagged("Users", []*edge.Route{
+	return edge.Tagged("Users", append(u.demoRoutes(), []*edge.Route{
 		{
 			Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members(),
 			Name: "createUser", Summary: "Create a user",
@@ -80,7 +80,7 @@ func (s *Service) InternalRoutes() []*edge.Route {
 			Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals,
 			Name: "getTotals", Summary: "Sums over all accounts",
 		},
-	})
+	}...))
 }
 
 // users serves the internal routes of users and their money.

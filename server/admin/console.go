@@ -43,8 +43,8 @@ type consoleFilter struct{ pages *pageFilter }
 var localPages = &consoleFilter{&pageFilter{
 	hostHint: "is no loopback name, so server.console = loopback does not serve it; call 127.0.0.1 or localhost, or " +
 		"configure internal.token_file and server.console = token",
-	pageHint: "the console serves the pages of its own listener; open the page at this address, or use a program such " +
-		"as curl",
+	pageHint: "the console serves the pages of its own listener; open the page at this address, or use a program " +
+		"such as curl",
 }}
 
 // proxyHeaders are what a proxy adds to a request, besides those that begin with forwardedPrefix.

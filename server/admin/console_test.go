@@ -70,7 +70,9 @@ func TestTheConsoleHasTheRoutesOfTheInternalListener(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/metrics", "/debug/pprof/", "/internal", "/internal/v1", "/internal/v2/users", "//internal/v1/users"} {
+	for _, path := range []string{
+		"/metrics", "/debug/pprof/", "/internal", "/internal/v1", "/internal/v2/users", "//internal/v1/users",
+	} {
 		if a := console(on, "127.0.0.1", "GET "+path, "", "Host: localhost"); a.Status != 404 {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}

@@ -69,6 +69,8 @@ type Options struct {
 	// Snapshot opens the newest snapshot file; fresh takes one first. The listener closes the body. Nil disables the
 	// route.
 	Snapshot func(fresh bool) (*Snapshot, *refuse.Refusal)
+	// Pace lets a virtual clock move by itself. Nil: it stands still between two requests.
+	Pace Pace
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
 	// Figures serves GET /figures. Nil disables the route.
@@ -82,6 +84,12 @@ type Options struct {
 
 	Log       *slog.Logger // default slog.Default()
 	MachineNs func() int64 // default clock.MachineNs
+}
+
+// Pace is the speed of a virtual clock: so many of its seconds pass in a second of the machine, 0 while it stands still.
+type Pace interface {
+	Speed() int64
+	SetSpeed(speed int64) *refuse.Refusal
 }
 
 // Resource returns the internal routes of one resource. New calls it once.

@@ -143,25 +143,45 @@ func (s *Server) sendClock(c *edge.Ctx) {
 	w.Name("now").Ms(ns)
 	w.Name("nowNs").Int(ns)
 	w.Name("seq").Uint(s.opt.Board.Load().SeqSum)
+	w.Name("virtual").Bool(s.opt.Clock.Virtual())
+	w.Name("speed").Int(s.speed())
 	w.EndObject()
 	c.Private(w.Bytes())
 }
+
+// speed returns how many seconds of the clock pass in a second of the machine.
+func (s *Server) speed() int64 {
+	switch {
+	case !s.opt.Clock.Virtual():
+		return 1
+	case s.opt.Pace == nil:
+		return 0
+	}
+	return s.opt.Pace.Speed()
+}
+
+// maxSpeed limits the speed of a virtual clock: a day in a second.
+const maxSpeed = 86_400
 
 // clockRequest is the body of POST /clock.
 type clockRequest struct {
 	advance *time.Duration
 	to      *int64 // Unix ms
+	speed   *int64
 }
 
 var clockForm = json.Of(
 	json.Value("advance", json.KindText, duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
 	json.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
 		As(json.Field{Kind: json.KindInt64, Range: []int64{0}}),
+	json.Integer("speed", 0, maxSpeed, func(q *clockRequest, v int64) { q.speed = &v }),
 ).
 	Rule("to", "must not be given with advance: give one of the two.",
 		func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
-	Rule("advance", "is required, or to instead.",
-		func(q *clockRequest) bool { return q.advance != nil || q.to != nil })
+	Rule("speed", "must not be given with advance or to: give one of the three.",
+		func(q *clockRequest) bool { return q.speed == nil || q.advance == nil && q.to == nil }).
+	Rule("advance", "is required, or to or speed instead.",
+		func(q *clockRequest) bool { return q.advance != nil || q.to != nil || q.speed != nil })
 
 func duration(r *json.Reader) (d time.Duration, given bool) {
 	text := r.Text(64)
@@ -188,6 +208,9 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	if s.opt.Replay != nil {
 		return refuse.New(refuse.Conflict, "", "The recording drives the clock: move it by POST /internal/v1/replay/seek.")
 	}
+	if q.speed != nil {
+		return s.setSpeed(c, *q.speed)
+	}
 	now := s.opt.Clock.NowNs()
 	var target int64
 	var field string
@@ -210,6 +233,18 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 			e = refuse.Param(field, "The member %s must not move the clock back.", field)
 		}
 		return e
+	}
+	s.sendClock(c)
+	return nil
+}
+
+// setSpeed makes the virtual clock move by itself, or stand still.
+func (s *Server) setSpeed(c *edge.Ctx, speed int64) *refuse.Refusal {
+	if s.opt.Pace == nil {
+		return refuse.New(refuse.Conflict, "speed", "This clock moves by advance and to alone.")
+	}
+	if err := s.opt.Pace.SetSpeed(speed); err != nil {
+		return err
 	}
 	s.sendClock(c)
 	return nil

@@ -1,4 +1,4 @@
-package exchange
+package account
 
 import (
 	"maps"
@@ -80,21 +80,4 @@ func roundFigures(v *big.Rat, digits int) string {
 		text = []byte(strings.TrimRight(strings.TrimRight(string(text), "0"), "."))
 	}
 	return string(text)
-}
-
-// demoAmounts returns the amount of each configured asset by the prices at which the simulated market begins.
-func (x *Running) demoAmounts() map[string]string {
-	prices, digits := map[string]*big.Rat{}, map[string]int{}
-	for _, a := range x.o.Assets {
-		digits[a.Symbol] = a.Digits
-	}
-	for _, p := range x.o.Sim.Pairs {
-		for _, in := range x.o.Pairs {
-			if in.Code == p.Code && p.Reference > 0 {
-				tenth := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(in.DigitsPrice)), nil)
-				prices[p.Code] = new(big.Rat).SetFrac(big.NewInt(p.Reference), tenth)
-			}
-		}
-	}
-	return DemoAmounts(prices, digits)
 }

@@ -1,11 +1,11 @@
-package exchange_test
+package account_test
 
 import (
 	"maps"
 	"math/big"
 	"testing"
 
-	"github.com/tickhive/tickhive/internal/exchange"
+	"github.com/tickhive/tickhive/server/account"
 )
 
 func TestDemoAmountsAreWorthAboutTheSame(t *testing.T) {
@@ -18,7 +18,7 @@ func TestDemoAmountsAreWorthAboutTheSame(t *testing.T) {
 		prices[code], _ = new(big.Rat).SetString(text)
 	}
 	prices["CARD_USDT"] = nil // its book is empty
-	got := exchange.DemoAmounts(prices, map[string]int{
+	got := account.DemoAmounts(prices, map[string]int{
 		"BTC": 8, "USDT": 6, "ETH": 8, "SHIB": 2, "GEM": 8, "WHOLE": 0, "CARD": 2,
 	})
 	want := map[string]string{
@@ -30,7 +30,7 @@ func TestDemoAmountsAreWorthAboutTheSame(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	for currency, amount := range exchange.DemoAmounts(map[string]*big.Rat{"BTC_USDT": nil}, map[string]int{"BTC": 8}) {
+	for currency, amount := range account.DemoAmounts(map[string]*big.Rat{"BTC_USDT": nil}, map[string]int{"BTC": 8}) {
 		if amount != "10000" {
 			t.Errorf("%s of %s in a market without prices", amount, currency)
 		}
