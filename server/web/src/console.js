@@ -1,10 +1,12 @@
 // What only an operator may do, on every page: main.js loads this bundle when the exchange has a console for the reader.
+import { controls } from './controls.js';
+import { demo } from './demo.js';
 import { el } from './dom.js';
 import { player } from './player.js';
 
 // parts are the parts of each page, in their order. A part is a function of its node and of what the page's show has
 // returned.
-const parts = { '/': [player] };
+const parts = { '/': [player, controls, demo] };
 
 // mount adds the parts of a page above its content. They are folded away until they have something to show.
 export function mount(main, page) {

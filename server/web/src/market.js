@@ -2,7 +2,7 @@
 // phone one of them at a time, with a bar of tabs and the buttons to buy and sell.
 import { Account } from './account.js';
 import { Alerts } from './alerts.js';
-import { get, now, signed, syncClock } from './api.js';
+import { get, now, publicKey, signed, syncClock } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
 import { clockTime, el, fill } from './dom.js';
@@ -12,7 +12,7 @@ import { Orders } from './orders.js';
 import { PairList } from './pairs.js';
 import { Panels } from './panels.js';
 import { Ticket } from './ticket.js';
-import { messages } from './toast.js';
+import { messages, toast } from './toast.js';
 import { Worth } from './worth.js';
 
 const tabs = { chart: 'Chart', tape: 'Trades', pairs: 'Pairs', orders: 'Orders' };
@@ -187,5 +187,5 @@ export async function show(main, stream) {
   history.replaceState(null, '', address(code, interval));
   pick(code, interval);
   if (stream.up === false) lose();
-  return { account, ticket };
+  return { account, ticket, toast, publicKey }; // for the console
 }

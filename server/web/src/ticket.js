@@ -1,6 +1,7 @@
 // The order ticket: every order type of the API, with shares of the balance, total and fee.
 import { ApiError } from './api.js';
 import { brief, el, fill, group, isNumber, money, notNumber, plainNumber, portion, product } from './dom.js';
+import { takesKeyFile } from './keyfile.js';
 
 const field = (label, input, ...more) => el('label', { 'data-field': input.name }, el('span', {}, label), input, ...more);
 // The types that most orders have are buttons; the others are one step away, each with what it does.
@@ -96,9 +97,12 @@ export class Ticket {
     const priv = el('input', { autocomplete: 'off', name: 'privateKey', type: 'password', required: true });
     this.keySay = el('p', { role: 'alert', class: 'notice bad', hidden: true });
     this.keyButton = el('button', { type: 'submit', class: 'main' }, 'Use this key pair');
-    return el('form', { class: 'keys', onsubmit: (e) => { e.preventDefault(); this.account.signIn(pub.value.trim(), priv.value.trim()).then(() => { pub.value = ''; priv.value = ''; }, () => {}); } },
-      el('h2', {}, 'Trade'), el('p', { class: 'dim' }, 'Trading needs an API key pair. It stays in this tab until you close it or forget the key. A demo market prints a pair on its terminal; ', el('code', {}, 'bin/tickhive demo-key key.json'), ' makes another.'),
+    const form = el('form', { class: 'keys', onsubmit: (e) => { e.preventDefault(); this.account.signIn(pub.value.trim(), priv.value.trim()).then(() => { pub.value = ''; priv.value = ''; }, () => {}); } },
+      el('h2', {}, 'Trade'), el('p', { class: 'dim' }, 'Trading needs an API key pair. It stays in this tab until you close it or forget the key. A demo market prints a pair on its terminal; ', el('code', {}, 'bin/tickhive demo-key key.json'), ' makes another: paste the text of the file here, or drop the file.'),
       field('Public key', pub), field('Private key', priv), this.keySay, this.keyButton);
+    takesKeyFile(form, (publicKey, privateKey) => { pub.value = publicKey; priv.value = privateKey; form.requestSubmit(); },
+      (problem) => { this.account.problem = problem; this.keyState(); });
+    return form;
   }
 
   orderForm() {

@@ -1,0 +1,30 @@
+// The demo account of the market page: one click makes a user with money and a key, and signs in. The user of any key gets
+// more money by another.
+import { el } from './dom.js';
+import { internal } from './operator.js';
+
+export function demo(node, { account, ticket, toast, publicKey }) {
+  node.remove(); // it is in the ticket
+  const say = el('p', { class: 'notice bad', role: 'alert', hidden: true });
+  const trade = el('button', { type: 'button', class: 'main demo', 'data-demo': '', onclick: () => run(trade, say, async () => {
+    const key = await internal('POST', '/demo-accounts');
+    await account.signIn(key.publicKey, key.privateKey);
+    toast('demo', 'good', 'Demo account', `Signed in with money in ${key.funds.length} currencies. The key ends with this tab.`);
+  }) }, 'Trade with a demo account');
+  ticket.keys.querySelector('h2').after(trade, el('p', { class: 'dim' }, 'A new user with money in every currency. One click, nothing to copy.'), say,
+    el('p', { class: 'or' }, el('span', {}, 'or with a key of your own')));
+  const more = el('button', { type: 'button', class: 'quiet', 'data-funds': '', onclick: () => run(more, null, async () => {
+    const { funds } = await internal('POST', '/demo-accounts/funds', { publicKey: publicKey() });
+    toast('funds', 'good', 'Funds added', `Money in ${funds.length} currencies, as a new demo account has.`);
+  }) }, 'Add funds');
+  ticket.order.querySelector('[data-forget]').before(more);
+
+  // run carries out one action of a button at a time.
+  async function run(button, place, act) {
+    button.disabled = true;
+    if (place) place.hidden = true;
+    try { await act(); } catch (error) {
+      if (place && error.status !== undefined) { place.textContent = error.message; place.hidden = false; } else if (!place) toast('funds', 'bad', 'No funds were added', error.message);
+    } finally { button.disabled = false; }
+  }
+}

@@ -1,0 +1,157 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tickhive/tickhive/test/harness"
+)
+
+// asked returns how often the page has requested a path.
+func (b *browser) asked(path string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.requests[path]
+}
+
+// simOf returns the state of the simulated market.
+func simOf(in *harness.Instance) map[string]any { return in.Call(200, "GET", "/sim", "") }
+
+// One click on the page of this machine makes an account with money, and it can buy at once. Another one adds money.
+func TestBrowserTradeWithADemoAccount(t *testing.T) {
+	t.Parallel()
+	in := harness.Start(t, "--console", "loopback", "--backfill", "1h")
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/?pair=BTC_USDT")
+	b.wait("the button", `document.querySelector('.ticket [data-demo]')`)
+	b.js(`document.querySelector('[data-demo]').click()`)
+	b.wait("the order form", `document.querySelector('.ticket form.order [name=price]')`)
+	b.hasMoney()
+	b.js(`document.querySelector('[data-funds]').click()`)
+	b.wait("more funds", `document.querySelector('.toasts').innerText.includes('Funds added')`)
+	if b.asked("/internal/v1/demo-accounts") != 1 || b.asked("/internal/v1/demo-accounts/funds") != 1 {
+		t.Errorf("%d accounts, funds %d times, want one of each", b.asked("/internal/v1/demo-accounts"),
+			b.asked("/internal/v1/demo-accounts/funds"))
+	}
+	b.clean()
+}
+
+// Without a console the page has no part of an operator, and asks for none.
+func TestBrowserWithoutAConsoleThereIsNone(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t)
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/")
+	b.wait("the key form", `document.querySelector('.ticket [name=privateKey]')`)
+	if b.js(`String(document.querySelector('#console, [data-demo], [data-funds]'))`) != "null" {
+		t.Error("the page has parts of an operator")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for path := range b.requests {
+		if strings.Contains(path, "console") || strings.HasPrefix(path, "/internal") {
+			t.Errorf("the page asks for %s", path)
+		}
+	}
+}
+
+// The text of a key file that is pasted whole signs in, wherever the cursor is; other text goes into its field.
+func TestBrowserAKeyFileIsPastedWhole(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t)
+	file := filepath.Join(t.TempDir(), "key.json")
+	if c := harness.Launch(t, nil, "demo-key", "--internal", in.Root, file); c.Wait() != 0 {
+		t.Fatal("no key")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/")
+	b.wait("the key form", `document.querySelector('.ticket [name=publicKey]')`)
+	paste := func(into, text string) (taken string) {
+		return b.js(fmt.Sprintf(`(() => { const data = new DataTransfer(); data.setData('text', %q);
+			const e = new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true});
+			document.querySelector('.ticket [name=%s]').dispatchEvent(e);
+			return String(e.defaultPrevented); })()`, text, into))
+	}
+	for _, other := range []string{"abc", `{"publicKey":"abc"}`, `{"publicKey":1,"privateKey":2}`, "[]", "null"} {
+		if paste("publicKey", other) != "false" {
+			t.Errorf("%s is taken for a key file", other)
+		}
+	}
+	if paste("privateKey", string(text)) != "true" {
+		t.Error("the text of the file is not taken")
+	}
+	b.wait("the order form", `document.querySelector('.ticket form.order [name=price]')`)
+	b.hasMoney()
+	b.clean()
+}
+
+// The control bar shows the state of the exchange, also what a command has changed, and the keyboard alone changes it.
+func TestBrowserControlBar(t *testing.T) {
+	t.Parallel()
+	source := axeSource(t)
+	in := harness.Start(t, "--console", "loopback", "--clock", "virtual", "--backfill", "1h")
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/?pair=BTC_USDT")
+	b.wait("the folded bar",
+		`document.querySelector('.controls:not([open]) .chips')?.innerText.includes('clock stands still')`)
+	b.js(`document.querySelector('.controls summary').focus()`)
+	b.shortcut("Enter")
+	b.wait("the open bar", `document.querySelector('.controls[open] [data-act=pause]')?.checkVisibility()`)
+	b.js(`document.querySelector('[data-act=pause]').focus()`)
+	b.shortcut("Enter")
+	b.wait("the pause", `document.querySelector('.chips').innerText.includes('market paused')`)
+	if simOf(in)["paused"] != true || b.js(`document.activeElement.dataset.act`) != "pause" {
+		t.Errorf("%v, the focus is on %s", simOf(in), b.js(`document.activeElement.outerHTML`))
+	}
+	b.shortcut("Enter")
+	b.wait("no pause", `!document.querySelector('.chips').innerText.includes('market paused')`)
+	in.Call(200, "PATCH", "/sim", `{"scenario":"flash-crash"}`)
+	b.wait("the scenario of a command", `document.querySelector('.chips').innerText.includes('flash crash') &&
+		document.querySelector('.controls [name=scenario]').value === 'flash-crash'`)
+	b.js(`document.querySelector('.controls [name=fault]').value = 'dirty-listing'`)
+	b.js(`document.querySelector('[data-act=fault]').click()`)
+	b.wait("faults", `document.querySelectorAll('.rules li').length > 0 &&
+		/faults? on/.test(document.querySelector('.chips').innerText)`)
+	if v := b.axe(source); len(v) > 0 {
+		t.Errorf("axe: %v", v)
+	}
+	b.js(`document.querySelector('[data-act=clear]').click()`)
+	b.wait("no faults", `document.querySelectorAll('.rules li').length === 0`)
+	hour := b.js(`document.querySelector('.controls .time').innerText.slice(11, 13)`)
+	b.js(`document.querySelector('[data-jump="1h"]').click()`)
+	b.wait("an hour later", fmt.Sprintf(`document.querySelector('.controls .time').innerText.slice(11, 13) !== %q`, hour))
+	b.js(`document.querySelector('[data-speed="60"]').click()`)
+	b.wait("a clock that runs", `document.querySelector('.chips').innerText.includes('clock ×60')`)
+	b.js(`document.querySelector('[data-speed="0"]').click()`)
+	b.wait("a clock that stands", `document.querySelector('.chips').innerText.includes('clock stands still')`)
+	b.clean()
+}
+
+// A console with a token asks for it when the bar is opened, and not before. A wrong one is asked for again.
+func TestBrowserConsoleAsksForTheToken(t *testing.T) {
+	t.Parallel()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("open-sesame-of-the-test"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := harness.Start(t, "--console", "token", "--internal-token-file", token, "--pairs", "builtin")
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/")
+	b.wait("the locked bar", `document.querySelector('.chips')?.innerText.includes('locked')`)
+	if b.asked("/internal/v1/sim") != 0 {
+		t.Error("the page asks the console without a token")
+	}
+	b.js(`document.querySelector('.controls summary').click()`)
+	b.wait("the question", `document.querySelector('dialog [name=token]')`)
+	b.js(`document.querySelector('dialog [name=token]').value = 'open-sesame-of-the-test'`)
+	b.js(`document.querySelector('dialog [value=use]').click()`)
+	b.wait("the state", `document.querySelector('.chips').innerText.includes('as usual')`)
+	b.clean()
+}
