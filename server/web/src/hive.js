@@ -2,7 +2,7 @@
 import { hasKeys, signed } from './api.js';
 import { face } from './avatar.js';
 import { cell, dateTime, dayTime, el, fill, table } from './dom.js';
-import { click, poll } from './poll.js';
+import { click, poll, spend } from './poll.js';
 
 const pollMs = 4000; // one part at a time
 const card = (name, value) => el('div', { class: 'panel card' }, el('span', { class: 'dim' }, name), el('b', {}, String(value)));
@@ -26,6 +26,7 @@ function ballot(p, redraw) {
   if (p.status !== 'active' || !hasKeys()) return cell('');
   const said = el('small', { role: 'status' });
   const vote = async (choice) => {
+    spend(1);
     try {
       await signed('POST', `/api/agents/workers/${p.tokenId}/vote`, { proposalId: p.proposalId, vote: choice });
       votes.set(p.proposalId, `voted ${choice}`);

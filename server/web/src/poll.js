@@ -18,9 +18,12 @@ function take(n, most) {
   if (sent.length + n > most) return sent[Math.min(sent.length - 1, sent.length + n - most - 1)] + minute - now;
   const lastSecond = sent.filter((at) => at > now - 1000);
   if (lastSecond.length + n > perSecond) return lastSecond[0] + 1000 - now;
-  localStorage.setItem(place, JSON.stringify(sent.concat(Array(n).fill(now))));
+  spend(n);
   return 0;
 }
+
+// spend counts n requests that are sent in any case: swaps, votes, and what a swap needs to know.
+export function spend(n) { localStorage.setItem(place, JSON.stringify(recent().concat(Array(n).fill(Date.now())))); }
 
 const send = (calls) => Promise.all(calls.map(([path, params]) => get(path, params).then((r) => r.body)));
 

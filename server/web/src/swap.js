@@ -1,6 +1,7 @@
 // Buying and selling a token in its pool, with the key of this tab.
 import { hasKeys, signed } from './api.js';
 import { brief, decimal, digitsOf, el, fill, isNumber, money, notNumber, plainNumber, units } from './dom.js';
+import { spend } from './poll.js';
 
 const digits = 18, tolerance = 99n; // percent of the estimate that a swap must give at least
 
@@ -42,6 +43,7 @@ export class Swap {
   async read() {
     const { token } = this;
     try {
+      if (!this.all) spend(1);
       this.all ??= (await Promise.all([signed('GET', '/api/wallets/balances?decimals=string'), signed('GET', '/api/launchpad/holdings')])).map((r) => r.body); // until the next swap
       const [{ balances }, holdings] = this.all;
       this.owned = { buy: balances.find((b) => b.currencyCode === this.coin)?.free ?? '0', sell: holdings.find((h) => h.tokenAddress === token.token.address)?.amount ?? '0' };
@@ -77,6 +79,7 @@ export class Swap {
     if (!isNumber(amountIn)) { this.say(amountIn ? notNumber(this.amount.value) : 'Please fill in this field.', true); this.amount.focus(); return; }
     this.busy = true;
     this.estimate();
+    spend(1);
     try {
       const { body } = await signed('POST', `/api/launchpad/tokens/${this.token.token.address}/swaps?decimals=string`, { side: this.side, amountIn, minOut: brief(this.least ?? '0') });
       this.amount.value = '';
