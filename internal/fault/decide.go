@@ -45,7 +45,7 @@ func (a *Active) Selects(m *Match) bool {
 }
 
 // Decide counts a match of the rule and decides whether the fault happens. Happens is false when the rule does not
-// concern m.
+// concern m. A fault that then cannot happen is taken back with Undo or Skip.
 func (a *Active) Decide(m *Match) Decision {
 	if !a.Selects(m) {
 		return Decision{}
@@ -56,7 +56,7 @@ func (a *Active) Decide(m *Match) Decision {
 		return Decision{}
 	}
 	if applied := a.applied.Add(1); a.Count != 0 && applied > a.Count {
-		a.applied.Add(^uint64(0))
+		a.Undo()
 		return Decision{}
 	}
 	return Decision{Happens: true, size: hash(h, a.identity, n)}
@@ -80,14 +80,14 @@ func (a *Active) Pieces() (bytes int, every time.Duration) {
 // piecesPerSecond is the number of pieces in which the bytes of a second come.
 const piecesPerSecond = 10
 
-// Skip records that a fault did not happen because a limit of what is held back was reached.
+// Undo records that a fault on which Decide had decided did not happen: there was nothing that could have it.
+func (a *Active) Undo() { a.applied.Add(^uint64(0)) }
+
+// Skip records that a fault on which Decide had decided did not happen because a limit was reached.
 func (a *Active) Skip() {
-	a.applied.Add(^uint64(0))
+	a.Undo()
 	a.skipped.Add(1)
 }
-
-// Undo records that a fault that Decide has chosen did not happen, because there was nothing to which it could.
-func (a *Active) Undo() { a.applied.Add(^uint64(0)) }
 
 // DelayOf returns the delay that a decision chooses.
 func (a *Active) DelayOf(d Decision) time.Duration {

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -322,6 +323,9 @@ func (p *paced) Read(b []byte) (int, error) {
 	p.left -= n
 	return n, err
 }
+
+// Unread puts bytes that were read back in front of the others. The next read begins a window.
+func (p *paced) Unread(b []byte) { p.r, p.left = io.MultiReader(bytes.NewReader(b), p.r), 0 }
 
 // Close implements io.Closer. The HTTP server calls it once.
 func (p *paced) Close() error {

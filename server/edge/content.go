@@ -72,97 +72,93 @@ func (c faultyRequest) missing(a *fault.Active, m fault.Match) (refused *refuse.
 	return refuse.Missing(name, "There is no pair %s.", pair)
 }
 
-// handleEdited calls the handler and applies the rules that edit its document. They decide in their order once the
-// document is known. A document that none of them changes is answered as without rules.
-func (c faultyRequest) handleEdited(rules []*fault.Active, m fault.Match) *refuse.Refusal {
-	var before fasthttp.ResponseHeader
-	c.Response.Header.CopyTo(&before)
-	tags := bytes.Clone(c.Request.Header.PeekCanonical(reqIfNoneMatch))
-	c.wantsBody()
-	defer c.Request.Header.SetCanonical(reqIfNoneMatch, tags)
-	if err := c.route.Handle(c.Ctx); err != nil || c.Hijacked() {
-		return err
-	}
-	if c.Response.StatusCode() != fasthttp.StatusOK ||
+// edit applies the rules that edit documents to the answer. They decide in their order. A document that none of them
+// changes keeps its bytes and headers.
+func (c faultyRequest) edit(o *outcome, m fault.Match) {
+	if len(o.edits) == 0 || c.Response.StatusCode() != fasthttp.StatusOK ||
 		!bytes.HasPrefix(c.Response.Header.ContentType(), []byte("application/json")) {
-		return nil
+		return
 	}
+	m.Names = func(string) bool { return true } // the rule's pair selects entries of documents
 	body, ok := c.wholeBody()
-	if !ok { // too long: the handler writes it again
-		for _, a := range rules {
+	if !ok {
+		for _, a := range o.edits {
 			if a.Decide(&m).Happens {
 				a.Skip()
 			}
 		}
-		c.Response.Reset()
-		before.CopyTo(&c.Response.Header)
-		return c.route.Handle(c.Ctx)
+		return
 	}
 	_, pair := c.onlyPair()
 	doc, ok := fault.ReadDocument(body, pair, c.edge.refuse != nil)
-	changed := false
-	for _, a := range rules {
+	for _, a := range o.edits {
 		if ok && a.Edit(doc, &m) {
-			c.nameFault(a)
-			changed = true
+			c.happens(o, a)
 		}
 	}
-	if changed {
+	if o.happened {
 		c.dropBodyHeaders()
 		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
 		c.Response.SetBodyRaw(doc.Bytes())
-		return nil
 	}
-	c.Request.Header.SetCanonical(reqIfNoneMatch, tags)
-	if tag := string(c.Response.Header.PeekCanonical(HdrETag)); tag != "" && NotModified(c.RequestCtx, tag) {
-		c.NotModified()
-	}
-	return nil
 }
 
-// wantsBody makes the handler answer with a body although the client may have it already.
-func (c faultyRequest) wantsBody() { c.Request.Header.DelBytes(reqIfNoneMatch) }
-
-// wholeBody reads the body of the answer into memory and returns it without its compression. It reports false when
-// the body is too long; then the answer is as it was.
-func (c faultyRequest) wholeBody() (body []byte, ok bool) {
-	if c.Response.IsBodyStream() && c.Response.Header.ContentLength() < 0 { // trades, written in pieces
-		stream := c.Response.BodyStream()
-		sent, err := io.ReadAll(io.LimitReader(stream, maxKeptBody+1))
-		if err != nil || len(sent) > maxKeptBody {
-			c.Response.SetBodyStream(io.MultiReader(bytes.NewReader(sent), stream), -1)
-			return nil, false
-		}
-		c.Response.SetBodyRaw(sent)
-	}
-	if !c.holdsBody() {
+// sentBody reads the body of the answer into memory and returns it as it is sent. It reports false when the body is too
+// long; the answer is then still whole.
+func (c faultyRequest) sentBody() (body []byte, ok bool) {
+	stream, length := c.Response.BodyStream(), c.Response.Header.ContentLength()
+	pieces, ok := stream.(interface {
+		io.Reader
+		Unread(b []byte)
+	})
+	if stream != nil && length > maxKeptBody {
 		return nil, false
 	}
-	body = c.Response.Body() // also of a text in parts, which is written and cannot be read
-	if string(c.Response.Header.PeekCanonical(hdrEncoding)) == string(valGzip) {
+	if !ok { // in memory, whole or in parts
+		body = c.Response.Body()
+		return body, len(body) <= maxKeptBody
+	}
+	body, err := io.ReadAll(io.LimitReader(pieces, maxKeptBody+1))
+	if err != nil || len(body) > maxKeptBody {
+		pieces.Unread(body)
+		return nil, false
+	}
+	c.Response.SetBodyRaw(body)
+	return body, true
+}
+
+// wholeBody reads the body of the answer into memory and returns it without its compression. It reports false when
+// the body is too long.
+func (c faultyRequest) wholeBody() (body []byte, ok bool) {
+	body, ok = c.sentBody()
+	if ok && string(c.Response.Header.PeekCanonical(hdrEncoding)) == string(valGzip) {
 		var err error
 		if body, err = c.Response.BodyGunzip(); err != nil {
 			return nil, false
 		}
 	}
-	return body, len(body) <= maxKeptBody
+	return body, ok && len(body) <= maxKeptBody
 }
 
-// breakJSON ends the body within and announces what is left. It reports false when the body is too long to be read.
-func (c faultyRequest) breakJSON(a *fault.Active, d fault.Decision) bool {
+// breakJSON ends the body within and announces what is left.
+func (c faultyRequest) breakJSON(o *outcome) {
 	body, ok := c.wholeBody()
-	if !ok || len(body) < 2 {
-		return false
+	if !ok {
+		o.skip(o.broken)
+		return
 	}
-	at := min(a.Keep, len(body)-1)
+	if len(body) < 2 || c.IsHead() {
+		return
+	}
+	at := min(o.broken.Keep, len(body)-1)
 	if at == 0 {
-		at = 1 + int(d.Below(uint64(len(body)-1)))
+		at = 1 + int(o.brokenBy.Below(uint64(len(body)-1)))
 	}
 	body = bytes.Clone(body[:at])
 	c.dropBodyHeaders()
 	c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
 	c.Response.SetBodyRaw(body)
-	return true
+	c.happens(o, o.broken)
 }
 
 // faultyBody is a body that is sent in pieces or ends too early. Its announced length is the whole one.
@@ -255,31 +251,35 @@ func (b *faultyBody) Close() error {
 	return nil
 }
 
-// spoilBody makes the body end after its first bytes (cut), come slowly, or both; the rules may be nil. It reports
-// which of the two happened: neither does when the body is empty or too long to be read, nor a slow one when too many
-// requests are held back.
-func (c faultyRequest) spoilBody(cut, slow *fault.Active) (cuts, slows bool) {
-	if cut == nil && slow == nil || c.IsHead() || !c.holdsBody() {
-		return false, false
+// spoilBody makes the body end after its first bytes, come slowly, or both. An empty body stays as it is.
+func (c faultyRequest) spoilBody(o *outcome) {
+	if o.cut == nil && o.slow == nil || c.IsHead() {
+		return
 	}
-	body := bytes.Clone(c.Response.Body())
+	body, ok := c.sentBody()
+	if !ok {
+		o.skip(o.cut)
+		o.skip(o.slow)
+		return
+	}
 	if len(body) == 0 {
-		return false, false
+		return
 	}
+	body = bytes.Clone(body)
 	b := &faultyBody{left: body, edge: c.edge}
 	b.c, _ = c.Conn().(*conn.Conn)
-	if cut != nil {
-		b.cut, b.left = true, body[:min(cut.Keep, len(body)-1)]
+	if o.cut != nil {
+		b.cut, b.left = true, body[:min(o.cut.Keep, len(body)-1)]
+		c.happens(o, o.cut)
 	}
-	if slow != nil && c.edge.held.Add(1) > maxHeldRequests {
+	if o.slow != nil && c.edge.held.Add(1) > maxHeldRequests {
 		c.edge.held.Add(-1)
-		slow = nil
+		o.skip(o.slow)
+	} else if b.slow = o.slow; o.slow != nil {
+		b.piece, b.every = o.slow.Pieces()
+		c.happens(o, o.slow)
 	}
-	if b.slow = slow; slow != nil {
-		b.piece, b.every = slow.Pieces()
-	}
-	if cut != nil || slow != nil {
+	if b.cut || b.slow != nil {
 		c.Response.SetBodyStream(b, len(body))
 	}
-	return cut != nil, slow != nil
 }

@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 // maxHeldRequests bounds the requests that fault rules hold back at a time; each keeps a goroutine and a connection.
 const maxHeldRequests = 4096
 
-// maxKeptBody is the largest body that a fault rule keeps or cuts.
+// maxKeptBody is the largest body that a fault rule keeps or changes.
 const maxKeptBody = 8 << 20
 
 // outcome holds the faults that happen to a request after its handler has run.
@@ -24,6 +25,9 @@ type outcome struct {
 	cut, lost, keep, slow, broken, typed *fault.Active
 	edits                                []*fault.Active
 	brokenBy                             fault.Decision
+
+	planned  []*fault.Active // the rules that have decided on a fault which has not happened yet
+	happened bool            // a fault has happened to the answer
 }
 
 // faultyRequest is a request to which fault rules may apply.
@@ -49,19 +53,49 @@ func (o *outcome) of(a fault.Action) **fault.Active {
 	}
 }
 
+// plan notes that a rule has decided on a fault which happens to the answer.
+func (o *outcome) plan(a *fault.Active) {
+	*o.of(a.Action) = a
+	o.planned = append(o.planned, a)
+}
+
+// settle takes a rule out of those whose fault has not happened yet. It reports whether it was one of them.
+func (o *outcome) settle(a *fault.Active) bool {
+	i := slices.Index(o.planned, a)
+	if i >= 0 {
+		o.planned = slices.Delete(o.planned, i, i+1)
+	}
+	return i >= 0
+}
+
+// skip records that an answer is too long for a rule, or that too many are held back. The rule may be nil.
+func (o *outcome) skip(a *fault.Active) {
+	if o.settle(a) {
+		a.Skip()
+	}
+}
+
+// spare takes back the decisions on faults that have not happened.
+func (o *outcome) spare() {
+	for _, a := range o.planned {
+		a.Undo()
+	}
+}
+
 // handleFaulty calls the handler of a request and applies the fault rules that concern it, in the order in which
 // they were added. It runs after every check, so a fault happens only to a request that would have been answered.
 func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal {
 	c := faultyRequest{ctx}
 	m := c.match()
 	var after outcome
+	defer after.spare()
 	for _, a := range rules {
 		once := after.of(a.Action)
 		if !concerns(a.Action, c.route) || once != nil && *once != nil {
 			continue
 		}
 		if a.Action.Edits() {
-			if refused := c.plan(a, m, &after); refused != nil {
+			if refused := c.planEdit(a, m, &after); refused != nil {
 				c.nameFault(a)
 				return refused
 			}
@@ -97,7 +131,7 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 				c.nameFault(a)
 				return nil
 			}
-			after.keep = a
+			after.plan(a)
 			continue
 		case fault.Skew:
 			c.skewNs = int64(a.Skew)
@@ -105,7 +139,7 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 			after.brokenBy = d
 			fallthrough
 		default: // happens to the answer
-			*once = a
+			after.plan(a)
 			continue
 		}
 		c.nameFault(a)
@@ -113,9 +147,9 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 	return c.handle(&after, m)
 }
 
-// plan adds a rule that edits documents to those that decide once the document is known. It returns the refusal of a
+// planEdit adds a rule that edits documents to those that decide once the document is known. It returns the refusal of a
 // request of one pair that the rule leaves out.
-func (c faultyRequest) plan(a *fault.Active, m fault.Match, after *outcome) *refuse.Refusal {
+func (c faultyRequest) planEdit(a *fault.Active, m fault.Match, after *outcome) *refuse.Refusal {
 	m.Names = func(string) bool { return true } // the rule's pair selects entries of documents
 	if !a.Selects(&m) {
 		return nil
@@ -129,32 +163,32 @@ func (c faultyRequest) plan(a *fault.Active, m fault.Match, after *outcome) *ref
 	return nil
 }
 
-// handle calls the handler and applies the faults that happen to its answer.
+// handle calls the handler and applies the faults that happen to its answer. Without a fault the answer is as without
+// rules: a client that has it already gets a 304.
 func (c faultyRequest) handle(after *outcome, m fault.Match) *refuse.Refusal {
-	if after.cut != nil || after.slow != nil || after.broken != nil || after.typed != nil {
-		c.wantsBody() // these faults happen to a body
+	if after.keep != nil {
+		after.edits = nil // what is kept for later is the answer of the exchange
 	}
-	var err *refuse.Refusal
-	if len(after.edits) > 0 && after.keep == nil {
-		m.Names = func(string) bool { return true }
-		err = c.handleEdited(after.edits, m)
-	} else {
-		err = c.route.Handle(c.Ctx)
+	tags := bytes.Clone(c.Request.Header.PeekCanonical(reqIfNoneMatch))
+	body := len(after.edits) > 0 || after.cut != nil || after.slow != nil || after.broken != nil || after.typed != nil
+	if body { // these faults happen to a body, also when the client has it
+		c.Request.Header.DelBytes(reqIfNoneMatch)
+	}
+	err := c.route.Handle(c.Ctx)
+	if len(tags) > 0 {
+		c.Request.Header.SetCanonical(reqIfNoneMatch, tags)
 	}
 	if err != nil || c.Hijacked() {
-		after.undo()
 		return err
 	}
-	return c.apply(after)
-}
-
-// undo takes the faults back that have no answer to happen to.
-func (o *outcome) undo() {
-	for _, a := range []*fault.Active{o.cut, o.lost, o.keep, o.slow, o.broken, o.typed} {
-		if a != nil {
-			a.Undo()
-		}
+	c.edit(after, m)
+	if err = c.apply(after); err != nil || c.Hijacked() || !body || after.happened {
+		return err
 	}
+	if tag := string(c.Response.Header.PeekCanonical(HdrETag)); tag != "" && NotModified(c.RequestCtx, tag) {
+		c.NotModified()
+	}
+	return nil
 }
 
 // concerns reports whether an action can happen to requests of a route.
@@ -173,52 +207,39 @@ func concerns(a fault.Action, r *Route) bool {
 	}
 }
 
+// happens names a fault that happens to the answer.
+func (c faultyRequest) happens(o *outcome, a *fault.Active) {
+	o.settle(a)
+	o.happened = true
+	c.nameFault(a)
+}
+
 // apply applies the faults that happen to an answer.
 func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
 	if c.Response.StatusCode() != fasthttp.StatusOK {
-		o.undo()
 		return nil
 	}
 	if o.lost != nil {
+		c.happens(o, o.lost)
 		if o.lost.Status == 0 {
 			c.dropConnection()
 			return nil
 		}
 		c.Response.ResetBody()
-		c.nameFault(o.lost)
 		return c.faultyAnswer(o.lost)
 	}
-	switch {
-	case o.keep == nil:
-	case c.keepAnswer(o.keep):
-		o.keep.Undo() // the next request gets an old answer, this one does not
-	default:
-		o.keep.Skip()
+	if o.keep != nil && !c.keepAnswer(o.keep) {
+		o.skip(o.keep)
 	}
 	if o.broken != nil {
-		if c.breakJSON(o.broken, o.brokenBy) {
-			c.nameFault(o.broken)
-		} else {
-			o.broken.Skip()
-		}
+		c.breakJSON(o)
 	}
 	if o.typed != nil {
 		c.Response.Header.SetContentType(o.typed.Type)
 		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
-		c.nameFault(o.typed)
+		c.happens(o, o.typed)
 	}
-	cuts, slows := c.spoilBody(o.cut, o.slow)
-	for _, x := range []struct {
-		rule    *fault.Active
-		happens bool
-	}{{o.cut, cuts}, {o.slow, slows}} {
-		switch {
-		case x.happens:
-			c.nameFault(x.rule)
-		case x.rule != nil:
-			x.rule.Skip()
-		}
-	}
+	c.spoilBody(o)
 	return nil
 }
 
@@ -359,19 +380,14 @@ func (c faultyRequest) repeat(a *fault.Active) bool {
 	return true
 }
 
-// holdsBody reports whether the body can be read at once: it is in memory already, or a stream of a bounded length.
-func (c faultyRequest) holdsBody() bool {
-	length := c.Response.Header.ContentLength()
-	return !c.Response.IsBodyStream() || length >= 0 && length <= maxKeptBody
-}
-
 // keepAnswer keeps the answer for later requests. It reports false when a bound is reached.
 func (c faultyRequest) keepAnswer(a *fault.Active) bool {
-	if !c.holdsBody() {
+	body, ok := c.sentBody()
+	if !ok {
 		return false
 	}
 	kept := &fault.StaleAnswer{
-		Body: bytes.Clone(c.Response.Body()), At: time.Unix(0, c.MachineNs()),
+		Body: bytes.Clone(body), At: time.Unix(0, c.MachineNs()),
 		Headers: [][2]string{{"Content-Type", string(c.Response.Header.ContentType())}},
 	}
 	for _, name := range bodyHeaders {

@@ -95,6 +95,7 @@ func (f *holdback) judge(rules []*fault.Active, match *fault.Match, m *message, 
 	nowNs int64,
 ) verdict {
 	v := verdict{copies: 1}
+	var happened []*fault.Active
 	for _, a := range rules {
 		member := memberOf(a.Action)
 		if member != nil && !bytes.Contains(m.frame, member) {
@@ -105,9 +106,13 @@ func (f *holdback) judge(rules []*fault.Active, match *fault.Match, m *message, 
 			continue
 		}
 		switch a.Action {
-		case fault.Drop:
-			return verdict{}
-		case fault.Close, fault.HalfOpen:
+		case fault.Drop, fault.Close, fault.HalfOpen:
+			for _, unseen := range happened {
+				unseen.Undo()
+			}
+			if a.Action == fault.Drop {
+				return verdict{}
+			}
 			return verdict{ends: true, open: a.Action == fault.HalfOpen}
 		case fault.Repeat:
 			v.copies = 2
@@ -127,6 +132,7 @@ func (f *holdback) judge(rules []*fault.Active, match *fault.Match, m *message, 
 			v.dueNs, v.overtaken = nowNs+int64(delay), a.Action == fault.Reorder
 		default: // of requests
 		}
+		happened = append(happened, a)
 	}
 	v.message = m
 	return v

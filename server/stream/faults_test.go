@@ -84,6 +84,28 @@ func TestFaultsOfStreams(t *testing.T) {
 	}
 }
 
+// A rule does not count a fault of a message that a later rule loses, or whose connection ends.
+func TestFaultsOfLostMessagesAreNotCounted(t *testing.T) {
+	for _, last := range []string{"drop count=1", "close channel=book count=1"} {
+		x, c, _ := faultyHub(t, "repeat", "gap", "delay delay=1s", last)
+		x.publish(c, 1)
+		for i, a := range x.opts.Faults.List(0) {
+			want := fault.Counts{Matched: 1}
+			if i == 3 {
+				want.Applied = 1
+			}
+			if got := a.Counts(); got != want {
+				t.Errorf("%s: %s counts %+v, want %+v", last, a.Action, got, want)
+			}
+		}
+	}
+	x, c, _ := faultyHub(t, "repeat", "drop pair=CC_DD")
+	x.publish(c, 1)
+	if got := x.opts.Faults.List(0)[0].Counts(); got != (fault.Counts{Matched: 1, Applied: 1}) {
+		t.Errorf("without a loss: %+v", got)
+	}
+}
+
 // A delayed message keeps its place: those behind it wait. It is sent at the first tick after its time, and when the
 // rule is removed.
 func TestDelayedMessagesStayInOrder(t *testing.T) {
