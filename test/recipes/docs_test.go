@@ -130,6 +130,20 @@ func (r *reader) paste(language, text string) (string, error) {
 	return string(out), err
 }
 
+// The pages for a reader with a clone name the program as it is there. The page of a deployment is about an installed one.
+func TestThePagesNameTheProgramOfTheClone(t *testing.T) {
+	for name, text := range pages(t) {
+		if name == "docs/guide/operate.md" {
+			continue
+		}
+		for _, m := range regexp.MustCompile("(?ms)^```sh[^\n]*\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+			if line := regexp.MustCompile(`(?m)^tickhive .*$`).FindString(m[1]); line != "" {
+				t.Errorf("%s: %q must begin with bin/tickhive", name, line)
+			}
+		}
+	}
+}
+
 // The tour names every public route.
 func TestTourNamesEveryRoute(t *testing.T) {
 	raw, err := servertest.PublicDocument()
