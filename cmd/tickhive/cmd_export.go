@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,7 +32,7 @@ type exportCmd struct {
 	Since    string `placeholder:"DATE" help:"Earliest time, YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS (all that is kept)."`
 	Until    string `placeholder:"DATE" help:"Latest time, inclusive (now)."`
 	Key      string `placeholder:"FILE" type:"existingfile" help:"Key that tickhive demo-key has written; required for orders, fills and balances."`
-	Out      string `placeholder:"FILE" help:"File to write, which must not exist: Parquet when the name ends with .parquet, else comma-separated values (standard output)."`
+	Out      string `placeholder:"FILE" help:"File to write, which must not exist: Parquet when the name ends with .parquet, comma-separated values when it ends with .csv or has no ending (standard output)."`
 	trustFlags
 }
 
@@ -94,6 +96,8 @@ func (c *exportCmd) query() (url.Values, error) {
 		return nil, usage("export: balances have neither --pair, --since nor --until")
 	case c.What != "candles" && c.Interval != "minute":
 		return nil, usage("export: --interval belongs to candles")
+	case !slices.Contains([]string{"", ".csv", ".parquet"}, filepath.Ext(c.Out)):
+		return nil, usage("export: --out %s: the name must end with .csv or .parquet, or have no ending", c.Out)
 	}
 	if c.Pair != "" {
 		q.Set("currencyPairCode", c.Pair)

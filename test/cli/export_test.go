@@ -129,6 +129,8 @@ func TestExportOfAUser(t *testing.T) {
 		"exists: name a new file": {"balances", "--key", key, "--out", file},
 		"--key is missing":        {"fills"},
 		"--pair is missing":       {"trades"},
+		"must end with .csv":      {"trades", "--pair", "BTC_USDT", "--out", filepath.Join(dir, "t.json")},
+		".csv or .parquet":        {"trades", "--pair", "BTC_USDT", "--out", filepath.Join(dir, "t.xlsx")},
 		"There is no pair A_B":    {"trades", "--pair", "A_B", "--out", missing},
 	} {
 		run := harness.Launch(t, nil, append([]string{"export", "--target", in.Public}, args...)...)
