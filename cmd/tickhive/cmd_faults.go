@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/tickhive/tickhive/internal/fault"
@@ -35,7 +36,7 @@ type faultsListCmd struct{ internalFlags }
 
 type faultsClearCmd struct {
 	internalFlags
-	ID uint64 `arg:"" optional:"" help:"Id of the rule (all)."`
+	ID string `arg:"" optional:"" help:"Id of the rule (all)."`
 }
 
 // Run puts a scenario in force and prints its rules.
@@ -64,8 +65,13 @@ func (c *faultsListCmd) Run(p *program) error { return c.printRules(p, http.Meth
 // Run removes rules and prints their number.
 func (c *faultsClearCmd) Run(p *program) error {
 	path := "/faults"
-	if c.ID != 0 {
-		path = fmt.Sprintf("/faults/%d", c.ID)
+	if c.ID != "" {
+		id, err := strconv.ParseUint(c.ID, 10, 64)
+		if err != nil {
+			return usage("faults clear: %q is no id: tickhive faults list shows the ids; without one all rules are "+
+				"removed", c.ID)
+		}
+		path = fmt.Sprintf("/faults/%d", id)
 	}
 	var answer struct{ Removed int }
 	if err := c.send(p, http.MethodDelete, path, nil, &answer); err != nil {
@@ -79,7 +85,7 @@ func (c *internalFlags) printRules(p *program, method string, q map[string]any) 
 	var answer struct {
 		Rules []struct {
 			ID, Matched, Applied, Skipped uint64
-			Rule                          string
+			Rule, Warning                 string
 		}
 	}
 	if err := c.send(p, method, "/faults", q, &answer); err != nil {
@@ -87,6 +93,9 @@ func (c *internalFlags) printRules(p *program, method string, q map[string]any) 
 	}
 	for _, r := range answer.Rules {
 		fmt.Fprintf(p.out, "%d  %s  matched=%d applied=%d skipped=%d\n", r.ID, r.Rule, r.Matched, r.Applied, r.Skipped)
+		if r.Warning != "" {
+			fmt.Fprintf(p.out, "    warning: %s\n", r.Warning)
+		}
 	}
 	if len(answer.Rules) == 0 {
 		fmt.Fprintln(p.out, "no fault rules are in force")

@@ -146,5 +146,9 @@ func (a *internalAPI) send(ctx context.Context, method, path, body string) (*htt
 	if err != nil {
 		return nil, fmt.Errorf("internal API: %s %s: %w", method, path, err)
 	}
+	var refused struct{ Message string }
+	if json.Unmarshal(text, &refused) == nil && refused.Message != "" {
+		text = []byte(refused.Message)
+	}
 	return nil, fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
 }

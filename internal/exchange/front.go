@@ -150,6 +150,11 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
+	for i := range b.o.Faults {
+		if err := f.publicServer.CheckFault(&b.o.Faults[i]); err != nil {
+			return nil, fmt.Errorf("faults: %w", err)
+		}
+	}
 	return f, nil
 }
 
@@ -193,7 +198,8 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry: f.account.Entry(),
 		Resources: []admin.Resource{
-			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs),
+			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs,
+				func(r *fault.Rule) error { return f.publicServer.CheckFault(r) }, b.feed.Board()),
 			admin.SimRoutes(f.simulation(b)),
 			web.Internal(func() []*edge.Route { return f.internalServer.Routes() }),
 		},

@@ -20,6 +20,7 @@ type Active struct {
 	matched  atomic.Uint64
 	applied  atomic.Uint64
 	skipped  atomic.Uint64
+	idle     atomic.Uint64
 }
 
 // Match is a request or message that a rule may concern. An empty member is unknown.
@@ -39,8 +40,8 @@ type Decision struct {
 // Selects reports whether the rule concerns m. It counts nothing.
 func (a *Active) Selects(m *Match) bool {
 	return m.NowNs >= a.FromNs && (a.UntilNs == 0 || m.NowNs < a.UntilNs) &&
-		(a.Listener == "" || a.Listener == m.Listener) && (a.Method == "" || a.Method == m.Method) &&
-		(a.Key == "" || a.Key == m.Key) && selects(a.Route, m.Route) && selects(a.Channel, m.Channel) &&
+		a.SelectsRoute(m.Listener, m.Method, m.Route) && selects(a.Channel, m.Channel) &&
+		(a.Key == "" || a.Key == m.Key) &&
 		(a.Pair == "" || m.Names(a.Pair))
 }
 
@@ -112,6 +113,9 @@ type Counts struct{ Matched, Applied, Skipped uint64 }
 func (a *Active) Counts() Counts {
 	return Counts{a.matched.Load(), a.applied.Load(), a.skipped.Load()}
 }
+
+// Idle returns the number of documents in which the rule has found nothing to change.
+func (a *Active) Idle() uint64 { return a.idle.Load() }
 
 // hash mixes three numbers; each bit of the result depends on all of their bits.
 func hash(seed, rule, n uint64) uint64 {

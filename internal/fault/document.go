@@ -33,7 +33,11 @@ func (d *Document) Bytes() []byte { return d.root.appendTo(nil) }
 // happened. A document that has nothing for the action to change is no match.
 func (a *Active) Edit(d *Document, m *Match) bool {
 	edits := a.edits(d)
-	if len(edits) == 0 || !a.Decide(m).Happens {
+	if len(edits) == 0 {
+		a.idle.Add(1)
+		return false
+	}
+	if !a.Decide(m).Happens {
 		return false
 	}
 	for _, edit := range edits {

@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,13 +49,28 @@ func TestTextIsReadBack(t *testing.T) {
 	}
 }
 
+// The contract has the rules of each scenario, and only these.
+func TestTheContractHasTheScenarios(t *testing.T) {
+	page, err := os.ReadFile("../../docs/contract/faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Scenarios\n")
+	for name, rules := range scenarios {
+		row := regexp.MustCompile("(?m)^\\| `" + name + "` \\|.*$").FindString(section)
+		if want := " | `" + strings.Join(rules, "`, `") + "` |"; !strings.HasSuffix(row, want) {
+			t.Errorf("docs/contract/faults.md: %s is %q, want its end %q", name, row, want)
+		}
+	}
+}
+
 // What a rule cannot mean is refused, and the error names the word.
 func TestWrongRulesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "begins with an action",
 		"sluggish":                     "must be one of latency",
 		"slow":                         "needs rate=",
-		"slow rate=1 chunk=2 every=1s": "needs rate=",
+		"slow rate=1 chunk=2 every=1s": "not both",
 		"slow chunk=10":                "belong together",
 		"slow rate=0":                  "from 1 to",
 		"slow chunk=1 every=2m":        "1ms to 1m0s",
@@ -65,7 +82,9 @@ func TestWrongRulesAreRefused(t *testing.T) {
 		"content-type type=html":       "media type",
 		"missing member=price":         "takes no member",
 		"null member=a.b":              "name of a member",
-		"null channel=tickers":         "no channel",
+		"null channel=ticker":          "no channel",
+		"drop channel=tickers":         "must select one of book, trades",
+		"close channel=books.*":        "must select one of book, trades",
 		"latency":                      "needs delay=",
 		"latency delay=2m":             "at most 1m0s",
 		"latency delay":                "name=value",

@@ -69,6 +69,12 @@ var uses = [actions][]string{
 	Delay: {"delay", "max", "distribution"},
 }
 
+// SelectsRoute reports whether the rule selects a route of a listener.
+func (r *Rule) SelectsRoute(listener, method, route string) bool {
+	return (r.Listener == "" || r.Listener == listener) && (r.Method == "" || r.Method == method) &&
+		selects(r.Route, route)
+}
+
 // requestSelectors select requests only.
 var requestSelectors = []string{"method", "route"}
 
@@ -89,6 +95,8 @@ func (r *Rule) check(given []string) error {
 	case r.Stream() && r.Listener == "aggregator":
 		return fmt.Errorf("%s: the listener aggregator has no streams: give listener=public or listener=binance",
 			r.Action)
+	case r.Channel != "" && !slices.ContainsFunc(channels, r.selectsChannel):
+		return fmt.Errorf("channel: %q must select one of %s and candles.INTERVAL", r.Channel, listed(channels[1:]))
 	case r.Channel != "" && r.Action < Drop && r.Action != Close && r.Action != HalfOpen:
 		return fmt.Errorf("%s: concerns requests, which have no channel", r.Action)
 	case (r.Action == Latency || r.Action == Delay) && r.Delay == 0:
@@ -99,7 +107,9 @@ func (r *Rule) check(given []string) error {
 		return fmt.Errorf("%s: max= needs distribution=uniform or exponential", r.Action)
 	case r.Action == Skew && r.Skew == 0:
 		return fmt.Errorf("%s: needs skew=, for example skew=-5s", r.Action)
-	case r.Action == Slow && (r.Rate == 0) == (r.Chunk == 0 && r.Every == 0):
+	case r.Action == Slow && r.Rate != 0 && (r.Chunk != 0 || r.Every != 0):
+		return fmt.Errorf("%s: takes rate=, or chunk= and every=, not both", r.Action)
+	case r.Action == Slow && r.Rate == 0 && r.Chunk == 0 && r.Every == 0:
 		return fmt.Errorf("%s: needs rate= (bytes a second), or chunk= and every=, for example rate=1024", r.Action)
 	case r.Action == Slow && r.Rate == 0 && (r.Chunk == 0 || r.Every == 0):
 		return fmt.Errorf("%s: chunk= and every= belong together, for example chunk=10 every=2s", r.Action)
@@ -109,6 +119,14 @@ func (r *Rule) check(given []string) error {
 		return errors.New("until must be after from")
 	}
 	return r.checkStatus()
+}
+
+// channels are the channels of all streams, of those of candles what their names begin with.
+var channels = []string{"candles.", "book", "trades", "ticker", "status", "orders", "fills", "balances", "user"}
+
+// selectsChannel reports whether the rule selects a channel, or some of those that begin with candles.
+func (r *Rule) selectsChannel(name string) bool {
+	return selects(r.Channel, name) || name == channels[0] && strings.HasPrefix(r.Channel, name)
 }
 
 // redirects are the statuses of a redirect that has a Location.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tickhive/tickhive/internal/fault"
 	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/marketdata"
 	"github.com/tickhive/tickhive/server/edge"
 	"github.com/tickhive/tickhive/server/json"
 )
@@ -16,11 +18,14 @@ import (
 type faultRoutes struct {
 	faults *fault.Switch
 	now    func() int64
+	check  func(*fault.Rule) error
+	board  *marketdata.Board
 }
 
-// FaultRoutes returns the routes that read and set the rules of s. now returns the time of the process clock.
-func FaultRoutes(s *fault.Switch, now func() int64) Resource {
-	f := faultRoutes{s, now}
+// FaultRoutes returns the routes that read and set the rules of s. now returns the time of the process clock, check an
+// error for a rule that no request can match. board has the pairs.
+func FaultRoutes(s *fault.Switch, now func() int64, check func(*fault.Rule) error, board *marketdata.Board) Resource {
+	f := faultRoutes{s, now, check, board}
 	const path = edge.InternalPrefix + "/faults"
 	return func() []*edge.Route {
 		return edge.Tagged("System", []*edge.Route{
@@ -109,6 +114,9 @@ func (f faultRoutes) add(c *edge.Ctx) *refuse.Refusal {
 	}
 	for i, text := range q.rules {
 		r, err := fault.Parse(text)
+		if err == nil {
+			err = f.check(&r)
+		}
 		if err != nil {
 			field := "rules[" + strconv.Itoa(i) + "]"
 			return refuse.Param(field, "The member %s: %s.", field, err)
@@ -119,26 +127,26 @@ func (f faultRoutes) add(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return refuse.New(refuse.Conflict, "", "The rules were not added: %s.", err)
 	}
-	sendRules(c, added)
+	f.send(c, added)
 	return nil
 }
 
 // list serves GET /faults.
 func (f faultRoutes) list(c *edge.Ctx) *refuse.Refusal {
-	sendRules(c, f.faults.List(f.now()))
+	f.send(c, f.faults.List(f.now()))
 	return nil
 }
 
-func sendRules(c *edge.Ctx, rules []*fault.Active) {
+func (f faultRoutes) send(c *edge.Ctx, rules []*fault.Active) {
 	var w json.Writer
 	w.Object()
 	w.Name("rules")
-	writeRules(&w, rules)
+	writeRules(&w, rules, f.board)
 	w.EndObject()
 	c.Private(w.Bytes())
 }
 
-func writeRules(w *json.Writer, rules []*fault.Active) {
+func writeRules(w *json.Writer, rules []*fault.Active, board *marketdata.Board) {
 	w.List()
 	for _, a := range rules {
 		n := a.Counts()
@@ -148,9 +156,25 @@ func writeRules(w *json.Writer, rules []*fault.Active) {
 		w.Name("matched").Uint(n.Matched)
 		w.Name("applied").Uint(n.Applied)
 		w.Name("skipped").Uint(n.Skipped)
+		if text := warning(a, n, board); text != "" {
+			w.Name("warning").Text(text)
+		}
 		w.EndObject()
 	}
 	w.EndList()
+}
+
+// warning says why a rule changes nothing so far, empty when nothing is known to be wrong with it.
+func warning(a *fault.Active, n fault.Counts, board *marketdata.Board) string {
+	switch {
+	case a.Pair != "" && board.Load().Lookup(a.Pair) == nil:
+		return fmt.Sprintf("There is no pair %s.", a.Pair)
+	case n.Matched == 0 && a.Idle() > 0 && a.Member != "":
+		return fmt.Sprintf("Of %d documents none had a member %s that could change.", a.Idle(), a.Member)
+	case n.Matched == 0 && a.Idle() > 0:
+		return fmt.Sprintf("Of %d documents none had anything that could change.", a.Idle())
+	}
+	return ""
 }
 
 // removeAll serves DELETE /faults.

@@ -252,7 +252,7 @@ func (f *Figures) write(w *json.Writer, d *difference, p *process) {
 	}
 	f.writeReplication(w)
 	w.Name("faults")
-	writeRules(w, f.src.Faults())
+	writeRules(w, f.src.Faults(), f.src.Board)
 	w.Name("incidents").List()
 	for _, in := range f.src.Incidents() {
 		in.Write(w, true)

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -147,8 +148,8 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 	return c.handle(&after, m)
 }
 
-// planEdit adds a rule that edits documents to those that decide once the document is known. It returns the refusal of a
-// request of one pair that the rule leaves out.
+// planEdit adds a rule that edits documents to those that decide once the document is known. It returns the refusal of
+// a request of one pair that the rule leaves out.
 func (c faultyRequest) planEdit(a *fault.Active, m fault.Match, after *outcome) *refuse.Refusal {
 	m.Names = func(string) bool { return true } // the rule's pair selects entries of documents
 	if !a.Selects(&m) {
@@ -189,6 +190,25 @@ func (c faultyRequest) handle(after *outcome, m fault.Match) *refuse.Refusal {
 		c.NotModified()
 	}
 	return nil
+}
+
+// CheckFault returns an error when no route of a listener that is on can have the fault of a rule.
+func (s *Server) CheckFault(r *fault.Rule) error {
+	if r.Stream() {
+		return nil
+	}
+	for _, l := range []*Listener{s.public, s.aggregator, s.facade} {
+		if l == nil {
+			continue
+		}
+		for _, route := range l.Table {
+			if r.SelectsRoute(l.Name, route.Method, route.Path) && concerns(r.Action, route) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s: no listener that is on has a route that the rule selects and to which this can happen; "+
+		"/swagger lists the routes", r.Action)
 }
 
 // concerns reports whether an action can happen to requests of a route.

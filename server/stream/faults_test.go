@@ -106,6 +106,15 @@ func TestFaultsOfLostMessagesAreNotCounted(t *testing.T) {
 	}
 }
 
+// A rule can name each channel.
+func TestRulesTakeTheNamesOfChannels(t *testing.T) {
+	for c := chTicker; c <= chBalances; c++ {
+		if _, err := fault.Parse("drop channel=" + streamKey{channel: c}.name()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A delayed message keeps its place: those behind it wait. It is sent at the first tick after its time, and when the
 // rule is removed.
 func TestDelayedMessagesStayInOrder(t *testing.T) {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +58,12 @@ func TestFaultCommands(t *testing.T) {
 		if got := faults(0, "list"); !strings.HasPrefix(got, "30  close probability=0.5 ") {
 			t.Errorf("list prints %s", got)
 		}
-		faults(1, "clear", "29")
+		if got := faults(1, "clear", "29"); !strings.Contains(got, ": There is no fault rule with this id.") {
+			t.Errorf("clear of an unknown id: %s", got)
+		}
+		if got := faults(2, "clear", "all"); !strings.Contains(got, "without one all rules are removed") {
+			t.Errorf("clear all: %s", got)
+		}
 		faults(0, "clear")
 		if got := faults(0, "list"); got != "no fault rules are in force\n" {
 			t.Errorf("list prints %s", got)
@@ -65,6 +72,55 @@ func TestFaultCommands(t *testing.T) {
 			t.Errorf("an unknown scenario: %s", got)
 		}
 		faults(2, "add", "latency")
+	}
+}
+
+// A rule that no request can match is refused, also at the start. One that changes nothing for now has a warning, which
+// ends with its reason.
+func TestRulesThatMatchNothingAreNamed(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t)
+	for _, rule := range []string{
+		"broken-json route=/nope", "status method=DELETE route=/api/summary", "skew skew=1s route=/api/summary",
+		"lost-ack method=GET", "null method=POST", "close listener=binance", "close listener=aggregator",
+	} {
+		said := f.Call(400, "POST", "/faults", `{"rules":["close",`+fmt.Sprintf("%q", rule)+`]}`)
+		if !strings.Contains(fmt.Sprint(said), "rules[1]: ") || !strings.Contains(fmt.Sprint(said), "/swagger") {
+			t.Errorf("%s: %v", rule, said)
+		}
+	}
+	run := harness.Launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
+		"--pairs", "none", "--set", `faults.rules=["status route=/nope"]`)
+	if code := run.Wait(); code == 0 || !strings.Contains(run.Stderr.String(), "/swagger lists") {
+		t.Errorf("a start with such a rule: exit code %d: %s", code, run.Stderr.String())
+	}
+	warned := func() (texts []string) {
+		t.Helper()
+		for _, r := range f.Call(200, "GET", "/faults", "")["rules"].([]any) {
+			text, _ := r.(map[string]any)["warning"].(string)
+			texts = append(texts, text)
+		}
+		return texts
+	}
+	f.rules("missing pair=AA_CC", "null pair=AA_BB member=nope", "null pair=AA_BB", "crossed route=/api/summary",
+		"drop pair=CC_BB")
+	want := []string{"There is no pair AA_CC.", "", "", "", "There is no pair CC_BB."}
+	if got := warned(); !slices.Equal(got, want) {
+		t.Errorf("before a request: %q", got)
+	}
+	f.Pair("AA_CC")
+	if _, err := f.get(faultyBook); err != nil {
+		t.Fatal(err)
+	}
+	want[0], want[1] = "Of 1 documents none had anything that could change.",
+		"Of 1 documents none had a member nope that could change."
+	if got := warned(); !slices.Equal(got, want) {
+		t.Errorf("after a request: %q, want %q", got, want)
+	}
+	c := harness.Command(t, "faults", "list", "--internal", strings.TrimPrefix(f.Root, "http://"))
+	if said, err := c.CombinedOutput(); err != nil || !strings.Contains(string(said),
+		"applied=0 skipped=0\n    warning: Of 1 documents none had a member nope that could change.\n") {
+		t.Errorf("faults list: %v: %s", err, said)
 	}
 }
 
