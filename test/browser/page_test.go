@@ -194,7 +194,7 @@ func TestBrowserMessagesCoverNothing(t *testing.T) {
 	b.open("/?pair=BTC_USDT")
 	b.signIn(key)
 	b.hasMoney()
-	b.js(`document.querySelector('.keyline').checkVisibility()`)
+	b.js(`document.querySelector('[data-forget]').checkVisibility()`)
 	const places = `[...document.querySelectorAll('[data-panel], .head, .tabs, header nav, .link')].
 		filter((e) => e.checkVisibility()).map((e) => { const r = e.getBoundingClientRect();
 		return [e.className, r.left, r.top, r.right, r.bottom].join(' '); }).join('\n')`
