@@ -1,4 +1,5 @@
 // What only an operator may do, on every page: main.js loads this bundle when the exchange has a console for the reader.
+import { cockpit } from './cockpit.js';
 import { controls } from './controls.js';
 import { demo } from './demo.js';
 import { el } from './dom.js';
@@ -6,7 +7,7 @@ import { player } from './player.js';
 
 // parts are the parts of each page, in their order. A part is a function of its node and of what the page's show has
 // returned.
-const parts = { '/': [player, controls, demo] };
+const parts = { '/': [player, controls, demo], '/status': [cockpit] };
 
 // mount adds the parts of a page above its content. They are folded away until they have something to show.
 export function mount(main, page) {

@@ -6,21 +6,23 @@ const card = (name, value) => el('div', { class: 'panel card' }, el('span', { cl
 
 export async function show(main, stream) {
   document.title = 'Status · TickHive';
+  const asked = performance.now();
   const { body } = await get('/api/status');
   let state = body;
   let before = { seq: body.seq, at: performance.now() };
-  let rate = null;
-  const roundTrip = { ms: null };
-  const draw = () => fill(main, el('h1', { class: 'unseen' }, 'Status'), ...stale(state),
+  let rate = null; // until the second reading there is no card of it
+  const roundTrip = { ms: before.at - asked };
+  const content = el('div', {}), place = el('div', {}); // place: for the cockpit of an operator
+  const draw = () => fill(content, ...stale(state),
     el('div', { class: 'cards' }, card('Status', state.status), card('Version', state.version), card('Uptime', duration(state.uptimeSeconds)),
-      card('Events', group(state.seq)), card('Events/s', rate === null ? '–' : rate.toFixed(0)), card('Latency', roundTrip.ms === null ? '–' : `${roundTrip.ms.toFixed(1)} ms`),
+      card('Events', group(state.seq)), rate === null ? null : card('Events/s', rate.toFixed(0)), card('Latency', `${roundTrip.ms.toFixed(1)} ms`),
       card('Started', state.startedAt.replace('T', ' ').slice(0, 19))),
-    el('div', { class: 'split' },
+    el('div', { class: state.incidents.length ? 'split' : 'split one' },
       el('section', { class: 'panel wide' }, el('h2', {}, 'Pairs'), table('Pairs', ['Pair', 'State', { name: 'Seq', num: true }, { name: 'Last trade', num: true }, 'Last change', { name: 'View age', num: true }],
         state.pairs.map((p) => el('tr', {}, cell(p.currencyPairCode), cell(p.state, p.state === 'online' ? 'up' : 'down'), cell(String(p.seq), 'num'),
           cell(String(p.lastTradeId), 'num'), cell(p.lastChangeAt ? dateTime(p.lastChangeAt) : '–'), cell(`${p.viewAgeMs} ms`, 'num'))))),
       el('section', { class: 'panel wide' }, el('h2', {}, 'Recent incidents'), state.incidents.length
-        ? table('Incidents', ['At', 'Kind', 'What happened'], state.incidents.map((i) => el('tr', {}, cell(dateTime(i.at)), cell(i.kind), cell(i.count > 1 ? `${i.message} (${i.count} times since ${dateTime(i.firstAt)})` : i.message, 'text'))))
+        ? el('ol', { class: 'timeline' }, state.incidents.map((i) => el('li', {}, el('time', {}, dateTime(i.at)), el('b', {}, i.kind), el('span', {}, i.count > 1 ? `${i.message} (${i.count} times since ${dateTime(i.firstAt)})` : i.message))))
         : el('p', { class: 'dim' }, 'None.'))));
   const poll = async () => {
     const start = performance.now();
@@ -31,7 +33,9 @@ export async function show(main, stream) {
     state = fresh;
     draw();
   };
+  fill(main, el('h1', { class: 'unseen' }, 'Status'), place, content);
   draw();
+  setTimeout(() => poll().catch(() => {}), 1000);
   setInterval(() => poll().catch(() => {}), 5000);
   stream.subscribe('status', null, (m) => {
     if (m.status) state = m.status;
@@ -41,6 +45,7 @@ export async function show(main, stream) {
     }
     if (m.type !== 'heartbeat') draw();
   });
+  return { place };
 }
 
 // stale says that a replica refuses reads, and since when.
