@@ -41,8 +41,8 @@ type Event struct {
 }
 
 // PrivateStream follows the orders, the fills and the balances of an account. It opens a lost line again, also when a
-// message is missing, and reads what it has missed from the signed routes: it returns each fill once, those of a pair in
-// the order of their trade ids.
+// message is missing, and reads what it has missed from the signed routes: it returns each fill once, those of a pair
+// in the order of their trade ids.
 //
 // After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the
 // snapshots of orders and balances, and the last states of the orders that ended meanwhile; then what happens. A state

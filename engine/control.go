@@ -67,7 +67,8 @@ func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 		past = cmd.Control.Past
 	}
 	inst.TakeDigits(c.Digits)
-	if inst.Validate() != nil || inst.State == Delisted || c.count >= c.opts.Pairs || checkPast(past, cmd.TimeNs) != nil {
+	if inst.Validate() != nil || inst.State == Delisted || c.count >= c.opts.Pairs || checkPast(past,
+		cmd.TimeNs) != nil {
 		return c.control.refuse(cmd, InvalidPair, dst)
 	}
 	id := PairID(len(c.books))

@@ -181,7 +181,8 @@ func (w *fillWalk) read(f *fillRec) {
 	}
 	for _, maker := range [...]bool{false, true} {
 		if (maker && f.makerAccount != q.Account) || (!maker && f.takerAccount != q.Account) ||
-			!q.matches(f.taker.Pair(), f.timeNs) || q.Order != 0 && q.Order != f.order(maker) || !q.sides(f.sideOf(maker)) ||
+			!q.matches(f.taker.Pair(), f.timeNs) || q.Order != 0 && q.Order != f.order(maker) ||
+			!q.sides(f.sideOf(maker)) ||
 			!w.passed(f, maker) {
 			continue
 		}

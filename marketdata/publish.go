@@ -97,8 +97,8 @@ func (r *Root) Lookup(code string) *View {
 	return nil
 }
 
-// LookupAll returns the view of the pair with this code, also of one that was delisted, nil when there is none. Histories
-// keep the pairs that were delisted, and so do operators.
+// LookupAll returns the view of the pair with this code, also of one that was delisted, nil when there is none.
+// Histories keep the pairs that were delisted, and so do operators.
 func (r *Root) LookupAll(code string) *View {
 	id, ok := r.names.byCode[code]
 	if !ok {
@@ -110,7 +110,8 @@ func (r *Root) LookupAll(code string) *View {
 // Sorted returns the listed pairs by code in byte order. The caller must not change the slice.
 func (r *Root) Sorted() []engine.PairID { return r.names.sorted }
 
-// SortedAll returns the pairs by code in byte order, those that were delisted too. The caller must not change the slice.
+// SortedAll returns the pairs by code in byte order, those that were delisted too. The caller must not change the
+// slice.
 func (r *Root) SortedAll() []engine.PairID { return r.names.all }
 
 // Assets returns the configured assets by symbol in byte order. The caller must not change the

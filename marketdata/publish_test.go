@@ -296,7 +296,8 @@ func TestRootFindsPairsAndAssetsInByteOrder(t *testing.T) {
 	}
 }
 
-// A delisted pair leaves the lists and is found by its code only where history needs it; a restored feed shows the same.
+// A delisted pair leaves the lists and is found by its code only where history needs it; a restored feed shows the
+// same.
 func TestDelistedPairLeavesTheLists(t *testing.T) {
 	r := newRig(Options{}, 3)
 	r.trade(1, engine.Buy, 100, 5)

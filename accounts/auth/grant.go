@@ -171,8 +171,8 @@ func (k *Key) covers(list []netip.Prefix) bool {
 	return len(list) > 0
 }
 
-// RevokeKey returns the keys of a user without one key and without all keys that this one made, directly or not. It calls
-// removed for each of those. A key comes after the key that made it (CheckTree), so one pass is enough.
+// RevokeKey returns the keys of a user without one key and without all keys that this one made, directly or not. It
+// calls removed for each of those. A key comes after the key that made it (CheckTree), so one pass is enough.
 func RevokeKey(keys []*Key, publicKey string, removed func(*Key)) []*Key {
 	ended := map[string]bool{publicKey: true}
 	return slices.DeleteFunc(slices.Clone(keys), func(k *Key) bool {

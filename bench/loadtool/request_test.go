@@ -255,8 +255,8 @@ func TestReportsAreCompared(t *testing.T) {
 	}
 }
 
-// compareTo compares reports with a limit: it is met at the bound and missed behind it, by each figure that can be worse
-// and by no other.
+// compareTo compares reports with a limit: it is met at the bound and missed behind it, by each figure that can be
+// worse and by no other.
 func compareTo(t *testing.T) {
 	t.Helper()
 	old := Report{

@@ -110,7 +110,8 @@ type playerState struct {
 
 func (s *playerState) String() string {
 	at := func(ms int64) string { return format.NsText(ms * 1e6) }
-	return fmt.Sprintf("%s at %s, speed %s\n%s %s, %s to %s: %s\nrecords=%d of %d orders=%d trades=%d refused=%d epoch=%s",
+	return fmt.Sprintf("%s at %s, speed %s\n%s %s, %s to %s: %s\n"+
+		"records=%d of %d orders=%d trades=%d refused=%d epoch=%s",
 		s.Status, at(s.Time), s.Speed, s.Pair, s.Format, at(s.Begin), at(s.End), strings.Join(s.Files, " "),
 		s.Records, s.RecordsInAll, s.Orders, s.Trades, s.Refused, s.Epoch)
 }

@@ -195,8 +195,8 @@ type replayRun struct {
 	told     bool
 }
 
-// drive starts the exchange, feeds the files and stops the exchange. Each time that somebody seeks back it begins again,
-// with another exchange on the same sockets.
+// drive starts the exchange, feeds the files and stops the exchange. Each time that somebody seeks back it begins
+// again, with another exchange on the same sockets.
 func (r *replayRun) drive(cfg *config.Config, signals processSignals) error {
 	var err error
 	if r.options, err = exchangeOptions(cfg, r.p, r.Quiet); err != nil {
@@ -300,7 +300,8 @@ func (r *replayRun) join(x *exchange.Running) (err error) {
 	}
 	refused, err := x.CarryOver(&r.carry)
 	if refused > 0 {
-		log.Warn("replay", "note", "withdrawals of money that came from trades are gone, as the trades are", "withdrawals",
+		log.Warn("replay", "note", "withdrawals of money that came from trades are gone, as the trades are",
+			"withdrawals",
 			refused)
 	}
 	return err
@@ -313,7 +314,8 @@ func (r *replayRun) tell(log *slog.Logger) {
 		log.Info("replay", "note", "the sample is generated: an hour of a simulated market, not a recorded one")
 	}
 	if r.replay.Unnamed() {
-		log.Warn("replay", "pair", r.replay.PairSpec().Code, "note", "the files do not name their pair; name it with --pair")
+		log.Warn("replay", "pair", r.replay.PairSpec().Code, "note",
+			"the files do not name their pair; name it with --pair")
 	}
 	for _, taken := range r.replay.Takings() {
 		log.Info("replay", "taken", taken.String())

@@ -147,7 +147,10 @@ var commandExamples = map[string][]cmdline.Example{
 	},
 	"tickhive clock": {
 		{About: "Move a virtual clock on by a day.", Text: "tickhive clock --advance 1d"},
-		{About: "A minute in each second, until it is stopped.", Text: "tickhive clock --speed 60\ntickhive clock --speed 0"},
+		{
+			About: "A minute in each second, until it is stopped.",
+			Text:  "tickhive clock --speed 60\ntickhive clock --speed 0",
+		},
 	},
 	"tickhive faults apply": {
 		{About: "A network that loses and delays, for a minute.", Text: "tickhive faults apply flaky-network --for 1m"},

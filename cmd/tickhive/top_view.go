@@ -101,7 +101,8 @@ func (f *figures) view(at string, rows int) []string {
 	for i := range f.Streams {
 		s := &f.Streams[i]
 		line("streams", "%s: sockets %d  subscriptions %d  messages %s/s  %s/s  dropped %d  resyncs %d  closed %d",
-			s.Kind, s.Sockets, s.Subscriptions, perSecond(s.MessagesPerSecond), size(int64(s.BytesPerSecond)), s.Dropped,
+			s.Kind, s.Sockets, s.Subscriptions, perSecond(s.MessagesPerSecond), size(int64(s.BytesPerSecond)),
+			s.Dropped,
 			s.Resyncs, s.SlowCloses)
 	}
 	p := &f.Process
@@ -119,7 +120,8 @@ func (f *figures) view(at string, rows int) []string {
 		line("fault", "%d  %s  applied %d", x.ID, x.Rule, x.Applied)
 	}
 	for _, x := range f.Incidents[:min(len(f.Incidents), mostIncidents)] {
-		line("incident", "%s  %s: %s (%d)", time.UnixMilli(x.At).UTC().Format(time.DateTime), x.Kind, x.Message, x.Count)
+		line("incident", "%s  %s: %s (%d)", time.UnixMilli(x.At).UTC().Format(time.DateTime), x.Kind, x.Message,
+			x.Count)
 	}
 	return append(lines, f.routes(rows-len(lines)-1)...)
 }
@@ -149,7 +151,8 @@ func (f *figures) routes(rows int) []string {
 		return nil
 	}
 	const format = "%-9s%-7s%-46s%9s%9s%9s%8s%8s%12s"
-	lines := []string{"", fmt.Sprintf(format, topHeads, "method", "route", "/s", "p50", "p99", "4xx/s", "5xx/s", "total")}
+	lines := []string{"", fmt.Sprintf(format, topHeads, "method", "route", "/s", "p50", "p99", "4xx/s", "5xx/s",
+		"total")}
 	for i := range f.Routes[:min(len(f.Routes), rows-1)] {
 		r := &f.Routes[i]
 		lines = append(lines, fmt.Sprintf(format, r.Listener, r.Method, cut(cmp.Or(r.Path, "(none)"), 45),

@@ -291,7 +291,7 @@ func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
 		pair(engine.AddPair, func(in *engine.Instrument) { in.Code = long }),
 		pair(engine.AddPair, func(in *engine.Instrument) { in.DigitsPrice = 19 }),
 		pair(engine.SetPair, func(in *engine.Instrument) { in.MakerFee = engine.RateOne + 1 }),
-		pair(engine.SetPair, func(in *engine.Instrument) { in.State = engine.Halted + 1 }),
+		pair(engine.SetPair, func(in *engine.Instrument) { in.State = engine.Delisted + 1 }),
 	} {
 		b := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1), c}}
 		if err := l.Submit(b); !errors.Is(err, engine.ErrRecord) || rec.seen() != seen {

@@ -53,8 +53,8 @@ func Load(file string, environ, settings []string) (*Config, error) {
 var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|` +
 	`SCTP)(_.+)?)?)$`)
 
-// binaryVariable names the program for the tests of a bot (docs/guide/test-your-bot.md). The program itself does not read
-// it, but a shell that has it also starts the program.
+// binaryVariable names the program for the tests of a bot (docs/guide/test-your-bot.md). The program itself does not
+// read it, but a shell that has it also starts the program.
 const binaryVariable = EnvPrefix + "BINARY"
 
 // readEnv sets the keys for which the environment has a variable. It returns an error for a variable that has

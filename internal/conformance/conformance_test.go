@@ -211,8 +211,8 @@ func TestThePrefixOfTheRoutesIsFound(t *testing.T) {
 	}
 }
 
-// A first route that answers with an error of the server, or with what is no JSON, is found and named. A standard that is
-// not there is a warning.
+// A first route that answers with an error of the server, or with what is no JSON, is found and named. A standard
+// that is not there is a warning.
 func TestAFirstRouteThatFailsIsFound(t *testing.T) {
 	t.Parallel()
 	behind, err := url.Parse(target(t))
@@ -244,7 +244,8 @@ func TestAFirstRouteThatFailsIsFound(t *testing.T) {
 					}
 					first := reports[strings.Count(route, "coinmarketcap")]
 					if lines := failed(first); first.Target+route[strings.LastIndex(route, "/"):] != s.URL+route ||
-						first.Errors == 0 || !strings.Contains(lines[0], " answers: ") || strings.Contains(lines[0], "\n") {
+						first.Errors == 0 || !strings.Contains(lines[0], " answers: ") || strings.Contains(lines[0],
+						"\n") {
 						t.Errorf("%s: %s: %q", given, first.Target, lines)
 					}
 				}

@@ -11,8 +11,8 @@ import (
 	"github.com/tickhive/tickhive/marketdata"
 )
 
-// configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings, and pairs that
-// were delisted stay so. A node that has taken over adds none: it goes on with the market of its writer.
+// configure adds the configured assets and pairs that do not exist yet. Existing ones keep their settings, and pairs
+// that were delisted stay so. A node that has taken over adds none: it goes on with the market of its writer.
 func (r *restored) configure(loop *sequencer.Loop) error {
 	if r.o.Stream.Handover != nil {
 		return nil
@@ -64,8 +64,8 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 	return nil
 }
 
-// newPairs returns the configured pairs that do not exist yet, and the codes of those whose settings differ. It logs which
-// ones were delisted.
+// newPairs returns the configured pairs that do not exist yet, and the codes of those whose settings differ. It logs
+// which ones were delisted.
 func (r *restored) newPairs(root *marketdata.Root) (added []*engine.Instrument, differ []string) {
 	var delisted []string
 	for _, ins := range r.o.Pairs {

@@ -40,7 +40,8 @@ func TestAConsoleOpensNoMoreThanItSays(t *testing.T) {
 			o.Certificates.Public = new(conn.Certificate)
 		}
 		err := o.Validate()
-		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(),
+			c.refused)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if c.console == "loopback" && o.ConsoleFits() != (err == nil) {

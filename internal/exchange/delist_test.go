@@ -63,7 +63,8 @@ func checkListed(t *testing.T, r *exchangetest.Rig, code string, listed bool) {
 		if !listed {
 			want = missing
 		}
-		if a.Status != want || !listed && withoutID(strings.ReplaceAll(a.Body, code, "XX_YY")) != withoutID(unknown.Body) {
+		if a.Status != want || !listed && withoutID(strings.ReplaceAll(a.Body, code,
+			"XX_YY")) != withoutID(unknown.Body) {
 			t.Errorf("GET %s%s: %d %.200s\nan unknown pair: %s", target, code, a.Status, a.Body, unknown.Body)
 		}
 	}

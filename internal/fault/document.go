@@ -282,8 +282,8 @@ type blanking struct {
 	edits []func()
 }
 
-// blanks returns the changes of values to null or 0: each member of the rule's name, of a list's first record only, or of
-// the newest candle.
+// blanks returns the changes of values to null or 0: each member of the rule's name, of a list's first record only,
+// or of the newest candle.
 func (a *Active) blanks(n *node) []func() {
 	b := blanking{Active: a, names: valueMembers[a.Member]}
 	if b.names == nil {

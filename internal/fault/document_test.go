@@ -55,7 +55,10 @@ func TestRulesEditDocuments(t *testing.T) {
 			`"volume":null`,
 		},
 		{"null", "AA_BB", `[{"a":1,"p":"5","q":"1"}]`, `"5"`, `null`},
-		{"doubled", "AA_BB", candles, `[`, `[{"date":"a","open":1,"max":4,"min":1,"close":2,"volume":6,"volumeBase":3},`},
+		{
+			"doubled", "AA_BB", candles, `[`,
+			`[{"date":"a","open":1,"max":4,"min":1,"close":2,"volume":6,"volumeBase":3},`,
+		},
 		{"doubled", "AA_BB", klines, `[`, `[[10,"1","4","1","2","3",19,"6",1,"3","6","0"],`},
 		{"crossed pair=CC_BB", "", summary, `"lowest_ask":7.1,"highest_bid":6.9`, `"lowest_ask":6.9,"highest_bid":7.1`},
 		{"crossed pair=AA_BB", "", tickers, `"4.9","askPrice":"5.1"`, `"5.1","askPrice":"4.9"`},

@@ -54,7 +54,8 @@ func ParseSpeed(s string) (Speed, error) {
 	thousandths, err2 := strconv.ParseUint(part+"000"[:max(0, 3-len(part))], 10, 32)
 	v := Speed(n*speedUnit + thousandths)
 	if err != nil || err2 != nil || len(part) > 3 || strings.HasSuffix(s, ".") || v <= 0 || v > MaxSpeed*speedUnit {
-		return 0, fmt.Errorf("speed %.20q: want max, or a number from 0.001 to %d with at most three decimals", s, MaxSpeed)
+		return 0, fmt.Errorf("speed %.20q: want max, or a number from 0.001 to %d with at most three decimals", s,
+			MaxSpeed)
 	}
 	return v, nil
 }

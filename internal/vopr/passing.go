@@ -36,13 +36,17 @@ func (w clients) passPair() {
 	}
 	all := &w.model.passing
 	if n := len(*all); n == 0 || (*all)[n-1].state == delistedPair && n < maxPassing {
-		*all = append(*all, &passing{code: "D" + strconv.Itoa(w.rnd.IntN(1000)*maxPassing+n) + "_CC", state: missingPair})
+		*all = append(*all, &passing{
+			code:  "D" + strconv.Itoa(w.rnd.IntN(1000)*maxPassing+n) + "_CC",
+			state: missingPair,
+		})
 	}
 	p := (*all)[len(*all)-1]
 	w.mix.Market++
 	switch {
 	case p.state == missingPair:
-		w.changePassing(p, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, p.code), listedPair)
+		w.changePassing(p, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, p.code),
+			listedPair)
 	case p.state == listedPair && w.rnd.IntN(3) > 0:
 		w.ask("config", nil, "POST", internal+"/orders", fmt.Sprintf(
 			`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%d,"amount":1}`, p.code,

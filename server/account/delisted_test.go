@@ -7,8 +7,8 @@ import (
 	"github.com/tickhive/tickhive/server/servertest"
 )
 
-// A user of a delisted pair gets the money of the open orders back and keeps the history of the pair, by id, by client id
-// and by the name of the pair. The pair takes nothing more.
+// A user of a delisted pair gets the money of the open orders back and keeps the history of the pair, by id, by
+// client id and by the name of the pair. The pair takes nothing more.
 func TestUserOfADelistedPair(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":100}`)

@@ -48,7 +48,8 @@ func TestListsAreFiltered(t *testing.T) {
 		}
 	}
 	first := a.OK("GET", "/api/user/orders?side=buy&pageSize=2", "")
-	if cursor := first.Header.Get("X-Next-Cursor"); states("side=buy&pageSize=2&cursor="+cursor) != "true limit Created" {
+	cursor := first.Header.Get("X-Next-Cursor")
+	if states("side=buy&pageSize=2&cursor="+cursor) != "true limit Created" {
 		t.Errorf("the second page is %s", states("side=buy&pageSize=2&cursor="+cursor))
 	}
 	for query, want := range map[string]int{"side=buy": 1, "side=sell": 0, "pageSize=9": 1} {
@@ -57,8 +58,9 @@ func TestListsAreFiltered(t *testing.T) {
 		}
 	}
 	for target, field := range map[string]string{
-		"/api/user/orders?side=both": "side", "/api/user/orders?type=oco": "type", "/api/user/orders?status=open": "status",
-		"/api/user/deals?side=both": "side",
+		"/api/user/orders?side=both": "side", "/api/user/orders?type=oco": "type",
+		"/api/user/orders?status=open": "status",
+		"/api/user/deals?side=both":    "side",
 	} {
 		h.CheckRefusal(target, a.Call("GET", target, ""), 400, "INVALID_PARAM", field)
 	}

@@ -276,7 +276,8 @@ func (l lists) routes() []*edge.Route {
 		},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: edge.Params(ofPair, orderStatus, ofSide, ofType, listPages, sinceDate, endDate, listRows, edge.Decimals,
+			Params: edge.Params(ofPair, orderStatus, ofSide, ofType, listPages, sinceDate, endDate, listRows,
+				edge.Decimals,
 				edge.Format),
 			Rows: &objects.Orders, Name: "getUserOrders", Summary: "The caller's orders, newest first",
 		},

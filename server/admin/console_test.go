@@ -156,7 +156,8 @@ func TestALoopbackConsoleIsForThisMachineAlone(t *testing.T) {
 func TestATokenConsoleAsksForTheToken(t *testing.T) {
 	h := withConsole(t, admin.ConsoleToken, "open sesame")
 	foreign := []string{"Host: exchange.example", "X-Forwarded-For: 192.0.2.7", "Sec-Fetch-Site: same-origin"}
-	if a, made := consoleUser(h, "192.0.2.1", append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 ||
+	if a, made := consoleUser(h, "192.0.2.1", append(foreign,
+		"Authorization: Bearer open sesame")...); a.Status != 200 ||
 		!made {
 		t.Errorf("with the token: %d %s, made %v", a.Status, a.Body, made)
 	}

@@ -235,8 +235,11 @@ func (f *Figures) write(w *json.Writer, d *difference, p *process) {
 		name string
 		v    uint64
 	}{
-		{"residentBytes", p.residentBytes}, {"heapBytes", p.heapBytes}, {"goroutines", p.goroutines},
-		{"openFiles", p.openFiles}, {"maxFiles", p.maxFiles},
+		{"residentBytes", p.residentBytes},
+		{"heapBytes", p.heapBytes},
+		{"goroutines", p.goroutines},
+		{"openFiles", p.openFiles},
+		{"maxFiles", p.maxFiles},
 	} {
 		w.Name(m.name).Uint(m.v)
 	}

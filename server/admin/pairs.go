@@ -63,8 +63,9 @@ func marketRoutes(s *Server) []*edge.Route {
 			Refuses: []int{409},
 		},
 		{
-			Method: fasthttp.MethodDelete, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.delistPair, Params: code,
-			Name: "delistPair", Summary: "Delist a pair for good and cancel its orders",
+			Method: fasthttp.MethodDelete, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.delistPair,
+			Params: code,
+			Name:   "delistPair", Summary: "Delist a pair for good and cancel its orders",
 		},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/assets", Handle: s.addAsset, Schema: "AddAsset",
@@ -540,8 +541,8 @@ func (s *Server) delistPair(c *edge.Ctx) *refuse.Refusal {
 	return s.sendPair(c, &gone)
 }
 
-// delist closes a pair, cancels its orders, so that their owners see the cancels and have their money back, and takes it
-// out of the lists. Between the three commands the pair takes nothing but cancels.
+// delist closes a pair, cancels its orders, so that their owners see the cancels and have their money back, and takes
+// it out of the lists. Between the three commands the pair takes nothing but cancels.
 func (s *Server) delist(closed, gone *engine.Instrument) (canceled int, err *refuse.Refusal) {
 	refused := engine.NotRejected
 	b := sequencer.Batch{

@@ -51,8 +51,8 @@ func replayRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodPost, Path: path + "/seek", Handle: s.playerRoute(seek),
 			Schema: "SeekReplay", Members: seekForm.Members(),
 			Name: "seekReplay", Summary: "Go to a time", Refuses: refuses,
-			Text: "Forward the records are fed at full speed. Back the recording begins again in a new epoch: trades and " +
-				"orders of all users are gone, users, keys and deposits stay.",
+			Text: "Forward the records are fed at full speed. Back the recording begins again in a new epoch: trades " +
+				"and orders of all users are gone, users, keys and deposits stay.",
 		},
 	})
 }
@@ -62,7 +62,8 @@ func (s *Server) playerRoute(command func(*player.Player, []byte) *refuse.Refusa
 	return func(c *edge.Ctx) *refuse.Refusal {
 		r := s.opt.Replay
 		if r == nil {
-			return refuse.New(refuse.Conflict, "", "This exchange replays no recording: start one with tickhive replay.")
+			return refuse.New(refuse.Conflict, "",
+				"This exchange replays no recording: start one with tickhive replay.")
 		}
 		if err := command(r.Player, c.PostBody()); err != nil {
 			return err

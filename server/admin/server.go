@@ -86,7 +86,8 @@ type Options struct {
 	MachineNs func() int64 // default clock.MachineNs
 }
 
-// Pace is the speed of a virtual clock: so many of its seconds pass in a second of the machine, 0 while it stands still.
+// Pace is the speed of a virtual clock: so many of its seconds pass in a second of the machine, 0 while it stands
+// still.
 type Pace interface {
 	Speed() int64
 	SetSpeed(speed int64) *refuse.Refusal

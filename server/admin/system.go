@@ -206,7 +206,8 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 			"virtual.")
 	}
 	if s.opt.Replay != nil {
-		return refuse.New(refuse.Conflict, "", "The recording drives the clock: move it by POST /internal/v1/replay/seek.")
+		return refuse.New(refuse.Conflict, "",
+			"The recording drives the clock: move it by POST /internal/v1/replay/seek.")
 	}
 	if q.speed != nil {
 		return s.setSpeed(c, *q.speed)

@@ -410,7 +410,8 @@ func TestACallerSwapsForHimself(t *testing.T) {
 	if got := held("key-2"); !strings.Contains(got, holding) {
 		t.Errorf("after: %s", got)
 	}
-	if row := servertest.At(c.Must(c.Get("/api/launchpad/tokens")), "items.0.price"); !strings.HasPrefix(row, "0.1208") {
+	if row := servertest.At(c.Must(c.Get("/api/launchpad/tokens")), "items.0.price"); !strings.HasPrefix(row,
+		"0.1208") {
 		t.Errorf("the list has the price %s", row)
 	}
 	for _, wrong := range []struct {

@@ -137,16 +137,22 @@ func TestOnlyFaultsThatHappenAreCounted(t *testing.T) {
 		{[]string{"stale count=1"}, []string{book, book, book}, []fault.Counts{{Matched: 3, Applied: 1}}, "/stale/"},
 		{[]string{"lost-ack"}, []string{"POST /api/wrong"}, []fault.Counts{{Matched: 1}}, ""},
 		{
-			[]string{"truncate", "slow rate=100", "broken-json", "content-type", "null"}, []string{unknown},
-			[]fault.Counts{{Matched: 1}, {Matched: 1}, {Matched: 1}, {Matched: 1}, {}}, "",
+			[]string{"truncate", "slow rate=100", "broken-json", "content-type", "null"},
+			[]string{unknown},
+			[]fault.Counts{{Matched: 1}, {Matched: 1}, {Matched: 1}, {Matched: 1}, {}},
+			"",
 		},
 		{
-			[]string{"truncate", "content-type", "html"}, []string{"/api/small"},
-			[]fault.Counts{{Matched: 1}, {Matched: 1}, {Matched: 1, Applied: 1}}, "html",
+			[]string{"truncate", "content-type", "html"},
+			[]string{"/api/small"},
+			[]fault.Counts{{Matched: 1}, {Matched: 1}, {Matched: 1, Applied: 1}},
+			"html",
 		},
 		{
-			[]string{"slow rate=100", "stale"}, []string{unknown, "HEAD /api/small"},
-			[]fault.Counts{{Matched: 2}, {Matched: 2}}, "/",
+			[]string{"slow rate=100", "stale"},
+			[]string{unknown, "HEAD /api/small"},
+			[]fault.Counts{{Matched: 2}, {Matched: 2}},
+			"/",
 		},
 		{[]string{"content-type"}, []string{"/api/small"}, []fault.Counts{{Matched: 1, Applied: 1}}, "content-type"},
 	} {

@@ -56,8 +56,8 @@ func TestStatusChannel(t *testing.T) {
 	}
 }
 
-// The streams of a delisted pair end with its last change and an error; those of other pairs go on, and subscriptions to
-// it are refused as those to an unknown pair.
+// The streams of a delisted pair end with its last change and an error; those of other pairs go on, and subscriptions
+// to it are refused as those to an unknown pair.
 func TestStreamsOfADelistedPairEnd(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 2)

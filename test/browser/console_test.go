@@ -126,7 +126,8 @@ func TestBrowserControlBar(t *testing.T) {
 	b.wait("no faults", `document.querySelectorAll('.rules li').length === 0`)
 	hour := b.js(`document.querySelector('.controls .time').innerText.slice(11, 13)`)
 	b.js(`document.querySelector('[data-jump="1h"]').click()`)
-	b.wait("an hour later", fmt.Sprintf(`document.querySelector('.controls .time').innerText.slice(11, 13) !== %q`, hour))
+	b.wait("an hour later", fmt.Sprintf(`document.querySelector('.controls .time').innerText.slice(11, 13) !== %q`,
+		hour))
 	b.js(`document.querySelector('[data-speed="60"]').click()`)
 	b.wait("a clock that runs", `document.querySelector('.chips').innerText.includes('clock ×60')`)
 	b.js(`document.querySelector('[data-speed="0"]').click()`)

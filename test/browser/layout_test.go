@@ -202,7 +202,8 @@ func TestBrowserPanelsChangeTheirSize(t *testing.T) {
 		x, y              float64
 		key               string
 	}{
-		{"book", "book", "width", -40, 0, kb.ArrowLeft}, {"ticket", "ticket", "width", -50, 0, kb.ArrowLeft},
+		{"book", "book", "width", -40, 0, kb.ArrowLeft},
+		{"ticket", "ticket", "width", -50, 0, kb.ArrowLeft},
 		{"lower", "orders", "height", 0, -60, kb.ArrowUp},
 	} {
 		was, chart := b.sizeOf(c.panel, c.side), b.sizeOf("chart", c.side)

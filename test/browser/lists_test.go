@@ -340,7 +340,8 @@ func (b *browser) fill(kind string, fields map[string]string) {
 	b.kind(kind)
 	b.js(`document.querySelectorAll('.ticket form input:not([type])').forEach((i) => { i.value = ''; })`)
 	for _, name := range []string{
-		"trailingDelta", "stopPrice", "stopLimit", "price", "amount", "total", "takeProfit", "takeProfitLimit", "stopLoss",
+		"trailingDelta", "stopPrice", "stopLimit", "price", "amount", "total", "takeProfit", "takeProfitLimit",
+		"stopLoss",
 		"stopLossLimit", "then", "thenStop", "thenPrice", "thenAmount",
 	} {
 		if value, ok := fields[name]; ok {

@@ -302,7 +302,8 @@ func TestBrowserAPriceLineMovesItsOrder(t *testing.T) {
 		`document.querySelector('[data-order=%q]').children[4].innerText === '98.50'`, id))
 	// The stop price, the price and the amount of an order that waits have fields too.
 	for _, c := range []struct{ name, cell, value, want string }{
-		{"stop price", "4", "126", "stop 126.00 → 125.00"}, {"price", "4", "127", "stop 126.00 → 127.00"},
+		{"stop price", "4", "126", "stop 126.00 → 125.00"},
+		{"price", "4", "127", "stop 126.00 → 127.00"},
 		{"amount", "5", "0.3", "0.3"},
 	} {
 		b.run(chromedp.Click(fmt.Sprintf(`[data-order=%q] [aria-label*="change the %s of"]`, stopID, c.name)))

@@ -9,8 +9,8 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// A recorded hour is played, paused, stepped through, traded and taken back by keyboard and mouse. After the start nothing
-// needs a terminal.
+// A recorded hour is played, paused, stepped through, traded and taken back by keyboard and mouse. After the start
+// nothing needs a terminal.
 func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 	in := harness.Launch(t, nil, "replay", "--sample", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
 	in.TakeAddresses(in.WaitLine("ready "))
@@ -40,7 +40,8 @@ func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 	b.toast("a paused market fills an order", "filled")
 	b.js(`((slider) => { slider.value = slider.min; slider.dispatchEvent(new Event('change')); })(
 		document.querySelector('.player input'))`)
-	b.wait("the page says what is gone", `document.querySelector('.toasts')?.textContent.includes('orders and trades are gone')`)
+	b.wait("the page says what is gone",
+		`document.querySelector('.toasts')?.textContent.includes('orders and trades are gone')`)
 	is("paused", "2026-01-05 10:00:00")
 	b.wait("the key is there", `document.querySelector('.ticket [name=amount]')`)
 	b.js(`((speed) => { speed.value = '1000'; speed.dispatchEvent(new Event('change')); })(

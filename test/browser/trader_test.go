@@ -115,7 +115,8 @@ func TestBrowserATokenIsBoughtAndSold(t *testing.T) {
 	b.wait("proposals of named tokens with a ballot", `document.querySelector('[data-vote=yes]') &&
 		!/\b100\d\d\b/.test(document.querySelector('[aria-label=Proposals] table').innerText)`)
 	b.js(`document.querySelector('[data-vote=yes]').click()`)
-	b.wait("the vote is counted", `/voted yes/.test(document.querySelector('[aria-label=Proposals] tbody tr').innerText)`)
+	b.wait("the vote is counted",
+		`/voted yes/.test(document.querySelector('[aria-label=Proposals] tbody tr').innerText)`)
 
 	b.open("/launchpad")
 	b.wait("the token", `document.querySelector('.swap [data-side=sell]')`)

@@ -26,7 +26,8 @@ func playSample(t *testing.T, args ...string) *harness.Instance {
 // player runs a command of the player.
 func player(in *harness.Instance, args ...string) (out, errs string) {
 	in.T.Helper()
-	code, out, errs := harness.Run(in.T, append(append([]string{"player", args[0], "--internal", in.Root}, "--"), args[1:]...)...)
+	code, out, errs := harness.Run(in.T, append(append([]string{"player", args[0], "--internal", in.Root}, "--"),
+		args[1:]...)...)
 	if code != 0 {
 		in.T.Fatalf("player %v: exit code %d: %s%s", args, code, out, errs)
 	}
@@ -51,7 +52,8 @@ func shown(in *harness.Instance) string {
 }
 
 // A person plays the sample, trades in it while it is paused, and goes back: there the market is that of a replay which
-// went straight to the time, and of the person's orders and trades nothing is left, but the user, the key and the money.
+// went straight to the time, and of the person's orders and trades nothing is left, but the user, the key and the
+// money.
 func TestAReplayIsPlayedTradedAndTakenBack(t *testing.T) {
 	t.Parallel()
 	in := playSample(t)
@@ -126,7 +128,8 @@ func TestThePlayerRefuses(t *testing.T) {
 	in.Refuse(400, "INVALID_PARAM", "speed", "POST", "/replay/speed", `{"speed":"fast"}`)
 	in.Refuse(400, "INVALID_PARAM", "records", "POST", "/replay/step", `{}`)
 	in.Refuse(400, "INVALID_PARAM", "to", "POST", "/replay/step", `{"records":1,"to":5}`)
-	in.Refuse(409, "CONFLICT", "", "POST", "/replay/seek", fmt.Sprintf(`{"to":%v}`, in.Call(200, "GET", "/replay", "")["begin"]))
+	in.Refuse(409, "CONFLICT", "", "POST", "/replay/seek", fmt.Sprintf(`{"to":%v}`, in.Call(200, "GET", "/replay",
+		"")["begin"]))
 	in.Refuse(409, "CONFLICT", "", "POST", "/clock", `{"advance":"1h"}`)
 	player(in, "seek", fmt.Sprint(in.Call(200, "GET", "/replay", "")["end"]))
 	if s := in.Call(200, "GET", "/replay", ""); s["status"] != "ended" {
@@ -141,7 +144,8 @@ func TestThePlayerRefuses(t *testing.T) {
 	other := harness.Start(t, "--sim", "off")
 	other.Refuse(409, "CONFLICT", "", "GET", "/replay", "")
 	for _, args := range [][]string{{"speed", "fast"}, {"seek", "noon"}, {"step", "1", "--to", "10:00"}} {
-		if code, _, errs := harness.Run(t, append([]string{"player", "--internal", other.Root}, args...)...); code == 0 {
+		if code, _, errs := harness.Run(t, append([]string{"player", "--internal", other.Root},
+			args...)...); code == 0 {
 			t.Errorf("%v: %s", args, errs)
 		}
 	}

@@ -147,7 +147,10 @@ func frame(t *testing.T, r *bufio.Reader) string {
 
 // widest returns the columns of the longest line of a view.
 func widest(view string) (columns int) {
-	for _, code := range []string{"\x1b[?1049h", "\x1b[?25l", "\x1b[H", "\x1b[1m", "\x1b[0m", "\x1b[K", "\x1b[J", "\r"} {
+	for _, code := range []string{
+		"\x1b[?1049h", "\x1b[?25l", "\x1b[H", "\x1b[1m", "\x1b[0m", "\x1b[K", "\x1b[J",
+		"\r",
+	} {
 		view = strings.ReplaceAll(view, code, "")
 	}
 	for line := range strings.SplitSeq(view, "\n") {

@@ -60,7 +60,7 @@ func TestADeposedWriterFollowsAndTakesOverAgain(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
 	off := []string{"--sim", "off", "--set", "engine.account_orders=1000000", "--set", "replica.max_lag=1h"}
-	lines := [2]*harness.Line{harness.NewLine(t, "http://"+f.at), harness.NewLine(t, "http://"+f.at)}
+	lines := [2]*harness.Line{harness.NewLine(t, f.at), harness.NewLine(t, f.at)}
 	through := func(args []string, n int) []string {
 		for i := range args {
 			args[i] = strings.ReplaceAll(args[i], f.at, lines[n].Addr())

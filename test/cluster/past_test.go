@@ -33,10 +33,12 @@ func TestTheYearOfTheFirstStartIsEverywhere(t *testing.T) {
 			{"day", now.AddDate(0, 0, -10), 345},
 			{"month", time.Date(now.Year(), now.Month(), 0, 0, 0, 0, 0, time.UTC), 10},
 		} {
-			a := in.Do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=BTC_USDT&interval=%s&start=%s&end=%s", in.Public,
+			a := in.Do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=BTC_USDT&interval=%s&start=%s&end=%s",
+				in.Public,
 				of.interval, now.AddDate(0, 0, -360).Format(time.DateOnly), of.until.Format(time.DateOnly)), "")
 			var candles []map[string]any
-			if err := json.Unmarshal([]byte(a.Body), &candles); err != nil || a.Status != 200 || len(candles) < of.least {
+			if err := json.Unmarshal([]byte(a.Body), &candles); err != nil || a.Status != 200 ||
+				len(candles) < of.least {
 				t.Fatalf("%s: status %d, %d candles, want %d: %v %.300s", of.interval, a.Status, len(candles), of.least,
 					err, a.Body)
 			}
@@ -55,7 +57,10 @@ func TestTheYearOfTheFirstStartIsEverywhere(t *testing.T) {
 	same("a replica", first, harness.StartReplica(t, at))
 	backup, restored := filepath.Join(t.TempDir(), "b.snap"), filepath.Join(t.TempDir(), "restored")
 	for _, words := range [][]string{
-		{"backup", "--internal", strings.TrimPrefix(writer.Root, "http://"), "--quiet", backup}, {"restore", backup, restored},
+		{"backup", "--internal", strings.TrimPrefix(writer.Root, "http://"), "--quiet", backup}, {
+			"restore", backup,
+			restored,
+		},
 	} {
 		if code, out, errs := harness.Run(t, words...); code != 0 {
 			t.Fatalf("%q: exit code %d: %s%s", words, code, out, errs)

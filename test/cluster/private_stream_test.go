@@ -38,6 +38,10 @@ func TestPrivateStreamsGoOnAtTheNextWriter(t *testing.T) {
 			more(100)
 			close(stop)
 			<-done
+			harness.WaitFor(t, func() bool { // the listener of before answers 421 until it has ended
+				_, err := m.User.Balances(t.Context())
+				return err == nil
+			})
 			got.Compare(t, m, seen)
 		})
 	}

@@ -114,7 +114,7 @@ type cutOff struct {
 func newCutOff(t *testing.T) *cutOff {
 	t.Helper()
 	c := &cutOff{failover: newFailover(t)}
-	c.line = harness.NewLine(t, "http://"+c.at)
+	c.line = harness.NewLine(t, c.at)
 	args := c.serve("--pairs", "none", "--sim", "off", "--set", "replica.max_lag=1h", "--set", "launchpad.fee=1")
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], c.at, c.line.Addr())

@@ -128,6 +128,7 @@ var Processes = map[string]string{
 	"/debug/pprof/trace":     "profiles of the process",
 	"/debug/pprof/{name}":    "profiles of the process",
 	"/internal/v1/snapshot":  "a file of the directory, refused without one",
+	"/internal/v1/figures":   "rates, counters and memory of the process",
 	"/internal/v1/incidents": "a kill is one, as in /api/status",
 }
 

@@ -14,14 +14,15 @@ import (
 
 const deploymentPage = "docs/guide/operate.md"
 
-// machine is the server of the deployment: a folder has its /etc and /var, and the test is its systemd. Owner: its test.
+// machine is the server of the deployment: a folder has its /etc and /var, and the test is its systemd. Owner: its
+// test.
 type machine struct {
 	reader
 	restarts int
 }
 
-// The commands of the first deployment work in order: what the page installs, configures, starts, backs up, restores and
-// upgrades is one exchange, whose market is the same before and after.
+// The commands of the first deployment work in order: what the page installs, configures, starts, backs up, restores
+// and upgrades is one exchange, whose market is the same before and after.
 func TestTheFirstDeployment(t *testing.T) {
 	t.Parallel()
 	harness.NeedTool(t, "openssl")
@@ -41,8 +42,10 @@ func TestTheFirstDeployment(t *testing.T) {
 		out.WriteString(m.operate(b[2]))
 	}
 	for _, want := range []string{
-		`configuration ok: \d+ keys, 11 assets, 12 pairs`, `(?m)^ready$`, `"status":"ok"`, `with money in 10 currencies: alice.json`,
-		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`, `(?m)^1$`, `(?m)^ready public=`,
+		`configuration ok: \d+ keys, 11 assets, 12 pairs`, `(?m)^ready$`, `"status":"ok"`,
+		`with money in 10 currencies: alice.json`,
+		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`, `(?m)^1$`,
+		`(?m)^ready public=`,
 		`before-upgrade\.snap verified`, `(?m)^market +[0-9a-f]{64}$`, `(?m)^ready\n\[\]tickhive_panics_total 0$`,
 		`tickhive_scrub_damaged_files 0`, `(?m)/var/backups/tickhive/first\.snap$`,
 	} {

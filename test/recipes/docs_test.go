@@ -130,7 +130,8 @@ func (r *reader) paste(language, text string) (string, error) {
 	return string(out), err
 }
 
-// The pages for a reader with a clone name the program as it is there. The page of a deployment is about an installed one.
+// The pages for a reader with a clone name the program as it is there. The page of a deployment is about an installed
+// one.
 func TestThePagesNameTheProgramOfTheClone(t *testing.T) {
 	for name, text := range pages(t) {
 		if name == "docs/guide/operate.md" {

@@ -85,8 +85,9 @@ func Sure(paths []string, pair string, given Layout) (string, error) {
 	case 1:
 		return names[0], nil
 	case 0:
-		return "", fmt.Errorf("no format takes all files (%s): choose one with --format %s; --detect says what was seen",
-			strings.Join(seen, ", "), strings.Join(Names(), "|"))
+		return "",
+			fmt.Errorf("no format takes all files (%s): choose one with --format %s; --detect says what was seen",
+				strings.Join(seen, ", "), strings.Join(Names(), "|"))
 	default:
 		return "", fmt.Errorf("several formats take the files (%s): choose one with --format %s",
 			strings.Join(seen, ", "), strings.Join(names, "|"))
