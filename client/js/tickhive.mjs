@@ -480,8 +480,13 @@ class Follower {
     let message;
     try { message = JSON.parse(text); } catch { this.lose('A message was no JSON.'); return; }
     const behind = message.type === 'error' && message.code === Code.STALE; // said by a replica
-    if (behind) this.lose(message.message); else this.receive(message);
+    if (behind) this.lose(message.message);
+    else if (this.misses(message)) this.lose(`A message of ${message.channel} is missing.`);
+    else this.receive(message);
   }
+
+  // misses tells whether a message is missing before m. It sees each message once; receive may see it again.
+  misses() { return false; }
 
   ask(request) { this.socket.send(JSON.stringify(request)); }
 
@@ -786,19 +791,16 @@ class PrivateStream extends Follower {
       this.refused = 0;
       for (const channel of privateChannels) this.subscribe({ id: channel, channel });
     } else if (!privateChannels.includes(m.channel)) return;
-    else if (this.misses(m)) {
-      this.lose(`A message of ${m.channel} is missing.`);
-      return;
-    } else if (m.type === 'snapshot') this.begin(m);
+    else if (m.type === 'snapshot') this.begin(m);
     else if (this.recovering) this.held.push(m);
     else if (this.live) this.show(m);
     else if (this.snapshots[m.channel]) this.early.push(m);
     if (this.live && m.time) this.heardAt = m.time;
   }
 
-  // misses tells whether a message is missing before m in its channel.
-  misses(m) {
-    const { type, channel, prevSeq, seq } = m, last = this.seqs[channel];
+  misses({ type, channel, prevSeq, seq }) {
+    if (!privateChannels.includes(channel)) return false;
+    const last = this.seqs[channel];
     if (type === 'update' && prevSeq !== last || type === 'heartbeat' && seq !== last) return true;
     if (type === 'snapshot' || type === 'update') this.seqs[channel] = seq;
     return false;
