@@ -387,7 +387,7 @@ func (p *Player) Play() error {
 // Pause stops at the time that is reached. It ends a seek and steps.
 func (p *Player) Pause() error {
 	return p.command(func() error {
-		p.playing, p.target, p.steps = false, 0, 0
+		p.playing, p.target, p.steps, p.anchored = false, 0, 0, false
 		return nil
 	})
 }

@@ -42,6 +42,9 @@ func TestEveryDefaultIsTheStatedOne(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, r := range nets.Routes(n) {
+		if nets.Processes[r.Path] != "" {
+			continue // its figures change by themselves
+		}
 		path := strings.NewReplacer("/api/marketdata/getaggregator/", "AGG/", "/v1/spot/market/", "AGG/",
 			"/listing/coingecko/", "AGG/").Replace(r.Path)
 		for _, s := range stated {

@@ -118,6 +118,8 @@ var orders = []order{
 	{"/internal/v1/book/{pair} .stops", "", "orderId", "internal.md", "in queue order"},
 	{"/internal/v1/book/{pair} .bids[].orders", "", "orderId", "internal.md", "in queue order"},
 	{"/internal/v1/orders/{id} .fills", "", "tradeId", "internal.md", "(oldest first, the newest 1,000)"},
+	{"/internal/v1/pairs ", "", "code", "internal.md", "every pair, [delisted](#delisting) ones too, by code"},
+	{"/internal/v1/sim .scenarios", "", own, "", ""},
 	{"/internal/v1/state-hash .pairs", "", "currencyPairCode", "market-data.md", byCode},
 	{"/internal/v1/totals ", "", "currencyCode", "market-data.md", byCode},
 	{"/internal/v1/users/{id} .balances", "", "currencyCode", "market-data.md", byCode},

@@ -43,7 +43,7 @@ func TestTheFirstDeployment(t *testing.T) {
 	}
 	for _, want := range []string{
 		`configuration ok: \d+ keys, 11 assets, 12 pairs`, `(?m)^ready$`, `"status":"ok"`,
-		`with money in 10 currencies: alice.json`,
+		`with money in 11 currencies: alice.json`,
 		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`, `(?m)^1$`,
 		`(?m)^ready public=`,
 		`before-upgrade\.snap verified`, `(?m)^market +[0-9a-f]{64}$`, `(?m)^ready\n\[\]tickhive_panics_total 0$`,

@@ -16,7 +16,7 @@ import (
 )
 
 // recipe matches a command of the README or the guide that a reader pastes.
-var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&>\n]*)")
+var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades --pair)[^`&>\n]*)")
 
 // span matches a backfill, which the test shortens.
 var span = regexp.MustCompile(`--backfill \S+`)
