@@ -29,7 +29,8 @@ import (
 //	cancel ID [acct=N] [client=ID] [new|partial] [operator] · cancel all [acct=N] [operator]
 //	replace ID|last [amount=N] [price=P] [stop=P] [trail=N] [acct=N]
 //	amend ID|last [amount=N] [acct=N] [client=ID [reusable]]
-//	state online|post_only|cancel_only|halted|delisted · min QUOTE · fees MAKER TAKER · band DOWN UP · most PRICE AMOUNT
+//	state online|post_only|cancel_only|halted|delisted · min QUOTE · fees MAKER TAKER · band DOWN UP
+//	most PRICE AMOUNT
 //	give ACCOUNT AMOUNT QUOTE: its balance; accounts without one are unlimited · halt|resume ACCOUNT
 //	trade PRICE...: a trade of one lot at each, which nothing else in the book may take; prints what it sets off
 //	book · orders (queue order) · stops · balances

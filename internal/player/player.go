@@ -37,11 +37,13 @@ func text(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15
 // Speed is a factor relative to the recording, in thousandths; Max is as fast as possible.
 type Speed int64
 
+// Max is as fast as possible.
+const Max Speed = 0
+
 // Speeds have at most three decimals. The bound keeps products with it within 64 bits.
 const (
-	Max       Speed = 0
-	speedUnit       = 1000
-	MaxSpeed        = 1_000_000
+	speedUnit = 1000
+	MaxSpeed  = 1_000_000
 )
 
 // ParseSpeed reads "max", or a factor from 0.001 to MaxSpeed with at most three decimals.

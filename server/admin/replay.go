@@ -178,7 +178,9 @@ func seek(p *player.Player, body []byte) *refuse.Refusal {
 
 var speedForm = json.Of(
 	json.Value("speed", json.KindText, readSpeed, func(q *player.Speed, v player.Speed) { *q = v }).Need().
-		As(json.Field{Text: "max, or a factor relative to the recording, 0.001 to 1000000, with at most three decimals."}),
+		As(json.Field{
+			Text: "max, or a factor relative to the recording, 0.001 to 1000000, with at most three decimals.",
+		}),
 )
 
 func readSpeed(r *json.Reader) (s player.Speed, given bool) {

@@ -6,8 +6,8 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// The status page of an exchange with a console has the cockpit: its figures are those of the internal API, live. A page
-// without a console has what is public and asks for nothing else.
+// The status page of an exchange with a console has the cockpit: its figures are those of the internal API, live. A
+// page without a console has what is public and asks for nothing else.
 func TestBrowserCockpit(t *testing.T) {
 	t.Parallel()
 	in := harness.StartEmpty(t, "--console", "loopback")
@@ -23,7 +23,8 @@ func TestBrowserCockpit(t *testing.T) {
 	in.Call(200, "POST", "/faults", `{"rules":["drop channel=book"]}`)
 	b.wait("the rule in force", `[...document.querySelectorAll('.figures dd')].some((d) =>
 		d.textContent.startsWith('drop channel=book'))`)
-	b.wait("the public figures below it", `document.querySelector('[aria-label=Pairs]').textContent.includes('BTC_USDT')`)
+	b.wait("the public figures below it",
+		`document.querySelector('[aria-label=Pairs]').textContent.includes('BTC_USDT')`)
 	b.wait("no dash in the place of a figure", `!document.querySelector('main').textContent.includes('–')`)
 
 	plain := harness.StartEmpty(t)

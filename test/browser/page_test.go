@@ -121,7 +121,8 @@ func TestBrowserHeadAgreesWithItsLastPrice(t *testing.T) {
 		observe(document.querySelector('.head'), {childList: true, subtree: true, characterData: true}), '')`)
 	before := b.requests["/api/summary"]
 	for _, step := range [][2]string{
-		{"120", "120.00,120.00,100.00,220.000"}, {"90", "90.00,120.00,90.00,310.000"},
+		{"120", "120.00,120.00,100.00,220.000"},
+		{"90", "90.00,120.00,90.00,310.000"},
 		{"130.55", "130.55,130.55,90.00,440.550"},
 	} {
 		trade(step[0])
