@@ -56,8 +56,8 @@ func (f *privateFeed) Messages(account engine.AccountID, events []*private.Event
 	changed := slices.Collect(maps.Values(rows))
 	sortBalances(changed)
 	return append(list, stream.PrivateMessage{
-		Channel: "balances", Seq: f.service.shown.Pos(),
-		Write: func(w *json.Writer) { writeBalances(w, changed) },
+		Channel: "balances",
+		Write:   func(w *json.Writer) { writeBalances(w, changed) },
 	})
 }
 
@@ -85,7 +85,7 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 		ins := root.View(o.Event.Pair).Instrument // a message that waits must not keep the view
 		fill := marketdata.FillOf(&o.Event, ins, o.Maker)
 		list = append(list, stream.PrivateMessage{
-			Channel: "fills", Seq: uint64(o.Event.Seq),
+			Channel: "fills",
 			Write: func(w *json.Writer) {
 				w.Name("fill").Object()
 				writeFill(w, &fill, ins)
@@ -99,15 +99,15 @@ func (f *privateFeed) appendPart(list []stream.PrivateMessage, events []*private
 			continue // no longer in the history
 		}
 		list = append(list, stream.PrivateMessage{
-			Channel: "orders", Seq: uint64(r.Seq),
-			Write: func(w *json.Writer) { writeOrderOf(w.Name("order"), r, ins) },
+			Channel: "orders",
+			Write:   func(w *json.Writer) { writeOrderOf(w.Name("order"), r, ins) },
 		})
 	}
 	for _, l := range changedLists {
 		view := &entry.OrderList{ListRecord: l.List, Instrument: root.View(l.List.ID.Pair()).Instrument}
 		list = append(list, stream.PrivateMessage{
-			Channel: "orders", Seq: uint64(l.Event.Seq),
-			Write: func(w *json.Writer) { writeListOf(w.Name("list"), view) },
+			Channel: "orders",
+			Write:   func(w *json.Writer) { writeListOf(w.Name("list"), view) },
 		})
 	}
 	return list

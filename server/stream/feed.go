@@ -33,7 +33,6 @@ type Accounts interface {
 // PrivateMessage is one update of a private channel.
 type PrivateMessage struct {
 	Channel string // orders, fills, balances
-	Seq     uint64
 	// Write writes the members behind the head, for example `"order":{...}`.
 	Write func(w *json.Writer)
 }

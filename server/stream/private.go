@@ -79,13 +79,14 @@ func (p *privateStreams) startOver(account engine.AccountID) {
 	}
 }
 
-// send sends an update. Its prevSeq is the seq of the message before it, so a client sees that one is missing.
+// send sends an update. Its seq counts the updates of the channel, so a client sees that one is missing: the seqs of the
+// pairs would not do, because two pairs have the same ones.
 func (p *privateStreams) send(s *stream, m PrivateMessage) {
 	w := json.On(p.hub.buf[:0])
 	writeHead(&w, "update", "", m.Channel, "")
 	w.Name("prevSeq").Uint(s.seq)
-	s.seq = m.Seq
-	writeSeqTime(&w, m.Seq, p.hub.opts.nowMs())
+	s.seq++
+	writeSeqTime(&w, s.seq, p.hub.opts.nowMs())
 	m.Write(&w)
 	w.EndObject()
 	p.hub.send(s, w.Bytes())

@@ -34,8 +34,8 @@ func (f *keyed) OnKeyDeleted(tell func(number uint64)) { f.deleted = tell }
 func (f *keyed) put(n int) {
 	for i := range n {
 		f.waiting = append(f.waiting, PrivateMessage{
-			Channel: "orders", Seq: uint64(i),
-			Write: func(w *json.Writer) { w.Name("order").Raw(fmt.Appendf(nil, `{"id":"%d"}`, i)) },
+			Channel: "orders",
+			Write:   func(w *json.Writer) { w.Name("order").Raw(fmt.Appendf(nil, `{"id":"%d"}`, i)) },
 		})
 	}
 }
@@ -45,6 +45,28 @@ func newKeyed(t *testing.T) (*manualHub, *keyed) {
 	x.opts.Private, x.opts.Feed = f, private.New(nil, nil)
 	f.OnKeyDeleted(x.private.keyDeleted)
 	return x, f
+}
+
+// The updates of a private channel are counted, whatever they tell: a client sees that one of them is missing.
+func TestPrivateUpdatesAreCounted(t *testing.T) {
+	x, f := newKeyed(t)
+	c := x.connect()
+	x.private.bind(c, SocketKey{Account: 7, Number: 1})
+	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+	x.read(c)
+	for range 2 {
+		f.put(2)
+		x.runPublished()
+	}
+	got, _ := x.texts(c)
+	for i, text := range got {
+		if want := fmt.Sprintf(`"prevSeq":%d,"seq":%d,`, i, i+1); !strings.Contains(string(text), want) {
+			t.Errorf("%s has not %s", text, want)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d updates", len(got))
+	}
 }
 
 // After the tick that follows a key's deletion (within 0.1 s), no private message of the key is
