@@ -34,6 +34,11 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	defer e.finish(c)
 
 	err := e.answer(c)
+	select {
+	case <-e.closing: // also after a shutdown that did not wait: the successor has the address, and clients must find it
+		ctx.SetConnectionClose()
+	default:
+	}
 	e.protect(&ctx.Response.Header, c.public)
 	if err != nil {
 		e.refuseWith(ctx, err, c.id)
