@@ -16,6 +16,9 @@ func TestBrowserCockpit(t *testing.T) {
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/status")
 	b.wait("the cards of the cockpit", `document.querySelectorAll('.cockpit .graph').length === 8`)
+	if strip := b.js(`document.getElementById('console')`); strip != "null" {
+		t.Error("above the page is a strip with nothing in it")
+	}
 	b.wait("a graph with two points",
 		`document.querySelector('.graph polyline').getAttribute('points').split(' ').length > 1`)
 	b.wait("the route of the order", `[...document.querySelectorAll('[aria-label=Routes] tbody tr')].some((row) =>

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/tickhive/tickhive/test/harness"
 )
 
@@ -30,6 +32,13 @@ func TestBrowserTradeWithADemoAccount(t *testing.T) {
 	b.js(`document.querySelector('[data-demo]').click()`)
 	b.wait("the order form", `document.querySelector('.ticket form.order [name=price]')`)
 	b.hasMoney()
+	b.set("price", "60000.00")
+	b.set("amount", "0.001")
+	b.run(chromedp.Click(`.ticket .main`))
+	b.openOrders(1)
+	if got := b.js(`getComputedStyle(document.querySelector('.orders td.parts')).display`); got != "table-cell" {
+		t.Errorf("beside the console a cell of the orders is shown as %s", got)
+	}
 	b.js(`document.querySelector('[data-funds]').click()`)
 	b.wait("more funds", `document.querySelector('.toasts').innerText.includes('Funds added')`)
 	if b.asked("/internal/v1/demo-accounts") != 1 || b.asked("/internal/v1/demo-accounts/funds") != 1 {
@@ -132,6 +141,31 @@ func TestBrowserControlBar(t *testing.T) {
 	b.wait("a clock that runs", `document.querySelector('.chips').innerText.includes('clock ×60')`)
 	b.js(`document.querySelector('[data-speed="0"]').click()`)
 	b.wait("a clock that stands", `document.querySelector('.chips').innerText.includes('clock stands still')`)
+	b.wait("the time in UTC", `document.querySelector('.controls .time').innerText.endsWith('UTC')`)
+	b.js(`document.querySelector('[data-zone]').click()`)
+	b.wait("the zone of the page", `/:\d\d$/.test(document.querySelector('.controls .time').innerText)`)
+	b.clean()
+}
+
+// The console is on a market without pairs, too. A page that has no part of it does not load it.
+func TestBrowserConsoleWhereThereIsLittle(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t, "--console", "loopback")
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/hive")
+	b.wait("the hive", `document.querySelector('main h1')`)
+	b.open("/launchpad")
+	b.wait("the launchpad", `document.querySelector('main .empty') && /Page 1 of 1/.test(document.body.innerText)`)
+	b.mu.Lock()
+	for path := range b.requests {
+		if strings.HasSuffix(path, "/console.js") {
+			t.Errorf("a page without a part of the console asks for %s", path)
+		}
+	}
+	b.mu.Unlock()
+	b.open("/")
+	b.wait("the bar above no pairs", `document.querySelector('.controls .chips').innerText.includes('as usual') &&
+		/no pairs yet/.test(document.querySelector('main').innerText)`)
 	b.clean()
 }
 

@@ -122,8 +122,8 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			prices{"stopPrice": "95", "amount": "1"},
 			[]string{"96"},
 			[]string{"95"},
-			"TT/USDT Take profit Buy at 95.00 1.000 0.000",
-			"TT/USDT Take profit Buy avg 110 110 1.000 1.000 filled", false,
+			"TT/USDT Take profit market Buy at 95.00 1.000 0.000",
+			"TT/USDT Take profit market Buy avg 110 110 1.000 1.000 filled", false,
 		},
 		{
 			"buy", "stop_limit",
@@ -202,10 +202,10 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			prices{"price": "99", "amount": "1", "takeProfit": "105", "stopLoss": "94"},
 			nil,
 			[]string{"99", "105"},
-			"TT/USDT List OPOCO | Limit Buy 99.00 1.000 0.000 | Take profit Sell at 105.00 pending – 0.000 | " +
+			"TT/USDT List OPOCO | Limit Buy 99.00 1.000 0.000 | Take profit market Sell at 105.00 pending – 0.000 | " +
 				"Stop market Sell stop 94.00 pending – 0.000",
 			"TT/USDT List OPOCO done | Limit Buy 99.00 99 1.000 1.000 filled | " +
-				"Take profit Sell avg 90 90 0.999 0.999 filled | " +
+				"Take profit market Sell avg 90 90 0.999 0.999 filled | " +
 				"Stop market Sell 94.00 – 0.999 0.000 canceled: the other leg ended it", false,
 		},
 		{
@@ -213,10 +213,10 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			prices{"price": "101", "amount": "1", "takeProfit": "95", "stopLoss": "106"},
 			nil,
 			[]string{"101", "106"},
-			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | Take profit Buy at 95.00 pending 1.000 0.000 | " +
+			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | Take profit market Buy at 95.00 pending 1.000 0.000 | " +
 				"Stop market Buy stop 106.00 pending 1.000 0.000",
 			"TT/USDT List OTOCO done | Limit Sell 101.00 101 1.000 1.000 filled | " +
-				"Take profit Buy 95.00 – 1.000 0.000 canceled: the other leg ended it | " +
+				"Take profit market Buy 95.00 – 1.000 0.000 canceled: the other leg ended it | " +
 				"Stop market Buy avg 110 110 1.000 1.000 filled", false,
 		},
 		{

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 
@@ -44,6 +45,22 @@ func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 		`document.querySelector('.toasts')?.textContent.includes('orders and trades are gone')`)
 	is("paused", "2026-01-05 10:00:00")
 	b.wait("the key is there", `document.querySelector('.ticket [name=amount]')`)
+	b.js(`document.activeElement.blur()`)
+	b.shortcut("?")
+	b.wait("the keys of the player", `document.querySelector('dialog.keylist')?.innerText.includes('player')`)
+
+	b.open("/status")
+	b.wait("the cockpit and the date of the recording", `document.querySelector('.cockpit') &&
+		document.querySelector('.replayed')?.checkVisibility() &&
+		document.querySelector('.replayed').textContent.startsWith('2026-01-05')`)
+	begin := in.Call(200, "GET", "/replay", "")["begin"].(float64)
+	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%.0f}`, begin+60000))
+	b.wait("the way on", `document.querySelector('.replayed')?.textContent.includes('10:01:00')`)
+	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%.0f}`, begin))
+	b.wait("this page says it, too",
+		`document.querySelector('.toasts')?.checkVisibility() && /went back/.test(document.querySelector('.toasts').innerText)`)
+	b.open("/")
+	is("paused", "2026-01-05 10:00:00")
 	b.js(`((speed) => { speed.value = '1000'; speed.dispatchEvent(new Event('change')); })(
 		document.querySelector('.player select[aria-label=Speed]'))`)
 	b.run(chromedp.Click(`.player .main`))

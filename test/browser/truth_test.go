@@ -114,3 +114,42 @@ func TestBrowserALineThatIsLostFor150Seconds(t *testing.T) {
 		in.Call(200, "PATCH", "/pairs/"+pair, `{"state":"online"}`)
 	}
 }
+
+// A pair that is delisted leaves the page, which shows another one and says so. When the connection is lost and comes
+// back, the page does not ask for it again.
+func TestBrowserAPairIsDelisted(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	for _, code := range []string{"CC_USDT", "DD_USDT", "EE_USDT"} {
+		in.Pair(code)
+		in.Limit(code, "sell", "101", "1")
+	}
+	l := harness.NewLine(t, strings.TrimPrefix(in.Public, "http://"))
+	through := *in
+	through.Public = l.URL()
+	b := newBrowser(t, &through, 1280, 800)
+	b.open("/?pair=CC_USDT")
+	b.live()
+	b.pairs()
+	b.wait("three pairs", listed+` === '3' && document.querySelector('.ask .row')`)
+	in.Call(200, "DELETE", "/pairs/EE_USDT", "")
+	b.wait("two pairs", listed+` === '2' && document.querySelector('.head h1').textContent === 'CC/USDT'`)
+	in.Call(200, "DELETE", "/pairs/CC_USDT", "")
+	b.wait("one pair", listed+` === '1' && document.querySelector('.head h1').textContent === 'DD/USDT' &&
+		document.querySelector('.ask .row') && location.search.includes('DD_USDT')`)
+	b.toast("what was delisted", "CC.USDT was delisted")
+	b.clean()
+	l.Set(harness.WireCut)
+	b.wait("the cut", `document.getElementById('link').textContent === 'reconnecting'`)
+	l.Set(harness.WireUp)
+	b.live()
+	in.Limit("DD_USDT", "sell", "102", "1")
+	b.wait("the book moves", `document.querySelectorAll('.ask .row').length === 2`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.wrong {
+		if strings.Contains(w, "NOT_FOUND") {
+			t.Errorf("noticed: %s", w)
+		}
+	}
+}

@@ -4,10 +4,10 @@ import { checkKeys, forgetKeys, hasKeys, signed, useKeys } from './api.js';
 import { brief, decimal, digitsOf, group, isNumber, nice, notNumber, plainNumber, units } from './dom.js';
 import { toast } from './toast.js';
 
-export const isOpen = (o) => ['Created', 'PartiallyCompleted', 'Pending'].includes(o.status);
+const isOpen = (o) => ['Created', 'PartiallyCompleted', 'Pending'].includes(o.status);
 
-const types = {
-  limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit',
+export const types = {
+  limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit market',
 };
 export const typeOf = (o) => (o.trailingDelta ? `Trailing stop${o.isMarket ? '' : ' limit'}` : types[o.type]);
 export const percentOf = (delta) => `${delta / 100} %`;

@@ -1,25 +1,21 @@
 // Alerts: prices at which the page says something. They are kept in this browser. One that was reached while the page was
 // closed is said when it opens again.
-import { digitsOf, el, fill, group, isNumber, menu, nice, notNumber, plainNumber, units } from './dom.js';
+import { digitsOf, el, fill, group, isNumber, menu, nice, notNumber, plainNumber, stored, units } from './dom.js';
 import { toast } from './toast.js';
 
 const place = 'alerts', most = 50;
 
-function saved() {
-  try { return JSON.parse(localStorage.getItem(place) ?? '[]').filter((a) => typeof a.pair === 'string' && isNumber(a.price)).slice(0, most); } catch { return []; }
-}
-
 // difference is negative, zero or positive as a decimal is smaller than another one, equal, or larger.
 function difference(a, b) {
-  const digits = Math.max(digitsOf(a), digitsOf(b)), whole = (text) => units(text) * 10n ** BigInt(digits - digitsOf(text));
-  return whole(a) - whole(b);
+  const digits = Math.max(digitsOf(a), digitsOf(b));
+  return units(a, digits) - units(b, digits);
 }
 
 export class Alerts {
   // market returns the current pair, its settings and its last price. onChange runs after each change of the list, onHit when
   // a price is reached, onPlace when the user wants to click a price in the chart.
   constructor(market, { onChange, onHit, onPlace }) {
-    Object.assign(this, { market, onChange, onHit, all: saved() });
+    Object.assign(this, { market, onChange, onHit, all: stored(place, []).filter((a) => typeof a?.pair === 'string' && isNumber(a.price)).slice(0, most) });
     this.price = el('input', { name: 'alert', inputmode: 'decimal', autocomplete: 'off', placeholder: 'Price', 'aria-label': 'Price of the alert' });
     this.say = el('p', { role: 'status', class: 'say' });
     this.list = el('ul');

@@ -1,18 +1,16 @@
 // Requests to the REST API. They ask for decimals as text, so that the page shows the server's
 // digits. The key pair is in this tab's session storage: it survives a reload and ends with the tab.
-import { replayed } from './dom.js';
+import { replayed, stored } from './dom.js';
 import { hex, hmacSha256, sha256, utf8 } from './sha256.js';
 
 const place = 'key'; // in sessionStorage
 const pattern = /^[A-Za-z0-9]+$/;
-let keys = stored();
+let keys = kept();
 let skewMs = 0;
 
-function stored() {
-  try {
-    const k = JSON.parse(sessionStorage.getItem(place));
-    return k && pattern.test(k.publicKey) && pattern.test(k.privateKey) ? k : null;
-  } catch { return null; }
+function kept() {
+  const k = stored(place, null, sessionStorage);
+  return k && pattern.test(k.publicKey) && pattern.test(k.privateKey) ? k : null;
 }
 
 export const hasKeys = () => keys !== null;

@@ -1,6 +1,6 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { canMove } from './account.js';
-import { clockTime, compact, dateTime, decimal, digitsOf, el, group, product, replayed, setText, units } from './dom.js';
+import { clockTime, compact, dateTime, decimal, digitsOf, el, group, options, product, replayed, setText, units } from './dom.js';
 import { Book } from '../../../client/js/book.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
@@ -10,7 +10,7 @@ const steps = [0, 1, 2, 3]; // powers of ten of the price's last digit
 
 // grouped joins levels into steps of size 10^power of the last digit of a price: bids round down,
 // asks up, so no group shows a better price than its levels have.
-export function grouped(levels, power, up) {
+function grouped(levels, power, up) {
   if (power === 0 || !levels.length) return levels;
   const digits = digitsOf(levels[0][0]), step = 10n ** BigInt(power), amountDigits = digitsOf(levels[0][1]);
   const all = [];
@@ -33,7 +33,7 @@ export class Ladder {
     this.spread = el('div', { class: 'spread' }, this.last, this.gap);
     this.groups = el('select', { 'aria-label': 'Group prices', onchange: () => { this.power = +this.groups.value; this.subscribe(); this.draw(); } });
     this.sides = el('select', { name: 'sides', 'aria-label': 'Sides of the book', onchange: () => { this.node.dataset.sides = this.sides.value; this.fit(); } },
-      [['both', 'Both'], ['bids', 'Bids'], ['asks', 'Asks']].map(([value, text]) => el('option', { value }, text)));
+      options({ both: 'Both', bids: 'Bids', asks: 'Asks' }));
     this.unit = el('button', { type: 'button', class: 'link-like', title: 'Show amounts in the other currency', onclick: () => { this.inQuote = !this.inQuote; this.nameUnit(); this.draw(); } });
     this.node = el('section', { class: 'panel book', 'data-panel': 'book', 'aria-label': 'Order book' },
       el('div', { class: 'bar' }, el('h2', {}, 'Book'), this.sides, this.groups),
@@ -47,7 +47,7 @@ export class Ladder {
   load(pair, digits) {
     if (this.pair) this.stream.unsubscribe('book', this.pair);
     Object.assign(this, { pair, digits, book: new Book(), depth: 0, power: 0 });
-    this.groups.replaceChildren(...steps.map((p) => el('option', { value: String(p) }, decimal(10n ** BigInt(p), digits))));
+    this.groups.replaceChildren(...options(Object.fromEntries(steps.map((p) => [p, decimal(10n ** BigInt(p), digits)]))));
     this.heads.textContent = `Price ${pair.split('_')[1]}`;
     this.nameUnit();
     this.last.textContent = '';

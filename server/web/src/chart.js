@@ -5,7 +5,7 @@ import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeri
 import { canMove } from './account.js';
 import { get } from './api.js';
 import { Depth } from './depth.js';
-import { brief, clockTime, dateTime, el, group, isLocal, menu, setLocal } from './dom.js';
+import { brief, clockTime, css, dateTime, el, group, isLocal, menu, setLocal, stored } from './dom.js';
 import { percent } from './pairs.js';
 import { nameOf, settingsOf, studies } from './study.js';
 
@@ -19,14 +19,13 @@ const reach = 5; // px between the pointer and a line that it grabs
 const few = 100; // candles that are spread over the whole width
 const tagHeight = 16; // px of a label at the axis
 const mainShare = 4; // of the height of the candles to that of a study's pane
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
 const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close, volume: +c.volumeBase });
 const bars = (u) => (u.s === 'ok' ? u.t.map((time, i) => ({ time, open: u.o[i], high: u.h[i], low: u.l[i], close: u.c[i], volume: u.v[i] })) : []);
 const colour = (b) => css(b.close >= b.open ? '--up-soft' : '--down-soft');
 const volume = (b) => ({ time: b.time, value: b.volume, color: colour(b) });
 const firstWait = 500, longestWait = 10000; // ms before the page requests the history again
-const saved = (() => { try { return JSON.parse(localStorage.getItem('chart') ?? '{}'); } catch { return {}; } })();
+const saved = stored('chart', {});
 const remember = (change) => { Object.assign(saved, change); localStorage.setItem('chart', JSON.stringify(saved)); };
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -60,7 +59,7 @@ export class Chart {
   mount() {
     this.chart = createChart(this.canvas, {
       autoSize: true, layout: { attributionLogo: false, fontSize: 11, fontFamily: 'Inter, system-ui, sans-serif' }, crosshair: { mode: 0 },
-      timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4, tickMarkFormatter: (t, type) => this.tick(t, type) }, rightPriceScale: { borderVisible: false },
+      timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4 }, rightPriceScale: { borderVisible: false },
       localization: { timeFormatter: (t) => dateTime(t * 1000) },
     });
     this.candles = this.chart.addSeries(CandlestickSeries, { lastValueVisible: false, priceLineVisible: false }); // these show the last candle in view
@@ -166,7 +165,7 @@ export class Chart {
   }
 
   // begin adds the lines of a study, in a pane of their own if their scale is not the price's.
-  begin(name, { lines, pane, guides = [], settings }) {
+  begin(name, { lines, pane, guides = [] }) {
     const at = pane ? this.chart.panes().length : 0;
     const d = { settings: settingsOf(name, saved[`${name} settings`]), lines: {}, points: {} };
     for (const [part, hue] of Object.entries(lines)) {
@@ -267,7 +266,6 @@ export class Chart {
   }
 
   show(rows, seq) {
-    this.retag();
     const same = this.of === `${this.pair} ${this.interval}` && this.bars.length > 0;
     // Older candles stay if the fresh ones reach them: they have ended and cannot change.
     const kept = same && rows.length && this.bars.at(-1).time >= rows[0].time ? this.bars.filter((b) => b.time < rows[0].time) : [];
@@ -284,7 +282,6 @@ export class Chart {
     this.bars = bars;
     this.candles.setData(bars);
     this.volumes.setData(bars.map(volume));
-    this.retag();
     this.drawStudies();
     this.drawLegend();
     this.mine();

@@ -5,20 +5,14 @@ import { demo } from './demo.js';
 import { el } from './dom.js';
 import { player } from './player.js';
 
-// parts are the parts of each page, in their order. A part is a function of its node and of what the page's show has
-// returned.
+// parts are the parts of each page, in their order. A part is a function of the strip above the page, to which it may add
+// itself, and of what the page's show has returned.
 const parts = { '/': [player, controls, demo], '/status': [cockpit] };
 
-// mount adds the parts of a page above its content. They are folded away until they have something to show.
+// mount adds the parts of a page. They are folded away until they have something to show.
 export function mount(main, page) {
-  const shown = parts[location.pathname] ?? [];
-  if (!shown.length) return;
   document.head.append(el('link', { rel: 'stylesheet', href: new URL('./console.css', import.meta.url).href }));
   const place = el('section', { id: 'console', 'aria-label': 'Console' });
-  main.before(place);
-  for (const part of shown) {
-    const node = el('div', {});
-    place.append(node);
-    part(node, page);
-  }
+  for (const part of parts[location.pathname]) part(place, page);
+  if (place.firstChild) main.before(place);
 }

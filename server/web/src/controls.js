@@ -1,6 +1,6 @@
 // The control bar of an operator: the simulated market, faults on demand and a virtual clock. Folded it says what is not as
 // usual; open it changes it. Its state is the exchange's, also when a command has changed it.
-import { dateTime, el, fill } from './dom.js';
+import { dateTime, el, fill, notice, options, replayed } from './dom.js';
 import { internal } from './operator.js';
 
 const openMs = 2000, foldedMs = 5000; // between two looks at the state
@@ -9,19 +9,20 @@ const speeds = { 0: 'Stop', 1: 'Real', 10: '×10', 60: '×60', 1000: '×1000' };
 const jumps = { '1h': '+1 h', '1d': '+1 d' };
 const words = (name) => name.replace('-', ' ');
 const button = (label, attributes, onclick) => el('button', { type: 'button', ...attributes, onclick }, label);
-const choice = (name, label, options, onchange, cls = 'dim') => el('label', {}, el('span', { class: cls }, label), el('select', { name, onchange }, options.map(([value, text]) => el('option', { value }, text))));
+const choice = (name, label, all, onchange, cls = 'dim') => el('label', {}, el('span', { class: cls }, label), el('select', { name, onchange }, options(all)));
+const named = (all) => Object.fromEntries(all.map((name) => [name, words(name)]));
 
-export function controls(node) {
+export function controls(place) {
   let sim = null, faults = [], clock = null, timer;
   const chips = el('span', { class: 'chips', role: 'status' });
   const problem = el('p', { class: 'notice bad', role: 'alert', hidden: true });
 
   const pause = button('Pause', { 'data-act': 'pause' }, () => change('PATCH', '/sim', { paused: !sim.paused }));
   const scenario = choice('scenario', 'Scenario', [], (e) => change('PATCH', '/sim', { scenario: e.target.value }));
-  const intensity = choice('intensity', 'Activity', [10, 50, 100, 200, 400, 1000].map((n) => [n, `${n} %`]), (e) => change('PATCH', '/sim', { intensity: +e.target.value }));
+  const intensity = choice('intensity', 'Activity', Object.fromEntries([10, 50, 100, 200, 400, 1000].map((n) => [n, `${n} %`])), (e) => change('PATCH', '/sim', { intensity: +e.target.value }));
   const marketPart = el('fieldset', { name: 'market' }, el('legend', {}, 'Simulated market'), pause, scenario, intensity);
 
-  const fault = choice('fault', 'Scenario of faults', faultNames.map((n) => [n, words(n)]), undefined, 'unseen');
+  const fault = choice('fault', 'Scenario of faults', named(faultNames), undefined, 'unseen');
   const rules = el('ul', { class: 'rules', 'aria-label': 'Fault rules in force' });
   const clear = button('Clear all', { 'data-act': 'clear' }, () => change('DELETE', '/faults'));
   const faultPart = el('fieldset', { name: 'faults' }, el('legend', {}, 'Faults'), fault,
@@ -36,7 +37,7 @@ export function controls(node) {
 
   const bar = el('details', { class: 'controls', ontoggle: () => look() }, el('summary', {}, el('span', { class: 'name' }, 'Console'), chips),
     el('div', { class: 'parts' }, marketPart, faultPart, clockPart), problem);
-  node.append(bar);
+  place.append(bar);
 
   const rest = [pause, ...bar.querySelectorAll('select, [data-act], [data-speed], [data-jump]')];
 
@@ -44,11 +45,8 @@ export function controls(node) {
   async function change(method, path, payload) {
     const focused = document.activeElement;
     for (const b of rest) b.disabled = true;
-    problem.hidden = true;
-    try { await internal(method, path, payload); } catch (error) {
-      problem.textContent = error.message;
-      problem.hidden = false;
-    }
+    notice(problem, '');
+    try { await internal(method, path, payload); } catch (error) { notice(problem, error.message, true); }
     for (const b of rest) b.disabled = false;
     if (bar.contains(focused)) focused.focus(); // a button that is disabled loses it
     await look();
@@ -70,7 +68,7 @@ export function controls(node) {
   }
 
   // runs reports whether the clock can be moved: it is virtual, and no player of a recording drives it.
-  const runs = () => clock?.virtual && !document.querySelector('#console .player');
+  const runs = () => clock?.virtual && !replayed;
 
   function draw() {
     const notes = [];
@@ -85,7 +83,7 @@ export function controls(node) {
     if (sim) {
       pause.textContent = sim.paused ? 'Resume' : 'Pause';
       pause.setAttribute('aria-pressed', String(sim.paused));
-      say(scenario.querySelector('select'), sim.scenarios.join(), () => sim.scenarios.map((n) => el('option', { value: n }, words(n))));
+      say(scenario.querySelector('select'), sim.scenarios.join(), () => options(named(sim.scenarios)));
       pick(scenario, sim.scenario);
       pick(intensity, String(sim.intensity));
     }

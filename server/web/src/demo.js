@@ -1,10 +1,10 @@
 // The demo account of the market page: one click makes a user with money and a key, and signs in. The user of any key gets
 // more money by another.
-import { el } from './dom.js';
+import { el, notice } from './dom.js';
 import { internal } from './operator.js';
 
-export function demo(node, { account, ticket, toast, publicKey }) {
-  node.remove(); // it is in the ticket
+export function demo(place, { account, ticket, toast, publicKey }) {
+  if (!ticket) return; // there are no pairs yet
   const say = el('p', { class: 'notice bad', role: 'alert', hidden: true });
   const trade = el('button', { type: 'button', class: 'main demo', 'data-demo': '', onclick: () => run(trade, say, async () => {
     const key = await internal('POST', '/demo-accounts');
@@ -20,11 +20,11 @@ export function demo(node, { account, ticket, toast, publicKey }) {
   ticket.order.querySelector('[data-forget]').before(more);
 
   // run carries out one action of a button at a time.
-  async function run(button, place, act) {
+  async function run(button, at, act) {
     button.disabled = true;
-    if (place) place.hidden = true;
+    if (at) notice(at, '');
     try { await act(); } catch (error) {
-      if (place && error.status !== undefined) { place.textContent = error.message; place.hidden = false; } else if (!place) toast('funds', 'bad', 'No funds were added', error.message);
+      if (at && error.status !== undefined) notice(at, error.message, true); else if (!at) toast('funds', 'bad', 'No funds were added', error.message);
     } finally { button.disabled = false; }
   }
 }

@@ -1,8 +1,7 @@
 // The depth chart: the cumulative amounts of both sides around the middle price. A click on a price, or Enter at the one that
 // the arrow keys chose, fills it into the ticket; the wheel and + and - change the range.
-import { brief, compact, el, group } from './dom.js';
+import { brief, compact, css, digitsOf, el, group } from './dom.js';
 
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const zoomStep = 1.25, keyStep = 8; // px
 const below = 22, above = 44; // px for the prices, and for the sums of both sides
 const text = (value) => compact(value.toFixed(8));
@@ -66,7 +65,7 @@ export class Depth {
     const gap = (best[1] - best[0]) / 2, reach = Math.max(gap * 1.5, Math.min(Math.min(...far), Math.max(Math.min(...part), Math.max(...far) / 50) * this.zoom));
     const sides = all.map((side) => side.filter((l) => Math.abs(l.price - mid) <= reach)), ends = sides.map((s) => s.at(-1) ?? { amount: 0, total: 0 });
     const top = Math.max(...ends.map((l) => l.amount)) || 1, base = h - below;
-    const view = { c, w, base, mid, reach, top, digits: (book.bids[0][0].split('.')[1] ?? '').length, x: (p) => w / 2 + (p - mid) / reach * w / 2, y: (a) => base - a / top * (base - above) };
+    const view = { c, w, base, mid, reach, top, digits: digitsOf(book.bids[0][0]), x: (p) => w / 2 + (p - mid) / reach * w / 2, y: (a) => base - a / top * (base - above) };
     sides.forEach((side, i) => this.drawSide(view, side, i, best[i]));
     this.drawAxes(view, ends);
     this.drawOwn(view, sides);

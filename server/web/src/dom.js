@@ -30,6 +30,40 @@ export function table(caption, heads, rows) {
 
 export const cell = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 
+// options returns the options of a list of choices: texts by their values, or values alone.
+export const options = (all) => (Array.isArray(all) ? all.map((v) => [v, v]) : Object.entries(all)).map(([value, text]) => el('option', { value }, text));
+
+// ask opens a question upon the page and returns the value of the button that closed it, empty without one.
+export function ask(name, title, ...content) {
+  return new Promise((resolve) => {
+    const dialog = el('dialog', { class: `question ${name}`, 'aria-labelledby': name, onclose: () => { dialog.remove(); resolve(dialog.returnValue); } },
+      el('form', { method: 'dialog' }, el('h2', { id: name }, title), content));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+// answer returns a button of a question.
+export const answer = (value, text, attributes) => el('button', { type: 'submit', value, ...attributes }, text);
+
+// notice shows a text in its place, or without a text none.
+export function notice(place, text, bad = false) {
+  place.textContent = text;
+  place.className = bad ? 'notice bad' : 'notice';
+  place.hidden = !text;
+}
+
+// stored returns what is kept in this browser under a name, or what it is otherwise.
+export function stored(name, otherwise, storage = localStorage) {
+  try {
+    const value = JSON.parse(storage.getItem(name));
+    return value && Array.isArray(value) === Array.isArray(otherwise) ? value : otherwise;
+  } catch { return otherwise; }
+}
+
+// css returns a variable of the style.
+export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
 // tabs builds a list of tabs for the panel with the id; pick is called with the name of one. Arrow keys move along them.
 export function tabs(panel, label, names, pick) {
   const buttons = Object.entries(names).map(([name, text]) => el('button', {
@@ -86,21 +120,21 @@ export function brief(text) {
   return String(text).includes('.') ? String(text).replace(/\.?0+$/, '') : String(text);
 }
 
-// Times are shown in UTC or in the zone of the computer; the choice is kept.
-let local = localStorage.getItem('zone') === 'local';
-export const isLocal = () => local;
-export function setLocal(on) { local = on; localStorage.setItem('zone', on ? 'local' : 'utc'); document.dispatchEvent(new Event('zone')); }
-const shifted = (ms) => new Date(ms - (local ? new Date(ms).getTimezoneOffset() * 60000 : 0)).toISOString();
+// Times are shown in UTC or in the zone of the computer. Bundles have a copy of this file each, so the choice is read where
+// it is kept.
+export const isLocal = () => localStorage.getItem('zone') === 'local';
+export function setLocal(on) { localStorage.setItem('zone', on ? 'local' : 'utc'); document.dispatchEvent(new Event('zone')); }
+const shifted = (ms) => new Date(ms - (isLocal() ? new Date(ms).getTimezoneOffset() * 60000 : 0)).toISOString();
 // replayed reports whether the exchange replays a recording, whose days are not today.
 export const replayed = 'replay' in document.documentElement.dataset;
 export const clockTime = (ms) => shifted(ms).slice(11, 19);
 export const dayTime = (ms) => shifted(ms).slice(5, 19).replace('T', ' ');
-export const dateTime = (ms) => `${shifted(ms).slice(0, 19).replace('T', ' ')}${local ? '' : ' UTC'}`;
+export const dateTime = (ms) => `${shifted(ms).slice(0, 19).replace('T', ' ')}${isLocal() ? '' : ' UTC'}`;
 export const short = (address) => (address && address.length > 14 ? `${address.slice(0, 8)}…${address.slice(-4)}` : address);
 
 // Decimals are text with a fixed number of digits. units returns them as an integer of their last
-// digit, decimal the reverse.
-export const units = (text) => BigInt(String(text).replace('.', ''));
+// digit, or of the last of so many digits; decimal is the reverse.
+export const units = (text, digits) => BigInt(String(digits === undefined ? text : product(text, '1', digits)).replace('.', ''));
 export function decimal(value, digits) {
   if (digits === 0) return value.toString();
   const negative = value < 0n, all = (negative ? -value : value).toString().padStart(digits + 1, '0');

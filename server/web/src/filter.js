@@ -1,13 +1,11 @@
 // The filter of the lists of past orders and trades. What it leaves out, the exchange leaves out: of a page as of the file of
 // comma-separated values.
+import { types } from './account.js';
 import { signed } from './api.js';
-import { el, isLocal } from './dom.js';
+import { el, isLocal, options } from './dom.js';
 
-export const routes = { history: '/api/user/orders', trades: '/api/user/deals' };
+const routes = { history: '/api/user/orders', trades: '/api/user/deals' };
 const sides = { '': 'Both sides', buy: 'Buy', sell: 'Sell' };
-const types = {
-  '': 'All types', limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit market',
-};
 const states = { ended: 'All states', completed: 'Filled', canceled: 'Canceled' };
 const mostPages = 200; // of 100 rows; tickhive export reads longer lists
 
@@ -19,10 +17,10 @@ function dayOf(day, end) {
 
 export class Filter {
   constructor(onChange) {
-    const select = (label, name, all) => el('select', { name, 'aria-label': label, onchange: onChange }, Object.entries(all).map(([value, text]) => el('option', { value }, text)));
+    const select = (label, name, all) => el('select', { name, 'aria-label': label, onchange: onChange }, options(all));
     const day = (label, name) => el('label', { class: 'day' }, label, el('input', { type: 'date', name, onchange: onChange }));
     this.side = select('Side', 'filterSide', sides);
-    this.type = select('Type', 'filterType', types);
+    this.type = select('Type', 'filterType', { '': 'All types', ...types });
     this.state = select('State', 'filterState', states);
     const from = day('From', 'filterFrom'), to = day('To', 'filterTo');
     [this.from, this.to] = [from, to].map((label) => label.lastChild);

@@ -3,7 +3,7 @@ import { ApiError, get, syncClock } from './api.js';
 import { dateTime, el, fill, replayed, setText } from './dom.js';
 import { Stream, wentBack } from './stream.js';
 import './theme.js';
-import { toast } from './toast.js';
+import { messages, toast } from './toast.js';
 
 const main = document.getElementById('page');
 const retryMs = 500;
@@ -64,7 +64,8 @@ function showDate(stream) {
   toast('went-back', 'bad', 'The recording went back.', 'Your orders and trades are gone; your key and your deposits are there.');
 }
 
-// start shows a page as soon as the exchange answers.
+// start shows a page as soon as the exchange answers. What its show returns is for the console; nothing means that the console
+// has no part of this page. Messages are above a page that has no place of its own for them.
 export async function start(show, evenStale = false) {
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
@@ -72,8 +73,9 @@ export async function start(show, evenStale = false) {
   try {
     await ready(evenStale);
     const stream = new Stream(linkState), page = await show(main, stream);
+    if (!messages.isConnected) main.before(el('div', { class: 'news' }, messages));
     if (replayed) showDate(stream);
-    if (document.documentElement.dataset.console) import('./console.js').then((c) => c.mount(main, page), () => {}); // without it the page is a reader's
+    if (page && document.documentElement.dataset.console) import('./console.js').then((c) => c.mount(main, page), () => {}); // without it the page is a reader's
   } catch (error) {
     fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,
       el('a', { href: location.pathname }, 'Try again')));

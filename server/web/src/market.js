@@ -5,7 +5,7 @@ import { Alerts } from './alerts.js';
 import { get, now, publicKey, signed, syncClock } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
-import { clockTime, el, fill } from './dom.js';
+import { clockTime, el, fill, nice } from './dom.js';
 import { Head } from './head.js';
 import { showKeys } from './keys.js';
 import { Orders } from './orders.js';
@@ -23,7 +23,7 @@ export async function show(main, stream) {
   const loadedAt = now();
   const settings = new Map(pairs.body.map((p) => [p.code, p]));
   const figures = new Map(rows.body.map((r) => [r.trading_pairs, r]));
-  if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); return; }
+  if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); return {}; }
   const account = new Account(stream);
   let current = null, last = null;
   const own = () => [...account.orders.values()].filter((o) => o.currencyPairCode === current);
@@ -140,6 +140,7 @@ export async function show(main, stream) {
   const address = (code, interval) => `/?${new URLSearchParams({ pair: code, interval })}`;
   const go = (code, interval = chart.interval) => {
     if (code === current && interval === chart.interval) return;
+    if (!settings.has(code)) { toast('pair', 'warn', `${nice(code)} was delisted.`, 'It is not traded any more.'); return; }
     history.pushState(null, '', address(code, interval));
     pick(code, interval);
   };
@@ -151,6 +152,18 @@ export async function show(main, stream) {
     return [code, interval];
   };
   window.addEventListener('popstate', () => pick(...asked()));
+
+  // A pair that was delisted leaves the page. Each of its subscriptions says so.
+  stream.onGone = (code) => {
+    if (!settings.delete(code)) return;
+    figures.delete(code);
+    followed.delete(code);
+    if (!settings.size) { location.reload(); return; }
+    list.remove(code);
+    if (code !== current) return;
+    go(...asked());
+    toast('pair', 'warn', `${nice(code)} was delisted.`, `Here is ${nice(current)}.`);
+  };
 
   // Keys outside of fields: / searches, b and s open the ticket, ? lists the keys (keys.js).
   document.addEventListener('keydown', (e) => {

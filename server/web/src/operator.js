@@ -1,11 +1,11 @@
 // The internal API, which the exchange serves to its own page with a console (docs/contract/internal.md#console). A
 // console with a token asks for it once and keeps it in this tab's session storage.
-import { el } from './dom.js';
+import { answer, ask, el } from './dom.js';
 
 const place = 'internal-token', patience = 30000; // ms
 const asks = document.documentElement.dataset.console === 'token';
 
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, body) {
     super(body.message ?? `HTTP ${status}`);
     this.status = status;
@@ -18,20 +18,10 @@ let asking = null; // the question for the token while it is open
 
 // tokenOf asks for the token. It resolves to null when the reader closes the question.
 function tokenOf(problem) {
-  asking ??= new Promise((resolve) => {
-    const input = el('input', { type: 'password', name: 'token', autocomplete: 'off', required: true });
-    const dialog = el('dialog', { class: 'question', 'aria-labelledby': 'token-title', onclose: () => {
-      asking = null;
-      dialog.remove();
-      resolve(dialog.returnValue === 'use' ? input.value.trim() : null);
-    } }, el('form', { method: 'dialog' }, el('h2', { id: 'token-title' }, 'Token of the internal API'),
-      el('p', {}, problem || 'What only an operator may do needs the token. It stays in this tab until you close it.'),
-      el('p', {}, el('label', {}, el('span', { class: 'unseen' }, 'Token'), input)),
-      el('button', { type: 'submit', value: 'use', class: 'main' }, 'Use this token'),
-      el('button', { type: 'submit', value: 'close', formNoValidate: true }, 'Close')));
-    document.body.append(dialog);
-    dialog.showModal();
-  });
+  const input = el('input', { type: 'password', name: 'token', autocomplete: 'off', required: true });
+  asking ??= ask('token', 'Token of the internal API', el('p', {}, problem || 'What only an operator may do needs the token. It stays in this tab until you close it.'),
+    el('p', {}, el('label', {}, el('span', { class: 'unseen' }, 'Token'), input)),
+    answer('use', 'Use this token', { class: 'main' }), answer('', 'Close', { formNoValidate: true })).then((use) => { asking = null; return use ? input.value.trim() : null; });
   return asking;
 }
 

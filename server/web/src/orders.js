@@ -1,7 +1,7 @@
 // The account's lists over all pairs: open orders, order history, trades and balances.
 import { signed } from './api.js';
 import { endOf, filledOf, percentOf, typeOf } from './account.js';
-import { brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, pickTab, product, tabs, units } from './dom.js';
+import { answer, ask, brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, options, pickTab, product, tabs, units } from './dom.js';
 import { Filter } from './filter.js';
 import { toast } from './toast.js';
 
@@ -27,9 +27,6 @@ function byList(rows) {
 // amountOf returns what an order is for; the amount of one that sells what another buys is 0 until then.
 const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(+o.initialAmount ? o.initialAmount : null));
 
-// cut leaves digits of a fraction out.
-const cut = (text, digits) => { const [whole, fraction = ''] = text.split('.'); return `${whole}.${fraction.padEnd(digits, '0').slice(0, digits)}`; };
-
 export class Orders {
   // worth tells what currencies are worth; onWorth receives the pairs by whose prices the balances are shown.
   constructor(account, onPair, worth, onWorth) {
@@ -39,7 +36,7 @@ export class Orders {
     this.all = el('button', { type: 'button', class: 'quiet', 'data-cancel-all': '', onclick: () => this.cancelAll() }, 'Cancel all');
     this.filter = new Filter(() => this.refilter());
     this.filter.onDownload = () => this.download();
-    this.quote = el('select', { name: 'worthIn', 'aria-label': 'Value in', onchange: () => { localStorage.setItem('worth', this.quote.value); this.draw(); } }, worth.quotes.map((q) => el('option', { value: q }, q)));
+    this.quote = el('select', { name: 'worthIn', 'aria-label': 'Value in', onchange: () => { localStorage.setItem('worth', this.quote.value); this.draw(); } }, options(worth.quotes));
     const saved = localStorage.getItem('worth');
     if (worth.quotes.includes(saved)) this.quote.value = saved;
     this.list = el('div', { class: 'scroll', id: 'list', role: 'tabpanel', tabindex: '0' });
@@ -222,12 +219,12 @@ export class Orders {
     const known = all.filter((b) => b.value), sum = known.reduce((s, b) => s + units(b.value), 0n);
     all.sort((a, b) => (units(b.value ?? '0') > units(a.value ?? '0') ? 1 : -1) || (a.currencyCode < b.currencyCode ? -1 : 1));
     if ([...pairs].sort().join() !== this.pricing) { this.pricing = [...pairs].sort().join(); this.onWorth(pairs); }
-    const shown = (value) => (value ? `${group(cut(value, digits))}` : '–');
+    const shown = (value) => (value ? group(product(value, '1', digits)) : '–');
     const table = this.table('Balances', [head('Currency'), head('Available', 'num'), head('In orders', 'num'), head('Total', 'num'), head(`Value ${quote}`, 'num'), head('Share', 'num')],
       all.map((b) => el('tr', { 'data-balance': b.currencyCode }, data(b.currencyCode), data(money(b.free), 'num'), data(money(b.held), 'num'), data(money(b.total), 'num'), data(shown(b.value), 'num'),
         data(b.value && sum > 0n ? `${Number(units(b.value) * 1000n / sum) / 10} %` : '–', 'num dim'))), 'No balances yet.');
     if (!all.length) return table;
-    return [el('p', { class: 'worth' }, 'Portfolio ≈ ', el('b', {}, `${group(cut(decimal(sum, 8), digits))} ${quote}`),
+    return [el('p', { class: 'worth' }, 'Portfolio ≈ ', el('b', {}, `${group(product(decimal(sum, 8), '1', digits))} ${quote}`),
       known.length < all.length ? el('span', { class: 'dim' }, ` without ${all.filter((b) => !b.value).map((b) => b.currencyCode).join(', ')}, which no pair prices`) : null), table].flat();
   }
 
@@ -239,25 +236,19 @@ export class Orders {
     }
   }
 
-  // ask lets the user choose whose orders to cancel when orders of other pairs are among them: all, a pair's, or
+  // whose lets the user choose whose orders to cancel when orders of other pairs are among them: all, a pair's, or
   // none (an empty text).
-  ask(here) {
+  whose(here) {
     const codes = [...this.account.orders.values()].map((o) => o.currencyPairCode), pairs = new Set(codes).size;
     const many = (n) => `${n} open ${n === 1 ? 'order' : 'orders'}`;
-    return new Promise((resolve) => {
-      const choice = (value, text, cls) => el('button', { type: 'button', value, class: cls, onclick: () => dialog.close(value) }, text);
-      const dialog = el('dialog', { class: 'question', 'aria-labelledby': 'question', onclose: () => { dialog.remove(); resolve(dialog.returnValue); } },
-        el('h2', { id: 'question' }, pairs > 1 ? `Cancel ${many(codes.length)} in ${pairs} pairs?` : `Cancel ${many(codes.length)} in ${nice(codes[0])}?`),
-        el('p', { class: 'dim' }, here ? `${here} of them ${here === 1 ? 'is' : 'are'} in ${nice(this.pair)}, the pair that is shown.` : `None of them is in ${nice(this.pair)}, the pair that is shown.`),
-        choice('', 'Keep them'), here ? choice(this.pair, `Cancel those in ${nice(this.pair)}`) : null, choice('all', `Cancel all ${codes.length}`, 'sell'));
-      document.body.append(dialog);
-      dialog.showModal();
-    });
+    return ask('canceling', pairs > 1 ? `Cancel ${many(codes.length)} in ${pairs} pairs?` : `Cancel ${many(codes.length)} in ${nice(codes[0])}?`,
+      el('p', { class: 'dim' }, here ? `${here} of them ${here === 1 ? 'is' : 'are'} in ${nice(this.pair)}, the pair that is shown.` : `None of them is in ${nice(this.pair)}, the pair that is shown.`),
+      answer('', 'Keep them'), here ? answer(this.pair, `Cancel those in ${nice(this.pair)}`) : null, answer('all', `Cancel all ${codes.length}`, { class: 'sell' }));
   }
 
   async cancelAll() {
     const { orders } = this.account, here = [...orders.values()].filter((o) => o.currencyPairCode === this.pair).length;
-    const choice = this.only.checked ? this.pair : here === orders.size ? 'all' : await this.ask(here);
+    const choice = this.only.checked ? this.pair : here === orders.size ? 'all' : await this.whose(here);
     if (!choice) return;
     const pair = choice === 'all' ? undefined : choice;
     this.all.disabled = true;

@@ -1,7 +1,7 @@
 // The list of pairs: search, favourites, filter by quote, order, and 24 h figures. Only the rows in
 // view exist, so that a thousand pairs cost no more than twenty.
 import { get } from './api.js';
-import { brief, el, group, nice, setText } from './dom.js';
+import { brief, el, group, nice, options, setText, stored } from './dom.js';
 
 // A change in percent has two digits, and the sign and the colour of these: one that rounds to zero has none.
 const rounded = (change) => +(+change).toFixed(2) || 0;
@@ -17,21 +17,17 @@ const orders = {
 const rowHeight = 42; // px, as in style.css
 const beyond = 6; // rows above and below the view that exist too
 
-function savedFavourites() {
-  try { return new Set(JSON.parse(localStorage.getItem('favourites') ?? '[]')); } catch { return new Set(); }
-}
-
 export class PairList {
   // figures holds the rows of /api/summary by pair; the owner updates it. onView receives the pairs
   // whose rows exist.
   constructor(codes, figures, onPick, onView) {
-    Object.assign(this, { figures, onPick, onView, codes: [...codes].sort(), favourites: savedFavourites(), rows: new Map(), shown: [], named: new Map() });
+    Object.assign(this, { figures, onPick, onView, codes: [...codes].sort(), favourites: new Set(stored('favourites', [])), rows: new Map(), shown: [], named: new Map() });
     this.search = el('input', {
       type: 'search', placeholder: 'Search pairs', 'aria-label': 'Search pairs', autocomplete: 'off', spellcheck: 'false',
       oninput: () => this.filter(), onkeydown: (e) => this.searchKey(e), onfocus: () => this.readNames(),
     });
     this.order = el('select', { 'aria-label': 'Order of the pairs', onchange: () => { localStorage.setItem('order', this.order.value); this.filter(); } },
-      Object.entries(orders).map(([value, [label]]) => el('option', { value }, label)));
+      options(Object.fromEntries(Object.entries(orders).map(([value, [label]]) => [value, label]))));
     const saved = localStorage.getItem('order');
     if (Object.hasOwn(orders, saved)) this.order.value = saved;
     const quotes = [...new Set(this.codes.map((c) => c.split('_')[1]))];
@@ -78,6 +74,9 @@ export class PairList {
     this.list.scrollTop = 0;
     this.draw();
   }
+
+  // remove takes a pair out of the list.
+  remove(code) { this.codes = this.codes.filter((c) => c !== code); this.filter(); }
 
   row(code) {
     const star = el('button', { type: 'button', class: 'star', tabindex: '-1', 'aria-label': `Favourite ${nice(code)}`, onclick: () => this.mark(code) }, '★');

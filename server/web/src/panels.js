@@ -1,6 +1,6 @@
 // The panels of the market page: where each one stands, and the handles by which their sizes change. style.css places
 // them by their names and has the sizes that they begin with.
-import { el } from './dom.js';
+import { el, stored } from './dom.js';
 
 // The sizes that a handle changes, each a variable of style.css: the panel that has the size, the axis, the side of the
 // handle on which the panel is, and the limits in px. What a handle gives a panel it takes from the chart.
@@ -15,12 +15,10 @@ const step = 16; // px for a press of an arrow key
 const keys = { x: { ArrowLeft: -1, ArrowRight: 1 }, y: { ArrowUp: -1, ArrowDown: 1 } };
 const place = 'panels';
 
-function saved() { try { return JSON.parse(localStorage.getItem(place) ?? '{}'); } catch { return {}; } }
-
 export class Panels {
   // panels holds the panels by their names; head is above them, foot below.
   constructor(head, panels, foot) {
-    Object.assign(this, { panels, kept: saved() });
+    Object.assign(this, { panels, kept: stored(place, {}) });
     this.node = el('div', { class: 'market' }, head, Object.values(panels), foot);
     this.again = el('button', { type: 'button', 'data-reset': '', title: 'Give each panel its first size', onclick: () => this.reset() }, 'Reset layout');
     for (const [name, size] of Object.entries(sizes)) {

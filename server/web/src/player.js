@@ -1,6 +1,6 @@
 // The player of a replay: play, pause, step, speed, and a slider over the recording (docs/contract/recordings.md#the-player).
-import { dateTime, el, fill, setText } from './dom.js';
-import { internal, Refused } from './operator.js';
+import { dateTime, el, fill, options, replayed, setText } from './dom.js';
+import { internal } from './operator.js';
 
 const speeds = ['1', '2', '5', '10', '30', '60', '100', '300', '1000', 'max'];
 const steps = { '1 record': { records: 1 }, '10 records': { records: 10 }, '100 records': { records: 100 }, '1 s': 1000, '1 min': 60000, '10 min': 600000 };
@@ -8,19 +8,19 @@ const movingMs = 400, restingMs = 1500; // between two looks at the state
 const dragMs = 300; // from the last move of the slider to its seek
 const nudgeMs = 10000, farMs = 60000; // an arrow key, and one with shift
 
-export function player(node) {
-  if (!('replay' in document.documentElement.dataset)) return;
+export function player(place) {
+  if (!replayed) return;
   let now = null; // the newest state
   let again, dragging, problem = ''; // of the newest command
 
   const at = el('time', { class: 'at' }), status = el('span', { class: 'status', role: 'status' });
   const toggle = el('button', { type: 'button', class: 'main', onclick: () => flip() }, 'Play');
-  const size = el('select', { 'aria-label': 'Size of a step' }, Object.keys(steps).map((name) => el('option', {}, name)));
+  const size = el('select', { 'aria-label': 'Size of a step' }, options(Object.keys(steps)));
   const speed = el('select', { 'aria-label': 'Speed', onchange: () => give('speed', { speed: speed.value }) });
   const slider = el('input', { type: 'range', 'aria-label': 'Time of the recording', oninput: () => drag(), onchange: () => drag() });
   const bar = el('div', { class: 'player', role: 'toolbar', 'aria-label': 'Replay', tabIndex: 0, onkeydown: (e) => press(e) }, at, toggle,
     el('span', { class: 'pair' }, el('button', { type: 'button', onclick: () => step() }, 'Step'), size), speed, slider, status);
-  node.append(bar);
+  place.append(bar);
 
   function show(s) {
     now = s;
@@ -36,7 +36,7 @@ export function player(node) {
     }
     if (document.activeElement !== speed) {
       const all = speeds.includes(s.speed) ? speeds : [s.speed, ...speeds];
-      if (speed.length !== all.length) fill(speed, all.map((v) => el('option', { value: v }, v === 'max' ? 'max' : `${v}×`)));
+      if (speed.length !== all.length) fill(speed, options(Object.fromEntries(all.map((v) => [v, v === 'max' ? v : `${v}×`]))));
       speed.value = s.speed;
     }
     const words = { seeking: s.target ? `on the way to ${dateTime(s.target)}` : 'stepping', ended: 'The recording has ended. Move the slider back to see it again.' };
@@ -49,7 +49,7 @@ export function player(node) {
     clearTimeout(again);
     again = setTimeout(async () => {
       try { show(await internal('GET', '/replay', undefined, true)); } catch (error) {
-        setText(status, error instanceof Refused && error.status === 401 ? 'Press a button to give the token.' : 'The replay does not answer.');
+        setText(status, error.status === 401 ? 'Press a button to give the token.' : 'The replay does not answer.');
         look(restingMs);
       }
     }, document.hidden ? 5 * restingMs : wait);

@@ -1,6 +1,7 @@
 // The launchpad and hive routes allow 60 requests a minute and 10 a second for each address. All
 // tabs of a browser share one count. Clicks may use nearly all of it, polls what is left over.
 import { ApiError, get } from './api.js';
+import { stored } from './dom.js';
 
 const minute = 60000;
 const perMinute = 56, perSecond = 8; // a little below the limit, for requests on their way
@@ -8,9 +9,7 @@ const pollShare = 24; // polls stop here, so that 15 clicks of two requests are 
 const place = 'requests';
 let turn = 0; // counts the clicks: an older one that still waits is dropped
 
-function recent() {
-  try { return JSON.parse(localStorage.getItem(place) ?? '[]').filter((at) => at > Date.now() - minute && at <= Date.now()); } catch { return []; }
-}
+const recent = () => stored(place, []).filter((at) => at > Date.now() - minute && at <= Date.now());
 
 // take counts n requests and returns 0, or returns how many ms are left until they are allowed.
 function take(n, most) {

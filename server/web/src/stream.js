@@ -20,6 +20,7 @@ export class Stream {
     this.listeners = new Set([onState]); // called with true after each connect, with false when it is lost
     this.onState = (up) => { this.up = up; for (const f of this.listeners) f(up); };
     this.onUnauthorized = () => {};
+    this.onGone = () => {}; // called with a pair that was delisted
     this.subs = new Map(); // channel|pair -> {request, handler}
     this.wait = firstWait;
     this.sent = []; // times of the last second's messages
@@ -126,7 +127,9 @@ export class Stream {
       sessionStorage.setItem(wentBack, m.epoch);
       location.reload();
     }
-    if (m.type === 'error') {
+    const ended = m.type === 'error' && m.code === 'NOT_FOUND' && this.subs.delete(`${m.channel}|${m.currencyPairCode}`);
+    if (ended) this.onGone(m.currencyPairCode);
+    else if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
       if (m.code === 'UNAUTHORIZED' && !this.signedIn && this.refused !== this.socket) {

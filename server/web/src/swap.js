@@ -1,16 +1,15 @@
 // Buying and selling a token in its pool, with the key of this tab.
 import { hasKeys, signed } from './api.js';
-import { brief, decimal, digitsOf, el, fill, isNumber, money, notNumber, plainNumber, units } from './dom.js';
+import { brief, decimal, digitsOf, el, fill, isNumber, money, notNumber, notice, plainNumber, units } from './dom.js';
 import { spend } from './poll.js';
 
 const digits = 18, tolerance = 99n; // percent of the estimate that a swap must give at least
 
 // outOf returns what the pool gives for an amount, by the rule of the exchange (docs/contract/launchpad.md, Pools).
 function outOf(pool, buys, amount) {
-  const whole = (text) => units(text) * 10n ** BigInt(digits - digitsOf(text));
-  const [from, to] = buys ? [pool.reserveQuote, pool.reserveToken] : [pool.reserveToken, pool.reserveQuote];
-  const paid = whole(amount), fee = (paid * BigInt(pool.feeTier) + 999999n) / 1000000n, rest = paid - fee;
-  return rest > 0n ? whole(to) * rest / (whole(from) + rest) : 0n;
+  const [from, to] = (buys ? [pool.reserveQuote, pool.reserveToken] : [pool.reserveToken, pool.reserveQuote]).map((text) => units(text, digits));
+  const paid = units(amount, digits), fee = (paid * BigInt(pool.feeTier) + 999999n) / 1000000n, rest = paid - fee;
+  return rest > 0n ? to * rest / (from + rest) : 0n;
 }
 
 export class Swap {
@@ -94,9 +93,5 @@ export class Swap {
     }
   }
 
-  say(text, bad = false) {
-    this.status.textContent = text;
-    this.status.className = bad ? 'notice bad' : 'notice';
-    this.status.hidden = !text;
-  }
+  say(text, bad) { notice(this.status, text, bad); }
 }

@@ -1,13 +1,15 @@
 // The order ticket: every order type of the API, with shares of the balance, total and fee.
+import { types } from './account.js';
 import { ApiError } from './api.js';
-import { brief, el, fill, group, isNumber, money, notNumber, plainNumber, portion, product } from './dom.js';
+import { brief, el, fill, group, isNumber, money, notNumber, notice, options, plainNumber, portion, product } from './dom.js';
 import { takesKeyFile } from './keyfile.js';
 
 const field = (label, input, ...more) => el('label', { 'data-field': input.name }, el('span', {}, label), input, ...more);
 // The types that most orders have are buttons; the others are one step away, each with what it does.
-const first = { limit: 'Limit', market: 'Market', stop_limit: 'Stop limit' };
+const named = (...all) => Object.fromEntries(all.map((type) => [type, types[type]]));
+const first = named('limit', 'market', 'stop_limit');
 const more = {
-  'Wait for a price': { stop_market: 'Stop market', take_profit_limit: 'Take profit limit', take_profit_market: 'Take profit market' },
+  'Wait for a price': named('stop_market', 'take_profit_limit', 'take_profit_market'),
   'Follow the price': { trailing_market: 'Trailing stop', trailing_limit: 'Trailing stop limit' },
   'Several orders': { oco: 'OCO: one cancels the other', oto: 'OTO: one starts the other', otoco: 'OTOCO: one starts an OCO' },
 };
@@ -22,7 +24,7 @@ const hints = {
   oto: 'The second order begins when the first is filled.',
   otoco: 'When the order is filled, take profit and stop loss begin. One ends the other.',
 };
-const pendingTypes = { limit: 'limit', stop_limit: 'stop limit', stop_market: 'stop market', take_profit_limit: 'take profit limit', take_profit_market: 'take profit market' };
+const pendingTypes = Object.entries(types).filter(([type]) => type !== 'market');
 const given = (input) => input.value.trim() !== '';
 
 // What a trader is told where the exchange's message has no number of the account, of the book or of the last trade. A sentence
@@ -35,7 +37,6 @@ const reasons = {
   LIST_PRICES: (c) => c.last && `The last price, ${c.last}, must be between the two: the limit ${c.buys ? 'below it, the stop above' : 'above it, the stop below'}.`,
   NO_LIQUIDITY: (c) => `Nobody ${c.buys ? 'sells' : 'buys'} ${c.base} at the moment.`,
 };
-const options = (all) => Object.entries(all).map(([value, text]) => el('option', { value }, text));
 const select = (name, all, onchange) => el('select', { name, onchange }, options(all));
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const valueOf = (input) => +plainNumber(input.value);
@@ -86,8 +87,7 @@ export class Ticket {
 
   keyState() {
     const { account } = this;
-    this.keySay.textContent = account.problem;
-    this.keySay.hidden = !account.problem;
+    notice(this.keySay, account.problem, true);
     this.keyButton.disabled = account.checking;
     this.keyButton.textContent = account.checking ? 'Checking the key pair…' : 'Use this key pair';
   }
@@ -115,7 +115,7 @@ export class Ticket {
       loss: number('stopLoss'), lossLimit: number('stopLossLimit'), thenStop: number('thenStop'), thenPrice: number('thenPrice'), thenAmount: number('thenAmount'),
       attach: check('attach'), post: check('postOnly'), strict: check('strictTrigger'),
       share: el('input', { type: 'range', name: 'share', min: '0', max: '100', value: '0', 'aria-label': 'Percent of the available balance', oninput: () => this.share(+f.share.value) }),
-      then: el('select', { name: 'then', onchange: () => this.shape() }, ['sell', 'buy'].flatMap((side) => Object.entries(pendingTypes).map(([type, text]) => el('option', { value: `${side} ${type}` }, `${capital(side)} ${text}`)))),
+      then: el('select', { name: 'then', onchange: () => this.shape() }, ['sell', 'buy'].flatMap((side) => pendingTypes.map(([type, text]) => el('option', { value: `${side} ${type}` }, `${capital(side)} ${text.toLowerCase()}`)))),
       own: el('input', { name: 'clientOrderId', autocomplete: 'off', spellcheck: 'false', maxlength: '64' }),
       stp: select('selfTradePrevention', { cancel_taker: 'Cancel new', cancel_maker: 'Cancel old', cancel_both: 'Cancel both', decrement: 'Decrement', none: 'Off' }),
     };
@@ -377,9 +377,5 @@ export class Ticket {
     return reasons[error.code]?.({ buys, paying, base: this.base, free: money(this.account.free(paying)), last: last && group(last), touch: touch && group(touch) }) || error.message;
   }
 
-  say(text, bad = false) {
-    this.status.textContent = text;
-    this.status.className = bad ? 'notice bad' : 'notice';
-    this.status.hidden = !text;
-  }
+  say(text, bad) { notice(this.status, text, bad); }
 }

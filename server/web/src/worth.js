@@ -1,11 +1,8 @@
 // What currencies are worth in another one, by the last prices of the pairs: directly, the other way around, or over a third
 // currency.
-import { decimal, digitsOf, product, units } from './dom.js';
+import { portion, product } from './dom.js';
 
 const digits = 18;
-
-// inverse returns 1 / price.
-const inverse = (price) => decimal(10n ** BigInt(digits + digitsOf(price)) / units(price), digits);
 
 export class Worth {
   // figures holds the rows of /api/summary by pair; the owner updates it.
@@ -21,7 +18,7 @@ export class Worth {
 
   // rate returns what one unit is worth by a pair of the two, undefined without a trade. pairs collects the pair.
   rate(from, to, pairs) {
-    for (const [code, turn] of [[`${from}_${to}`, (p) => p], [`${to}_${from}`, inverse]]) {
+    for (const [code, turn] of [[`${from}_${to}`, (p) => p], [`${to}_${from}`, (p) => portion('1', 100, p, digits)]]) {
       const price = this.figures.get(code)?.last_price;
       if (+price > 0) { pairs?.add(code); return turn(price); }
     }
