@@ -224,11 +224,13 @@ func missingPage(at map[string]string) (*asset, error) {
 	return newAsset(withHashes(otherShell(html), at), shell, pageCSP)
 }
 
-var preloads = regexp.MustCompile(`(?m)^<link rel="modulepreload".*\n`)
+var ofTheMarket = regexp.MustCompile(
+	`(?m)^<link rel="modulepreload".*\n| class="trading"|<div class="market".*</div>`)
 
-// otherShell returns the shell of the other pages: it has their script and none of the chart.
+// otherShell returns the shell of the other pages: it has their script, and neither the chart nor the places of the
+// market's panels.
 func otherShell(html []byte) []byte {
-	return bytes.ReplaceAll(preloads.ReplaceAll(html, nil), []byte("/app/index.js"), []byte("/app/pages.js"))
+	return bytes.ReplaceAll(ofTheMarket.ReplaceAll(html, nil), []byte("/app/index.js"), []byte("/app/pages.js"))
 }
 
 // Values of Cache-Control: pages are revalidated, hashed files never change.

@@ -101,6 +101,42 @@ func TestBrowserAKeyFileIsPastedWhole(t *testing.T) {
 	b.clean()
 }
 
+// A key file that is dropped on the form signs in. One that is none is named, and changes nothing.
+func TestBrowserAKeyFileIsDropped(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t)
+	file := filepath.Join(t.TempDir(), "key.json")
+	if c := harness.Launch(t, nil, "demo-key", "--internal", in.Root, file); c.Wait() != 0 {
+		t.Fatal("no key")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/")
+	b.wait("the key form", `document.querySelector('.ticket [name=publicKey]')`)
+	drop := func(name, text string) {
+		t.Helper()
+		if got := b.js(fmt.Sprintf(`(() => { const data = new DataTransfer(), form = document.querySelector('.ticket form');
+			data.items.add(new File([%q], %q));
+			return ['dragover', 'drop'].map((type) => { const e = new DragEvent(type,
+				{dataTransfer: data, bubbles: true, cancelable: true}); form.dispatchEvent(e); return e.defaultPrevented; }).join(); })()`,
+			text, name)); got != "true,true" {
+			t.Errorf("the page takes %s: %s", name, got)
+		}
+	}
+	drop("notes.txt", "abc")
+	b.wait("what is wrong", `/notes.txt is no file of tickhive demo-key/.test(document.querySelector('.ticket [role=alert]').innerText)`)
+	if got := b.js(`document.querySelector('.ticket form').className`); got != "keys" {
+		t.Errorf("after a file without a key the ticket has the form %s", got)
+	}
+	drop("key.json", string(text))
+	b.wait("the order form", `document.querySelector('.ticket form.order [name=price]')`)
+	b.hasMoney()
+	b.clean()
+}
+
 // The control bar shows the state of the exchange, also what a command has changed, and the keyboard alone changes it.
 func TestBrowserControlBar(t *testing.T) {
 	t.Parallel()
@@ -164,7 +200,7 @@ func TestBrowserConsoleWhereThereIsLittle(t *testing.T) {
 	}
 	b.mu.Unlock()
 	b.open("/")
-	b.wait("the bar above no pairs", `document.querySelector('.controls .chips').innerText.includes('as usual') &&
+	b.wait("the bar above no pairs", `document.querySelector('.controls .chips').innerText.includes('clock stands still') &&
 		/no pairs yet/.test(document.querySelector('main').innerText)`)
 	b.clean()
 }

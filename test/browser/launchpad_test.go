@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
+
+	"github.com/tickhive/tickhive/test/harness"
 )
 
 // A click on the launchpad page is answered at once, not in the turn of a poll. When the limit of
@@ -44,4 +46,51 @@ func TestBrowserLaunchpadAnswersClicks(t *testing.T) {
 		t.Errorf("the list marks %s, the last click was %s", shown, last)
 	}
 	b.clean()
+}
+
+// An agent is spawned on the page of the hive. What is wrong stands at its field, and what no field has below the form.
+func TestBrowserAnAgentIsSpawned(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	user := in.Call(200, "POST", "/users", `{"nickname":"spawner"}`)["id"].(string)
+	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"NATIVE","amount":1000}`)
+	in.Pair("CC_USDT")
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/hive")
+	b.wait("where to sign in", `/sign in/.test(document.querySelector('main details').textContent)`)
+	b.open("/")
+	b.signIn(in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"spawner"}`))
+	b.open("/hive")
+	b.wait("the form", `document.querySelector('form.spawn')`)
+	b.js(`document.querySelector('main details summary').click()`)
+	spawn := func(fields string) {
+		t.Helper()
+		b.js(`(() => { for (const [name, value] of Object.entries(` + fields + `))
+			document.querySelector('.spawn [name="' + name + '"]').value = value;
+			document.querySelector('.spawn button').click(); })()`)
+	}
+	wrong := func(field, what string) {
+		t.Helper()
+		b.wait(what+" at "+field, fmt.Sprintf(`(() => { const at = document.querySelector('.spawn [aria-invalid=true]');
+			return at?.name === %q && document.activeElement === at && document.getElementById(
+				at.getAttribute('aria-describedby')).innerText.includes(%q); })()`, field, what))
+	}
+	spawn(`{}`)
+	wrong("name", "Please fill in")
+	spawn(`{name: 'Bee one', symbol: 'ab'}`)
+	wrong("symbol", "symbol")
+	spawn(`{symbol: 'BEE', 'metadata.website': 'ftp://x'}`)
+	wrong("metadata.website", "https")
+	spawn(`{'metadata.website': 'https://bee.example', 'metadata.description': 'A bee.', poolSide: 'wNATIVE'}`)
+	b.wait("the agent", `/BEE was spawned/.test(document.querySelector('.spawn [role=status]').innerText) &&
+		/BEE/.test(document.querySelector('[aria-label=Workers] table').innerText)`)
+	if got := in.Do("GET", in.Public+"/api/launchpad/tokens?sort=recent", "").Body; !strings.Contains(got, `"Bee one"`) {
+		t.Errorf("the tokens are %s", got)
+	}
+	for _, v := range b.axe(axeSource(t)) {
+		t.Error(v)
+	}
+	spawn(`{name: 'Bee two', symbol: 'BTO'}`)
+	b.wait("what no field has", `/spawn/i.test(document.querySelector('.spawn .notice.bad').innerText)`)
+	b.answered(3, "400 from")
 }

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"encoding/json"
 	"fmt"
 	"syscall"
 	"testing"
@@ -53,10 +54,13 @@ func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 	b.wait("the cockpit and the date of the recording", `document.querySelector('.cockpit') &&
 		document.querySelector('.replayed')?.checkVisibility() &&
 		document.querySelector('.replayed').textContent.startsWith('2026-01-05')`)
-	begin := in.Call(200, "GET", "/replay", "")["begin"].(float64)
-	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%.0f}`, begin+60000))
+	begin, err := in.Call(200, "GET", "/replay", "")["begin"].(json.Number).Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%d}`, begin+60000))
 	b.wait("the way on", `document.querySelector('.replayed')?.textContent.includes('10:01:00')`)
-	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%.0f}`, begin))
+	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%d}`, begin))
 	b.wait("this page says it, too",
 		`document.querySelector('.toasts')?.checkVisibility() && /went back/.test(document.querySelector('.toasts').innerText)`)
 	b.open("/")

@@ -31,7 +31,7 @@ export function filledOf(o) {
 
 export class Account {
   constructor(stream) {
-    Object.assign(this, { stream, canTrade: false, checking: false, problem: '', following: false });
+    Object.assign(this, { stream, canTrade: false, checking: false, problem: '', following: false, counted: false });
     this.orders = new Map(); // open orders by id
     this.balances = new Map();
     this.rates = new Map(); // taker fee of a pair as a fraction
@@ -57,7 +57,7 @@ export class Account {
   async resume() { await this.open(checkKeys).catch(() => {}); }
 
   async open(check) {
-    Object.assign(this, { checking: true, problem: '', following: false });
+    Object.assign(this, { checking: true, problem: '', following: false, counted: false }); // until the snapshots of orders and of balances
     this.changed('key');
     try {
       this.canTrade = await check();
@@ -76,7 +76,7 @@ export class Account {
     this.stream.subscribe('orders', null, (m) => this.onOrders(m));
     this.stream.subscribe('fills', null, (m) => { if (m.fill) this.past(); });
     this.stream.subscribe('balances', null, (m) => {
-      if (m.type === 'snapshot') this.balances.clear();
+      if (m.type === 'snapshot') { this.balances.clear(); this.counted = true; }
       (m.balances ?? []).forEach((b) => this.balances.set(b.currencyCode, b));
       if (m.balances) this.changed('balances');
     });

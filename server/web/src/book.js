@@ -1,6 +1,6 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { canMove } from './account.js';
-import { clockTime, compact, dateTime, decimal, digitsOf, el, group, options, product, replayed, setText, units } from './dom.js';
+import { clockTime, compact, dateTime, decimal, digitsOf, el, group, options, product, replayed, setText, units, wait } from './dom.js';
 import { Book } from '../../../client/js/book.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
@@ -51,6 +51,8 @@ export class Ladder {
     this.heads.textContent = `Price ${pair.split('_')[1]}`;
     this.nameUnit();
     this.last.textContent = '';
+    this.gap.textContent = '';
+    wait(this.node, true);
     for (const side of [this.bids, this.asks]) side.replaceChildren();
     this.subscribe();
   }
@@ -103,6 +105,7 @@ export class Ladder {
     this.gap.textContent = gap === null ? (bids.length || asks.length ? 'one side is empty' : 'the book is empty')
       : `spread ${decimal(gap, this.digits)} · ${(Number(gap) / Number(units(asks[0][0])) * 10000).toFixed(1)} bp`;
     this.node.dataset.seq = seq;
+    wait(this.node, false);
     for (const f of this.listeners) f(this.book);
   }
 
@@ -147,8 +150,10 @@ export class Tape {
     this.pair = pair;
     this.mine.clear();
     this.body.replaceChildren();
+    wait(this.node, true);
     this.stream.subscribe('trades', pair, (m) => {
       if (m.currencyPairCode !== this.pair || !m.trades) return;
+      wait(this.node, false);
       if (m.type === 'snapshot') this.body.replaceChildren();
       this.body.prepend(...m.trades.slice(-60).map((t) => this.row(t)).reverse());
       while (this.body.children.length > 60) this.body.lastChild.remove();

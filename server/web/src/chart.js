@@ -5,7 +5,7 @@ import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeri
 import { canMove } from './account.js';
 import { get } from './api.js';
 import { Depth } from './depth.js';
-import { brief, clockTime, css, dateTime, el, group, isLocal, menu, setLocal, stored } from './dom.js';
+import { brief, clockTime, css, dateTime, el, group, isLocal, menu, setLocal, stored, wait } from './dom.js';
 import { percent } from './pairs.js';
 import { nameOf, settingsOf, studies } from './study.js';
 
@@ -221,6 +221,7 @@ export class Chart {
   load(pair, digits, interval = this.interval) {
     if (this.pair) this.stream.unsubscribe(`candles.${this.interval}`, this.pair);
     Object.assign(this, { pair, digits, interval, turn: this.turn + 1, pending: [], whole: true });
+    wait(this.node, this.of !== `${pair} ${interval}`);
     this.choices.forEach((b) => b.setAttribute('aria-pressed', String(b.dataset.interval === interval)));
     this.depth.load(pair);
     this.stream.subscribe(`candles.${interval}`, pair, (m) => this.receive(m));
@@ -272,6 +273,7 @@ export class Chart {
     this.whole = kept.length > 0 && this.whole;
     this.draw(kept.concat(rows));
     if (!same) this.spreadOut();
+    wait(this.node, false);
     this.say.textContent = '';
     this.pending.filter((m) => m.seq > seq).forEach((m) => this.live(m.candle));
     this.pending = null;

@@ -61,6 +61,9 @@ export function stored(name, otherwise, storage = localStorage) {
   } catch { return otherwise; }
 }
 
+// wait marks a panel whose first data are on their way.
+export function wait(panel, on) { panel.setAttribute('aria-busy', String(on)); }
+
 // css returns a variable of the style.
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 

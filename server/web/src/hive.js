@@ -3,6 +3,7 @@ import { hasKeys, signed } from './api.js';
 import { face } from './avatar.js';
 import { cell, dateTime, dayTime, el, fill, table } from './dom.js';
 import { click, poll, spend } from './poll.js';
+import { spawn } from './spawn.js';
 
 const pollMs = 4000; // one part at a time
 const card = (name, value) => el('div', { class: 'panel card' }, el('span', { class: 'dim' }, name), el('b', {}, String(value)));
@@ -71,8 +72,10 @@ export async function show(main) {
     el('section', { class: 'panel' }, el('h2', {}, 'Proposals'), proposals), el('section', { class: 'panel' }, el('h2', {}, 'Workers'), workers)),
   el('section', { class: 'panel below' }, el('h2', {}, 'Action log'), log));
   let turn = 0;
-  setInterval(() => {
+  const again = () => {
     const i = turn++ % parts.length;
     poll(parts[i][0]).then((a) => { if (a) draw(i, a[0]); }, () => {}); // the next turn asks again
-  }, pollMs);
+  };
+  overview.after(spawn(() => { turn = 2; again(); })); // the workers have a new one
+  setInterval(again, pollMs);
 }

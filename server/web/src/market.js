@@ -6,6 +6,7 @@ import { get, now, publicKey, signed, syncClock } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
 import { clockTime, el, fill, nice } from './dom.js';
+import { Facts } from './facts.js';
 import { Head } from './head.js';
 import { showKeys } from './keys.js';
 import { Orders } from './orders.js';
@@ -23,11 +24,12 @@ export async function show(main, stream) {
   const loadedAt = now();
   const settings = new Map(pairs.body.map((p) => [p.code, p]));
   const figures = new Map(rows.body.map((r) => [r.trading_pairs, r]));
-  if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); return {}; }
+  if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); document.body.classList.remove('trading'); return {}; }
   const account = new Account(stream);
   let current = null, last = null;
   const own = () => [...account.orders.values()].filter((o) => o.currencyPairCode === current);
-  const ticket = new Ticket(account, () => ({ settings: settings.get(current), last, book: ladder.book }));
+  const facts = new Facts(account, figures, (code) => go(code));
+  const ticket = new Ticket(account, () => ({ settings: settings.get(current), last, book: ladder.book }), facts.node);
   const take = (p) => { ticket.price(p); open('ticket'); };
   const ladder = new Ladder(stream, take, own);
   const tape = new Tape(stream, (t) => { last = t.price; ladder.trade(t.price, t.isBuy); });
@@ -94,7 +96,7 @@ export async function show(main, stream) {
     });
     if (code === current) drawHead();
     alerts.check(code, t.price);
-    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); orders.drawWorth(); }, 300);
+    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); orders.drawWorth(); facts.draw(); }, 300);
   };
 
   // refresh reads the figures of the pairs that the stream does not send.
@@ -102,6 +104,7 @@ export async function show(main, stream) {
     const { body } = await get('/api/summary');
     for (const r of body) if (settings.has(r.trading_pairs) && !followed.has(r.trading_pairs)) figures.set(r.trading_pairs, r);
     list.draw();
+    facts.rank();
   };
 
   const marks = async () => {
@@ -125,7 +128,7 @@ export async function show(main, stream) {
       localStorage.setItem('pair', code);
       list.pick(code);
       follow(inView, pricing);
-      ladder.load(code, settings.get(code).digitsPrice); tape.load(code); ticket.load(code); orders.load(code);
+      ladder.load(code, settings.get(code).digitsPrice); tape.load(code); ticket.load(code); facts.load(code, settings.get(code)); orders.load(code);
       drawHead();
       chart.setFills([]);
       chart.setOrders(own());
@@ -160,6 +163,7 @@ export async function show(main, stream) {
     followed.delete(code);
     if (!settings.size) { location.reload(); return; }
     list.remove(code);
+    facts.rank();
     if (code !== current) return;
     go(...asked());
     toast('pair', 'warn', `${nice(code)} was delisted.`, `Here is ${nice(current)}.`);
@@ -190,11 +194,10 @@ export async function show(main, stream) {
   });
   setInterval(() => { if (stream.up && !document.hidden) refresh().catch(() => {}); }, summaryMs);
 
-  document.body.classList.add('trading');
   fill(main, page);
   open('chart');
   chart.mount();
-  ladder.listeners.add((book) => chart.depth.update(book));
+  ladder.listeners.add((book) => { chart.depth.update(book); facts.book(book); });
   window.tickhive = { candles: () => chart.data(), lines: () => chart.own(), studies: () => chart.studied(), price: () => chart.tagged(), alerts: () => chart.alerted(), now }; // for tests and the console
   const [code, interval] = asked();
   history.replaceState(null, '', address(code, interval));

@@ -1,7 +1,7 @@
 // The account's lists over all pairs: open orders, order history, trades and balances.
 import { signed } from './api.js';
 import { endOf, filledOf, percentOf, typeOf } from './account.js';
-import { answer, ask, brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, options, pickTab, product, tabs, units } from './dom.js';
+import { answer, ask, brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, options, pickTab, product, tabs, units, wait } from './dom.js';
 import { Filter } from './filter.js';
 import { toast } from './toast.js';
 
@@ -84,7 +84,10 @@ export class Orders {
         this.rows[tab] = rows;
         this.read[tab] = upTo;
         if (this.tab === tab) this.draw();
-      } catch (error) { toast('list', 'bad', 'The list could not be loaded', error.message); }
+      } catch (error) {
+        wait(this.node, false);
+        toast('list', 'bad', 'The list could not be loaded', error.message);
+      }
     }, 200);
   }
 
@@ -122,6 +125,9 @@ export class Orders {
     this.filter.show(account.signedIn ? tab : '');
     this.all.hidden = tab !== 'open' || !account.orders.size;
     this.all.disabled = account.stream.up === false;
+    const waits = account.signedIn && !{ open: account.following, balances: account.counted }[tab] && !(this.read[tab] >= 0);
+    wait(this.node, waits);
+    if (waits) { fill(this.list); return; }
     if (!account.signedIn) { fill(this.list, el('p', { class: 'empty' }, account.checking ? 'Checking the key pair…' : 'Enter an API key to see your orders, trades and balances.')); return; }
     const { scrollTop } = this.list;
     const rows = tab === 'open' ? [...account.orders.values()].filter((o) => !this.only.checked || o.currencyPairCode === this.pair).sort(newest) : past ? this.rows[tab] : [];

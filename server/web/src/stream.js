@@ -21,6 +21,7 @@ export class Stream {
     this.onState = (up) => { this.up = up; for (const f of this.listeners) f(up); };
     this.onUnauthorized = () => {};
     this.onGone = () => {}; // called with a pair that was delisted
+    this.gone = new Set(); // such pairs: each of their subscriptions ends
     this.subs = new Map(); // channel|pair -> {request, handler}
     this.wait = firstWait;
     this.sent = []; // times of the last second's messages
@@ -114,7 +115,7 @@ export class Stream {
   }
 
   unsubscribe(channel, pair) {
-    if (!this.subs.delete(`${channel}|${pair ?? ''}`)) return;
+    if (!this.subs.delete(`${channel}|${pair ?? ''}`) || this.gone.has(pair)) return;
     this.send({ op: 'unsubscribe', channel, pairs: pair ? [pair] : undefined });
   }
 
@@ -127,9 +128,11 @@ export class Stream {
       sessionStorage.setItem(wentBack, m.epoch);
       location.reload();
     }
-    const ended = m.type === 'error' && m.code === 'NOT_FOUND' && this.subs.delete(`${m.channel}|${m.currencyPairCode}`);
-    if (ended) this.onGone(m.currencyPairCode);
-    else if (m.type === 'error') {
+    const pair = m.currencyPairCode;
+    if (m.type === 'error' && m.code === 'NOT_FOUND' && (this.subs.delete(`${m.channel}|${pair}`) || this.gone.has(pair))) {
+      this.gone.add(pair);
+      this.onGone(pair);
+    } else if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
       if (m.code === 'UNAUTHORIZED' && !this.signedIn && this.refused !== this.socket) {

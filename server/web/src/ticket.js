@@ -42,9 +42,9 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const valueOf = (input) => +plainNumber(input.value);
 
 export class Ticket {
-  // market returns the settings, the last price and the book of the current pair.
-  constructor(account, market) {
-    Object.assign(this, { account, market, side: 'buy', kind: 'limit', busy: false });
+  // market returns the settings, the last price and the book of the current pair. below stands below the form.
+  constructor(account, market, below) {
+    Object.assign(this, { account, market, below, side: 'buy', kind: 'limit', busy: false });
     this.body = el('div', { class: 'scroll' });
     this.node = el('section', { class: 'panel ticket', 'data-panel': 'ticket', 'aria-label': 'Order ticket' }, this.body);
     this.order = this.orderForm();
@@ -74,10 +74,10 @@ export class Ticket {
     const { account } = this;
     if (account.signedIn && this.body.firstChild !== this.order) {
       const entered = this.keys.contains(document.activeElement);
-      fill(this.body, this.order);
+      fill(this.body, this.order, this.below);
       if (entered) this.focus();
     }
-    if (!account.signedIn && this.body.firstChild !== this.keys) fill(this.body, this.keys);
+    if (!account.signedIn && this.body.firstChild !== this.keys) fill(this.body, this.keys, this.below);
     this.keyState();
     this.estimate();
   }
