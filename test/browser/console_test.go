@@ -189,7 +189,7 @@ func TestBrowserConsoleWhereThereIsLittle(t *testing.T) {
 	in := harness.StartEmpty(t, "--console", "loopback")
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/hive")
-	b.wait("the hive", `document.querySelector('main h1')`)
+	b.wait("the hive", `document.querySelector('[aria-label=Overview] b')?.innerText === '0'`)
 	b.open("/launchpad")
 	b.wait("the launchpad", `document.querySelector('main .empty') && /Page 1 of 1/.test(document.body.innerText)`)
 	b.mu.Lock()

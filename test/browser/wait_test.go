@@ -99,9 +99,7 @@ func TestBrowserPanelsWaitForTheirData(t *testing.T) {
 	if got := b.js(boxes); got != first {
 		t.Errorf("with their data the panels have moved from\n%s\nto\n%s", first, got)
 	}
-	if shift, err := strconv.ParseFloat(b.js(shifts), 64); err != nil || shift > mostShift {
-		t.Errorf("the layout shifts by %g, at most %g: %v", shift, mostShift, err)
-	}
+	b.stays()
 
 	b.signIn(funded(in, "waits"))
 	openOrders := hold("/api/user/orders")
@@ -109,7 +107,23 @@ func TestBrowserPanelsWaitForTheirData(t *testing.T) {
 	b.wait("the bars of the history", waiting+` === 'orders' && !/No past orders/.test(document.body.innerText)`)
 	openOrders()
 	b.wait("the history", waiting+` === '' && /No past orders/.test(document.querySelector('.orders').innerText)`)
+	for page, path := range map[string]string{"/hive": "/api/agents/workers", "/launchpad": "/api/launchpad/tokens"} {
+		open := hold(path)
+		b.open(page)
+		b.wait(page+": the places of its lists", `document.querySelector('main .wide:empty')`)
+		open()
+		b.wait(page+": its lists", `document.querySelector('main tbody tr') && !document.querySelector('main .wide:empty')`)
+		b.stays()
+	}
 	b.clean()
+}
+
+// stays checks that the layout of the page has not moved.
+func (b *browser) stays() {
+	b.t.Helper()
+	if shift, err := strconv.ParseFloat(b.js(shifts), 64); err != nil || shift > mostShift {
+		b.t.Errorf("the layout shifts by %g, at most %g: %v", shift, mostShift, err)
+	}
 }
 
 // The column of the ticket is used to its end, with a key and without: below the form are the account's assets, the

@@ -1,7 +1,7 @@
 // The hive page: overview, workers, proposals and the action log. Each part is drawn when it changes.
 import { hasKeys, signed } from './api.js';
 import { face } from './avatar.js';
-import { cell, dateTime, dayTime, el, fill, table } from './dom.js';
+import { cell, dateTime, dayTime, el, fill, notice, table } from './dom.js';
 import { click, poll, spend } from './poll.js';
 import { spawn } from './spawn.js';
 
@@ -39,9 +39,13 @@ function ballot(p, redraw) {
 }
 const votes = new Map(); // proposal -> what this tab has voted
 
+const figures = {
+  Tokens: (o) => o.hive.totalTokens, Workers: (o) => o.hive.totalWorkers, Active: (o) => o.swarm.activeWorkers, Queens: (o) => o.hive.totalQueens, Scouts: (o) => o.hive.totalScouts,
+  'Actions, 24 h': (o) => o.ecosystem.totalActions24h, 'Overrides, 24 h': (o) => o.ecosystem.totalOverrides24h, 'Spawned, 7 d': (o) => o.ecosystem.tokensSpawnedLast7d,
+};
+
 const parts = [
-  [['/api/agents/overview'], (o) => el('div', { class: 'cards' }, card('Tokens', o.hive.totalTokens), card('Workers', o.hive.totalWorkers), card('Active', o.swarm.activeWorkers), card('Queens', o.hive.totalQueens),
-    card('Scouts', o.hive.totalScouts), card('Actions, 24 h', o.ecosystem.totalActions24h), card('Overrides, 24 h', o.ecosystem.totalOverrides24h), card('Spawned, 7 d', o.ecosystem.tokensSpawnedLast7d))],
+  [['/api/agents/overview'], (o) => el('div', { class: 'cards' }, Object.entries(figures).map(([name, of]) => card(name, o ? of(o) : '–')))],
   [['/api/agents/proposals', { pageSize: 15 }], (proposals, redraw) => table('Proposals', ['Proposal', 'Token', 'Topic', 'Status', 'Votes', 'Closes', ...hasKeys() ? ['Your vote'] : []],
     proposals.items.map((p) => el('tr', {}, cell(p.proposalId), cell(named(p.tokenId)), cell(topics[p.topic]?.(p.payload) ?? p.topic, 'clip'), cell(p.status, p.status === 'passed' ? 'up' : ''),
       el('td', {}, tally(p.tally)), cell(dayTime(p.closesAt * 1000)), hasKeys() ? ballot(p, redraw) : null)))],
@@ -53,12 +57,11 @@ const parts = [
 
 export async function show(main) {
   document.title = 'Hive · TickHive';
-  const say = el('p', { class: 'busy', role: 'status' }, 'Loading…');
+  const say = el('p', { class: 'notice', role: 'status', hidden: true });
   const [overview, proposals, workers, log] = parts.map(() => el('div', { class: 'wide', tabindex: '0', role: 'group' }));
   const nodes = [overview, proposals, workers, log], drawn = [];
   ['Overview', 'Proposals', 'Workers', 'Action log'].forEach((name, i) => nodes[i].setAttribute('aria-label', name));
   overview.removeAttribute('tabindex');
-  fill(main, say);
   const draw = (i, body) => {
     for (const w of body.items ?? []) if (w.tokenSymbol) names.set(w.agentNftId, w.tokenSymbol);
     const text = JSON.stringify(body);
@@ -66,16 +69,17 @@ export async function show(main) {
     drawn[i] = text;
     fill(nodes[i], parts[i][1](body, () => { drawn[i] = undefined; draw(i, body); }));
   };
-  const all = await click(parts.map(([call]) => call), (s) => { say.textContent = `The limit of 60 requests a minute is reached. Loading in ${s} s.`; });
-  [2, 0, 1, 3].forEach((i) => draw(i, all[i])); // the workers first: they have the names
-  fill(main, el('h1', { class: 'unseen' }, 'Hive'), overview, el('div', { class: 'split' },
-    el('section', { class: 'panel' }, el('h2', {}, 'Proposals'), proposals), el('section', { class: 'panel' }, el('h2', {}, 'Workers'), workers)),
-  el('section', { class: 'panel below' }, el('h2', {}, 'Action log'), log));
-  let turn = 0;
+  fill(overview, parts[0][1]());
+  let turn = 0; // of the parts; who spawns an agent sees the workers next
   const again = () => {
     const i = turn++ % parts.length;
     poll(parts[i][0]).then((a) => { if (a) draw(i, a[0]); }, () => {}); // the next turn asks again
   };
-  overview.after(spawn(() => { turn = 2; again(); })); // the workers have a new one
+  fill(main, el('h1', { class: 'unseen' }, 'Hive'), say, overview, spawn(() => { turn = 2; again(); }), el('div', { class: 'split' },
+    el('section', { class: 'panel' }, el('h2', {}, 'Proposals'), proposals), el('section', { class: 'panel' }, el('h2', {}, 'Workers'), workers)),
+  el('section', { class: 'panel below' }, el('h2', {}, 'Action log'), log));
+  const all = await click(parts.map(([call]) => call), (s) => notice(say, `The limit of 60 requests a minute is reached. Loading in ${s} s.`));
+  notice(say, '');
+  [2, 0, 1, 3].forEach((i) => draw(i, all[i])); // the workers first: they have the names
   setInterval(again, pollMs);
 }
