@@ -32,7 +32,7 @@ type streamCmd struct {
 type clusterCmd struct {
 	Certificate clusterCertificateCmd `cmd:"" help:"Print the certificate by which other programs trust the internal listeners of a cluster."`
 
-	Demo clusterDemoCmd `cmd:"" help:"Run three servers of a stream, a writer, a standby and two replicas, with keys that kill them."`
+	Demo clusterDemoCmd `cmd:"" help:"Run three servers of a stream, a writer, a standby, two replicas and a bot, with keys and a page that kill them."`
 }
 
 type clusterDemoCmd struct{}

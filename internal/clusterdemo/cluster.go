@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ type cluster struct {
 	program, dir string
 	servers      [3]*streamServer
 	nodes        [4]*node
+	page         string // address of the page
+	bot          *bot
 	http         http.Client
 	release      func() // of the addresses
 }
@@ -44,11 +47,11 @@ type node struct {
 // newCluster chooses the addresses. Nothing runs yet.
 func newCluster(program, dir string) (*cluster, error) {
 	c := &cluster{program: program, dir: dir, http: http.Client{Timeout: time.Second}}
-	at, release, err := listen.Free(2*len(c.servers) + 2*len(c.nodes))
+	at, release, err := listen.Free(2*len(c.servers) + 2*len(c.nodes) + 1)
 	if err != nil {
 		return nil, err
 	}
-	c.release = release
+	c.release, c.page = release, at[len(at)-1]
 	seed, err := jet.WriteSeed(filepath.Join(dir, seedFile))
 	if err != nil {
 		release()
@@ -57,7 +60,7 @@ func newCluster(program, dir string) (*cluster, error) {
 	var urls, routes []string
 	for i := range c.servers {
 		o := jet.ServerOptions{
-			Name: fmt.Sprintf("server-%c", 'a'+i), Dir: filepath.Join(dir, fmt.Sprintf("server-%c", 'a'+i)),
+			Name: serverName(i), Dir: filepath.Join(dir, serverName(i)),
 			Listen: at[2*i], Cluster: at[2*i+1], Seed: seed,
 		}
 		urls, routes = append(urls, "nats://"+o.Listen), append(routes, o.Cluster)
@@ -80,6 +83,7 @@ func newCluster(program, dir string) (*cluster, error) {
 		}
 		c.nodes[i] = n
 	}
+	c.bot = newBot(c.nodes[:], c.status)
 	return c, nil
 }
 
@@ -87,8 +91,14 @@ func (c *cluster) args(n *node, args ...string) []string {
 	return append(args, "--listen", n.public, "--internal-listen", n.inside, "--quiet",
 		"--set", "server.console=loopback",
 		"--set", "cluster.key_file="+filepath.Join(c.dir, "cluster.key"),
-		"--set", "stream.credentials="+filepath.Join(c.dir, seedFile))
+		"--set", "stream.credentials="+filepath.Join(c.dir, seedFile),
+		"--set", "orders.closed_kept="+strconv.Itoa(keptOrders))
 }
+
+// keptOrders is what the nodes keep of closed orders, the simulated market's among them, so that the bot finds its own.
+const keptOrders = 20 * maxOrders
+
+func serverName(i int) string { return fmt.Sprintf("server-%c", 'a'+i) }
 
 // seedFile has the credentials of the servers.
 const seedFile = "stream.nk"
@@ -141,11 +151,14 @@ func (c *cluster) run(n *node) (err error) {
 	if err := n.cmd.Start(); err != nil {
 		return errors.Join(err, n.log.Close())
 	}
-	n.ended = make(chan struct{})
+	ended := make(chan struct{})
+	n.ended = ended
+	cmd, log := n.cmd, n.log
 	go func() {
-		defer close(n.ended)
-		_ = n.cmd.Wait() // killed
-		_ = n.log.Close()
+		defer close(ended)
+		_ = cmd.Wait() // killed
+		c.bot.ended(n.name)
+		_ = log.Close()
 	}()
 	return nil
 }
@@ -168,28 +181,59 @@ func (c *cluster) press(key string) error {
 	switch {
 	case len(key) == 1 && key >= "1" && key <= "4":
 		n := c.nodes[key[0]-'1']
-		if !n.up() {
-			return c.run(n)
-		}
-		return n.kill()
+		return c.turn(n.name, !n.up())
 	case len(key) == 1 && key >= "a" && key <= "c":
 		s := c.servers[key[0]-'a']
-		if s.running == nil {
-			return s.start()
-		}
-		s.running.Stop()
-		s.running = nil
-		return nil
+		return c.turn(s.options.Name, s.running == nil)
 	case key == "":
 		return nil
 	}
 	return fmt.Errorf("there is no key %q: %s", key, strings.TrimSpace(help))
 }
 
+// errNone and errSame are the errors of turn that are not the machine's.
+var (
+	errNone = errors.New("there is no such node or server of the stream")
+	errSame = errors.New("it is so already")
+)
+
+// turn starts what has a name, or ends it: a node by SIGKILL, as a failure would, a server of the stream by a stop.
+func (c *cluster) turn(name string, on bool) error {
+	for _, n := range c.nodes {
+		switch {
+		case n.name != name:
+		case n.up() == on:
+			return errSame
+		case on:
+			return c.run(n)
+		default:
+			c.bot.killed(name)
+			return n.kill()
+		}
+	}
+	for _, s := range c.servers {
+		switch {
+		case s.options.Name != name:
+		case (s.running != nil) == on:
+			return errSame
+		case on:
+			return s.start()
+		default:
+			s.running.Stop()
+			s.running = nil
+			return nil
+		}
+	}
+	return errNone
+}
+
 // kill ends a process as a failure would.
 func (n *node) kill() error {
 	err := n.cmd.Process.Kill()
 	<-n.ended
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -43,6 +44,20 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := c.start(ctx); err != nil {
 		return err
 	}
+	run, stop := context.WithCancel(ctx)
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	defer stop()
+	helpers.Go(func() { c.bot.run(run) })
+	p := &page{presses: make(chan press), ended: run.Done()}
+	if err := p.listen(run, c.page, &helpers); err != nil {
+		return err
+	}
+	return show(run, c, p, o)
+}
+
+// show shows the cluster, and does what keys and the page ask for.
+func show(ctx context.Context, c *cluster, p *page, o Options) error {
 	if o.Every == 0 {
 		o.Every = time.Second
 	}
@@ -58,9 +73,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	tick := time.NewTicker(o.Every)
 	defer tick.Stop()
-	t := table{out: o.Out, clear: o.Clear}
+	t := table{out: o.Out, clear: o.Clear, page: c.page}
 	for {
-		t.print(c.look(ctx))
+		v := c.look(ctx)
+		p.state.Store(&v)
+		t.print(v)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -72,6 +89,11 @@ func Run(ctx context.Context, o Options) (err error) {
 			if err := c.press(key); err != nil {
 				fmt.Fprintln(o.Out, err)
 			}
+		case a := <-p.presses:
+			err := c.turn(a.name, a.on)
+			v := c.look(ctx)
+			p.state.Store(&v)
+			a.done <- err
 		}
 	}
 }

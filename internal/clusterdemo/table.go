@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/tickhive/tickhive/internal/clock"
 )
@@ -13,6 +14,7 @@ type view struct {
 	atNs    int64
 	servers [3]bool // that run
 	nodes   [4]row
+	bot     botView
 }
 
 type row struct {
@@ -23,7 +25,7 @@ type row struct {
 
 // look asks every node.
 func (c *cluster) look(ctx context.Context) view {
-	v := view{atNs: clock.MachineNs()}
+	v := view{atNs: clock.MachineNs(), bot: c.bot.view()}
 	for i, s := range c.servers {
 		v.servers[i] = s.running != nil
 	}
@@ -36,12 +38,36 @@ func (c *cluster) look(ctx context.Context) view {
 	return v
 }
 
+// stuck says why no node takes over, if that is so: none that may become the writer runs.
+func (v *view) stuck() string {
+	if v.bot.outage == nil || v.nodes[0].up || v.nodes[1].up {
+		return ""
+	}
+	return "There is no writer, and no node runs that may become it: start node-1 or node-2 again."
+}
+
+// word is the role of a node, or what it does instead.
+func (r *row) word() string {
+	switch {
+	case r.Role != "":
+		return r.Role
+	case r.up:
+		return "starting"
+	}
+	return "down"
+}
+
 // table prints views, with the rates between two of them.
 type table struct {
 	out    io.Writer
 	clear  bool
+	page   string
 	before view
+	said   time.Time // of the last takeover whose sentence is printed
 }
+
+// shownTakeovers is the number of sentences below a table that replaces the one before.
+const shownTakeovers = 5
 
 func (t *table) print(v view) {
 	if t.clear {
@@ -51,11 +77,7 @@ func (t *table) print(v view) {
 		"cmd/s")
 	for i, n := range v.nodes {
 		if n.Role == "" {
-			word := "down"
-			if n.up {
-				word = "starting"
-			}
-			fmt.Fprintf(t.out, "%-8s http://%-17s %-9s\n", n.name, n.public, word)
+			fmt.Fprintf(t.out, "%-8s http://%-17s %-9s\n", n.name, n.public, n.word())
 			continue
 		}
 		rate := "-"
@@ -67,8 +89,27 @@ func (t *table) print(v view) {
 	}
 	fmt.Fprint(t.out, "stream  ")
 	for i, up := range v.servers {
-		fmt.Fprintf(t.out, " server-%c %s", 'a'+i, map[bool]string{true: "runs", false: "down"}[up])
+		fmt.Fprintf(t.out, " %s %s", serverName(i), map[bool]string{true: "runs", false: "down"}[up])
 	}
-	fmt.Fprint(t.out, "\n", help)
+	fmt.Fprintf(t.out, "\nbot      %s orders acknowledged, %s refused, %s without an answer\npage     http://%s\n%s",
+		group(v.bot.Acknowledged), group(v.bot.Refused), group(v.bot.Unanswered), t.page, help)
+	t.tell(&v)
 	t.before = v
+}
+
+// tell prints the sentences of takeovers: the last ones below a table that replaces the one before, else each once.
+func (t *table) tell(v *view) {
+	if text := v.stuck(); text != "" {
+		fmt.Fprintln(t.out, text)
+	}
+	taken := v.bot.taken
+	if t.clear {
+		taken = taken[max(0, len(taken)-shownTakeovers):]
+	}
+	for i := range taken {
+		if taken[i].Done && (t.clear || taken[i].At.After(t.said)) {
+			fmt.Fprintln(t.out, &taken[i])
+			t.said = taken[i].At
+		}
+	}
 }

@@ -26,7 +26,9 @@ var mayImport = map[string][]string{
 		"internal/exchange", "engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server/admin",
 		"server/conn", "server/edge", "server/forward", "internal/datadir", "internal/node", "internal/stream",
 	},
-	"internal/clusterdemo": {"internal/stream"},
+	"internal/clusterdemo": {
+		"internal/stream", "client", "server/admin", "server/edge", "server/forward", "server/json", "server/web",
+	},
 	"internal/node": {
 		"internal/stream", "internal/machine", "engine", "marketdata", "accounts", "launchpad", "hive",
 	},

@@ -47,6 +47,9 @@ var localPages = &consoleFilter{&pageFilter{
 		"such as curl",
 }}
 
+// LocalPages refuses what server.console = loopback refuses, for another listener with a page of its own.
+func LocalPages(ctx *fasthttp.RequestCtx) *refuse.Refusal { return localPages.refuse(ctx) }
+
 // proxyHeaders are what a proxy adds to a request, besides those that begin with forwardedPrefix.
 var proxyHeaders = [...]string{"Forwarded", "Via"}
 

@@ -85,6 +85,33 @@ func Page(o Options) (edge.Resource, error) {
 	}, nil
 }
 
+const clusterShell = "app/cluster.html"
+
+// ClusterPage returns the resource with the page of tickhive cluster demo and the files that it names.
+func ClusterPage() (edge.Resource, error) {
+	at, err := hashedFolders("app")
+	if err != nil {
+		return nil, err
+	}
+	html, err := Files.ReadFile(clusterShell)
+	if err != nil {
+		return nil, fmt.Errorf("web: embedded file: %w", err)
+	}
+	page, err := newAsset(withHashes(html, at), clusterShell, pageCSP)
+	if err != nil {
+		return nil, err
+	}
+	routes := []*edge.Route{page.route("/")}
+	for _, name := range []string{"app/style.css", "app/cluster.js", "app/icon.svg", "app/vendor/inter.woff2"} {
+		more, err := fileRoutes(Options{}, name, at)
+		if err != nil {
+			return nil, err
+		}
+		routes = append(routes, more...)
+	}
+	return func(*edge.Server) []*edge.Route { return routes }, nil
+}
+
 // InternalPath is the path of the internal API's description, on the internal listener.
 const InternalPath = edge.InternalPrefix + "/openapi.json"
 
@@ -187,8 +214,8 @@ func fileRoutes(o Options, name string, at map[string]string) ([]*edge.Route, er
 		}
 		others, err := page(otherShell(body), "/launchpad", "/hive", "/status")
 		return append(market, others...), err
-	case "app/docs.html":
-		return nil, nil // the shell of the pages of the folder docs
+	case "app/docs.html", clusterShell:
+		return nil, nil // the shell of the pages of the folder docs, and ClusterPage's
 	case "swagger/index.html":
 		return page(body, "/swagger")
 	}
