@@ -1,6 +1,6 @@
 // Package clusterdemo runs a whole cluster on this machine to show it: three servers of a stream in this process, and a
-// writer, a standby and two replicas as processes of their own, which keys and a page kill and start again. A bot trades
-// meanwhile, and says after each takeover how long it took and how many acknowledged orders are lost.
+// writer, a standby and two replicas as processes of their own, which keys and a page kill and start again. A bot
+// trades meanwhile, and says after each takeover how long it took and how many acknowledged orders are lost.
 //
 //	keys, page --press--> Run's goroutine --starts, kills--> processes
 //	page <--view, one atomic store-- Run's goroutine <--figures-- bot --orders--> writer

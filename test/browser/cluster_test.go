@@ -10,8 +10,8 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// The page of the demo of a cluster: the keyboard alone kills the writer and starts it again, the sentence says who took
-// over and that nothing is lost, and the page violates no rule of axe-core.
+// The page of the demo of a cluster: the keyboard alone kills the writer and starts it again, the sentence says who
+// took over and that nothing is lost, and the page violates no rule of axe-core.
 func TestBrowserClusterDemo(t *testing.T) {
 	t.Parallel()
 	source := axeSource(t)
