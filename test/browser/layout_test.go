@@ -105,12 +105,12 @@ func (b *browser) listsPairs(what string) {
 		listed+` === '1000' && !/No pair/.test(document.querySelector('.pairs').innerText)`)
 }
 
-// wholeTicket checks that every field of the ticket is within its panel.
+// wholeTicket checks that every field of the ticket's form is within its panel.
 func (b *browser) wholeTicket(what string) {
 	b.t.Helper()
 	if got := b.js(`(() => { const t = document.querySelector('[data-panel=ticket]'),
 		r = t.getBoundingClientRect(),
-			all = [...t.querySelectorAll('input, select, button')].filter((e) => e.checkVisibility()).
+			all = [...t.querySelectorAll('form :is(input, select, button)')].filter((e) => e.checkVisibility()).
 				map((e) => e.getBoundingClientRect());
 		return all.filter((e) => e.bottom > r.bottom || e.top < r.top).length + ' of ' + (all.length >= 3);
 			})()`); got != "0 of true" {
