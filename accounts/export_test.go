@@ -12,9 +12,6 @@ func (s *State) View() *Shown {
 	return v
 }
 
-// OpenOrders returns the number of open orders of an account.
-func (s *State) OpenOrders(account uint32) int { return s.dir.mustFind(account).orders }
-
 // told is a listener that counts balances and notes the rest.
 type told struct {
 	balances  int

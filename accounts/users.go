@@ -484,11 +484,7 @@ func (v *Shown) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	if c := utf8.RuneCountInString(query); c < 1 || c > MaxSearchQuery {
 		return nil, invalid("query", "query must be 1 to %d characters.", MaxSearchQuery)
 	}
-	q := prefix{text: query, id: len(query) <= 10, code: len(query) <= inviteLength}
-	for _, c := range []byte(query) {
-		q.id = q.id && c >= '0' && c <= '9'
-		q.code = q.code && strings.IndexByte(inviteAlphabet, c) >= 0
-	}
+	q := prefixOf(query)
 	out := make([]InviterView, 0, MaxSearchResults+1)
 	for n := range v.UserCount() {
 		u := v.account(uint32(n) + 1)
@@ -512,10 +508,59 @@ type prefix struct {
 	id, code bool
 }
 
+// prefixOf returns the prefix of a search.
+func prefixOf(query string) prefix {
+	q := prefix{text: query, id: len(query) <= 10, code: len(query) <= inviteLength}
+	for _, c := range []byte(query) {
+		q.id = q.id && c >= '0' && c <= '9'
+		q.code = q.code && strings.IndexByte(inviteAlphabet, c) >= 0
+	}
+	return q
+}
+
 func (q prefix) matches(u *person) bool {
 	return strings.HasPrefix(u.profile.Nickname, q.text) ||
 		(q.id && strings.HasPrefix(publicID(u.n), q.text)) ||
 		(q.code && strings.HasPrefix(InviteCode(u.n), q.text))
+}
+
+// Search returns users, the newest first: those that SearchInviters finds, and those of whom the id, a name or the
+// public key of a key begins with the query; the case of names and of the id does not matter. An empty query finds
+// every user. before is the number of the user behind which the list begins (0: none). Search leaves out the first skip
+// users, returns at most most, and reports whether there are more. It looks at every user.
+func (v *Shown) Search(query string, before uint32, skip, most int) (found []UserView, more bool, no *refuse.Refusal) {
+	if utf8.RuneCountInString(query) > MaxSearchQuery {
+		return nil, false, invalid("search", "search must be at most %d characters.", MaxSearchQuery)
+	}
+	n := uint32(v.UserCount()) + 1
+	if before != 0 {
+		n = min(n, before)
+	}
+	q, lower := prefixOf(query), folded(query)
+	for n--; n > 0; n-- {
+		u := v.account(n).person
+		switch {
+		case query != "" && !q.matches(u) && !v.names(u, query, lower):
+		case skip > 0:
+			skip--
+		case len(found) == most:
+			return found, true, nil
+		default:
+			view := u.view()
+			view.open(v.ring)
+			found = append(found, view)
+		}
+	}
+	return found, false, nil
+}
+
+// names reports whether a name, the id or a public key of a user begins with a text; lower is the folded text.
+func (v *Shown) names(u *person, text, lower string) bool {
+	begins := func(name *string) bool { return name != nil && strings.HasPrefix(folded(*name), lower) }
+	return begins(&u.profile.Nickname) || strings.HasPrefix(u.id.String(), lower) ||
+		begins(openName(v.ring, u.profile.Name, seal.UserName)) ||
+		begins(openName(v.ring, u.profile.SecondName, seal.UserSecond)) ||
+		slices.ContainsFunc(u.keys, func(k *auth.Key) bool { return strings.HasPrefix(k.Record().PublicKey, text) })
 }
 
 // All ids, addresses and codes of a user or link are functions of its number, so that runs are

@@ -14,6 +14,11 @@ func (g *golden) guard(w people) {
 	demo := g.in("POST", "/demo-accounts", "")
 	g.in("POST", "/demo-accounts/funds", fmt.Sprintf(`{"publicKey":%q}`, g.id(demo, "publicKey")))
 	g.in("POST", "/demo-accounts/funds", `{"publicKey":"unknown"}`)
+	keys := "/users/" + g.id(demo, "userId") + "/apikeys"
+	g.in("GET", keys, "")
+	g.in("DELETE", keys+"/"+g.id(demo, "publicKey"), "")
+	g.in("DELETE", keys+"/"+g.id(demo, "publicKey"), "")
+	g.in("GET", keys, "")
 	g.note("a halted account")
 	const order = `"currencyPairCode":"ETH_USDT","side":"buy","type":"limit","price":2000,"amount":1`
 	g.place(w.carol.ID, order, order+`,"clientOrderId":"c-1"`)

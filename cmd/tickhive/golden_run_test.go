@@ -135,6 +135,11 @@ func (g *golden) users() people {
 	g.in("POST", "/users/"+w.carol.ID+"/profits", `{"profitType":1,"currencyCode":"USDT","amount":"3"}`)
 	g.in("GET", "/users/"+w.carol.ID, "")
 	g.in("GET", "/users/"+harness.BuiltinUUID, "")
+	g.in("GET", "/users?pageSize=2", "")
+	g.in("GET", "/users?pageSize=2&cursor=2", "")
+	g.in("GET", "/users?pageNumber=2&cursor=2", "")
+	g.in("GET", "/users?search=AL", "")
+	g.in("GET", "/users?search="+strings.Repeat("x", 65), "")
 	g.in("GET", "/totals", "")
 	return w
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,18 @@ import (
 // userID is a text, because an id of another form is not found.
 var userID = edge.Text("id").As(json.KindUUID)
 
+// defaultUsers is the size of a page of users.
+const defaultUsers = 20
+
+// The parameters of the list of users. A cursor is the number of a user.
+var (
+	searchUsers = edge.Text("search").Sized(1, accounts.MaxSearchQuery).Like("al").
+			Says("Prefix of the nickname, a name, the id, publicId, invite code or the public key of a key.")
+	userPages = edge.PagesOf(edge.Integer("pageNumber", 1, math.MaxInt64).Default(1).Says("1-based."),
+		edge.Integer("pageSize", 1, edge.MaxPageSize).Default(defaultUsers).Says("Rows per page."))
+	userRows = edge.RowOf(userPages)
+)
+
 // InternalRoutes returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
 func (s *Service) InternalRoutes() []*edge.Route {
@@ -34,8 +47,13 @@ func (s *Service) InternalRoutes() []*edge.Route {
 			Refuses: []int{409},
 		},
 		{
+			Method: get, Path: path, Handle: u.listUsers,
+			Params: edge.Params(searchUsers, userPages, userRows),
+			Name:   "listUsers", Summary: "Users, the newest first",
+		},
+		{
 			Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id,
-			Name: "getUser", Summary: "One user, with balances",
+			Name: "getUser", Summary: "One user, with balances and the number of open orders",
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser",
@@ -62,10 +80,19 @@ func (s *Service) InternalRoutes() []*edge.Route {
 			Refuses: []int{409},
 		},
 		{
+			Method: get, Path: path + "/{id}/apikeys", Handle: u.listUserKeys, Params: id,
+			Name: "listUserKeys", Summary: "The API keys of a user",
+		},
+		{
 			Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
 			Members: operatorKeyForm.Members(),
 			Name:    "createUserKey", Summary: "Create an API key",
 			Refuses: []int{409},
+		},
+		{
+			Method: fasthttp.MethodDelete, Path: path + "/{id}/apikeys/{publicKey}", Handle: u.deleteUserKey,
+			Params: edge.Params(userID, keyOf),
+			Name:   "deleteUserKey", Summary: "Delete an API key of a user, and every key that it made, at once",
 		},
 		{
 			Method: post, Path: path + "/{id}/halt", Handle: u.halt, Params: id, Schema: "HaltUser",
@@ -105,7 +132,7 @@ func (us users) createUser(c *edge.Ctx) *refuse.Refusal {
 			return unfunded(&res.User, err)
 		}
 	}
-	us.send(c, &res.User, false)
+	us.send(c, &res.User)
 	return nil
 }
 
@@ -142,17 +169,81 @@ func (us users) patchUser(c *edge.Ctx) *refuse.Refusal {
 	}
 	res, err := us.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
 	if err == nil {
-		us.send(c, &res.User, false)
+		us.send(c, &res.User)
 	}
 	return err
 }
 
 func (us users) getUser(c *edge.Ctx) *refuse.Refusal {
 	user, err := us.userOf(c)
+	if err != nil {
+		return err
+	}
+	open, err := us.canceler.Open(engine.AccountID(user.Number))
+	if err != nil {
+		return err
+	}
+	var w json.Writer
+	w.Object()
+	us.writeUser(&w, &user)
+	writeBalances(&w, us.balancesOf(user.Number))
+	w.Name("openOrders").Int(int64(open))
+	w.EndObject()
+	c.Private(w.Bytes())
+	return nil
+}
+
+// listUsers serves GET /users.
+func (us users) listUsers(c *edge.Ctx) *refuse.Refusal {
+	query, err := searchUsers.Of(c)
+	if err != nil {
+		return err
+	}
+	number, size, err := userPages.Of(c)
+	if err != nil {
+		return err
+	}
+	before, err := userRows.Of(c)
+	if err != nil {
+		return err
+	}
+	// A page and a row beyond every user are as good as the bound, which does not overflow.
+	skip := min(number-1, accounts.MaxUsers) * size
+	found, more, err := us.shown.Search(query, uint32(min(before, math.MaxUint32)), int(skip), int(size))
+	if err != nil {
+		return err
+	}
+	var w json.Writer
+	w.List()
+	for i := range found {
+		w.Object()
+		us.writeUser(&w, &found[i])
+		w.EndObject()
+	}
+	w.EndList()
+	if more {
+		c.NextRow(uint64(found[len(found)-1].Number))
+	}
+	c.Private(w.Bytes())
+	return nil
+}
+
+// listUserKeys serves GET /users/{id}/apikeys.
+func (us users) listUserKeys(c *edge.Ctx) *refuse.Refusal {
+	user, err := us.userOf(c)
 	if err == nil {
-		us.send(c, &user, true)
+		us.sendKeys(c, user.Number)
 	}
 	return err
+}
+
+// deleteUserKey serves DELETE /users/{id}/apikeys/{publicKey}.
+func (us users) deleteUserKey(c *edge.Ctx) *refuse.Refusal {
+	user, err := us.userOf(c)
+	if err != nil {
+		return err
+	}
+	return us.endKey(c, accounts.Command{Kind: accounts.DeleteKey, User: user.Number})
 }
 
 // createUserKey serves POST /users/{id}/apikeys. It differs from the public route in its defaults: the key has
@@ -193,10 +284,17 @@ func (us users) totals(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// send sends a User (docs/contract/internal.md#users-and-money); full adds the balances.
-func (us users) send(c *edge.Ctx, u *accounts.UserView, full bool) {
+// send sends a User.
+func (us users) send(c *edge.Ctx, u *accounts.UserView) {
 	var w json.Writer
 	w.Object()
+	us.writeUser(&w, u)
+	w.EndObject()
+	c.Private(w.Bytes())
+}
+
+// writeUser writes the members of a User (docs/contract/internal.md#users-and-money).
+func (us users) writeUser(w *json.Writer, u *accounts.UserView) {
 	w.Name("id").Text(u.ID)
 	w.Name("nickname").Text(u.Nickname)
 	w.Name("name").TextAt(u.Name)
@@ -217,11 +315,6 @@ func (us users) send(c *edge.Ctx, u *accounts.UserView, full bool) {
 	w.Name("dealAskDiscountFraction").Money(u.DealAskDiscount.Wide())
 	w.Name("dateCreated").ISO(u.CreatedNs, 3)
 	w.Name("halted").Bool(u.Halted)
-	if full {
-		writeBalances(&w, us.balancesOf(u.Number))
-	}
-	w.EndObject()
-	c.Private(w.Bytes())
 }
 
 // nativeBalance returns the user's balance of the native currency, free and held.

@@ -62,7 +62,9 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	g := h.MustInternal("GET", "/users/"+id, "")
-	if got := servertest.KeysOf(g); got != strings.Replace(userMembers, "avatarId ", "avatarId balances ", 1) {
+	whole := strings.NewReplacer("avatarId ", "avatarId balances ", "nickname ", "nickname noTradeCommissions openOrders ",
+		"noTradeCommissions ", "").Replace(userMembers)
+	if got := servertest.KeysOf(g); got != whole {
 		t.Errorf("members %s", got)
 	}
 }
@@ -117,6 +119,117 @@ func TestUserRequestsThatAreRefused(t *testing.T) {
 			`{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy",`+
 				`"type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "accountId")
+}
+
+// usersOf returns the nicknames of a list of users and the cursor of the next page.
+func usersOf(h *servertest.Exchange, query string) (names, next string) {
+	h.T.Helper()
+	a := h.CallInternal("GET", "/users"+query, "")
+	var list []map[string]any
+	servertest.Parse(h.T, a.Body, &list)
+	for _, u := range list {
+		if servertest.KeysOf(u) != userMembers {
+			h.T.Errorf("members %s", servertest.KeysOf(u))
+		}
+		names += " " + u["nickname"].(string)
+	}
+	return strings.TrimSpace(names), a.Header.Get("X-Next-Cursor")
+}
+
+// The list of users is the newest first, and goes on where a page has ended while users come. A search finds users by
+// what an operator has in hand.
+func TestUsersAreListedAndFound(t *testing.T) {
+	h := servertest.NewExchange(t)
+	if names, next := usersOf(h, ""); names != "" || next != "" {
+		t.Errorf("%q %q without a user", names, next)
+	}
+	ids := map[string]map[string]any{}
+	for _, body := range []string{
+		`{"nickname":"ann"}`, `{"nickname":"Bob","name":"Robert","secondName":"Oak"}`, `{"nickname":"cyd"}`,
+		`{"nickname":"anton"}`,
+	} {
+		u := h.MustInternal("POST", "/users", body)
+		ids[u["nickname"].(string)] = u
+	}
+	names, next := usersOf(h, "?pageSize=2")
+	if names != "anton cyd" || next != "3" {
+		t.Errorf("the first page: %q %q", names, next)
+	}
+	h.MustInternal("POST", "/users", `{"nickname":"dan"}`)
+	if names, next = usersOf(h, "?pageSize=2&cursor="+next); names != "Bob ann" || next != "" {
+		t.Errorf("the second page: %q %q", names, next)
+	}
+	bob := ids["Bob"]
+	key := h.MustInternal("POST", "/users/"+bob["id"].(string)+"/apikeys", `{"name":"one"}`)["publicKey"].(string)
+	for query, want := range map[string]string{
+		"": "dan anton cyd Bob ann", "AN": "anton ann", "bo": "Bob", "rob": "Bob", "oak": "Bob", "zed": "", "on": "",
+		strings.ToUpper(bob["id"].(string)[:9]): "Bob", bob["publicId"].(string): "Bob",
+		bob["inviteCode"].(string): "Bob", key[:12]: "Bob", key: "Bob", key + "0": "", "exchange": "",
+	} {
+		if names, _ := usersOf(h, "?search="+query); names != want {
+			t.Errorf("%q finds %q, want %q", query, names, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"?pageNumber=2&pageSize=2": "cyd Bob", "?pageNumber=3&pageSize=2": "ann", "?search=an&pageSize=1&cursor=4": "ann",
+		"?pageNumber=9223372036854775807&pageSize=100": "", "?cursor=9223372036854775807": "dan anton cyd Bob ann",
+	} {
+		if names, _ := usersOf(h, query); names != want {
+			t.Errorf("%s: %q, want %q", query, names, want)
+		}
+	}
+	for query, field := range map[string]string{
+		"search=" + strings.Repeat("x", 65): "search", "pageSize=101": "pageSize", "pageNumber=0": "pageNumber",
+		"cursor=x": "cursor", "cursor=2&pageNumber=1": "cursor",
+	} {
+		h.CheckRefusal(query, h.CallInternal("GET", "/users?"+query, ""), 400, "INVALID_PARAM", field)
+	}
+}
+
+// An operator sees the keys of a user without their secrets, and ends one with the keys that it made.
+func TestKeysOfAUserAreListedAndDeleted(t *testing.T) {
+	h, a, b := servertest.NewTradedExchange(t)
+	parent := operatorKey(a, `{"name":"parent"}`)
+	child, _ := makeKey(parent, `{"name":"child","canTrade":true}`)
+	keys := func() (names string) {
+		answer := h.CallInternal("GET", "/users/"+a.ID+"/apikeys", "")
+		var list []map[string]any
+		servertest.Parse(t, answer.Body, &list)
+		for _, k := range list {
+			names += " " + k["name"].(string)
+		}
+		if strings.Contains(answer.Body, parent.Private) || strings.Contains(answer.Body, "privateKey") {
+			t.Error("a secret is in the list of keys")
+		}
+		return names
+	}
+	if got := keys(); !strings.Contains(got, " parent") || !strings.Contains(got, " child") {
+		t.Errorf("keys%s", got)
+	}
+	before := h.MustInternal("GET", "/users/"+a.ID, "")["openOrders"]
+	child.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":1}`)
+	if after := h.MustInternal("GET", "/users/"+a.ID, "")["openOrders"]; fmt.Sprint(before, " ", after) != "0 1" {
+		t.Errorf("%v open orders, then %v", before, after)
+	}
+	path := "/users/" + a.ID + "/apikeys/" + parent.Public
+	for _, other := range []string{"/users/" + b.ID + "/apikeys/" + parent.Public, "/users/" + a.ID + "/apikeys/nope"} {
+		h.CheckRefusal(other, h.CallInternal("DELETE", other, ""), 404, "NOT_FOUND", "publicKey")
+	}
+	h.MustInternal("DELETE", path, "")
+	h.CheckRefusal("twice", h.CallInternal("DELETE", path, ""), 404, "NOT_FOUND", "publicKey")
+	if got := keys(); strings.Contains(got, "parent") || strings.Contains(got, "child") {
+		t.Errorf("keys%s", got)
+	}
+	for _, k := range []*servertest.Keys{parent, child} {
+		h.CheckRefusal("a deleted key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
+	}
+	if !strings.Contains(h.Log.String(), `event="key deleted" by=operator`) {
+		t.Errorf("no line of the security log: %s", h.Log.String())
+	}
+	for _, id := range []string{"nope", "11111111-1111-1111-1111-111111111111"} {
+		h.CheckRefusal(id, h.CallInternal("GET", "/users/"+id+"/apikeys", ""), 404, "NOT_FOUND", "id")
+		h.CheckRefusal(id, h.CallInternal("DELETE", "/users/"+id+"/apikeys/"+a.Public, ""), 404, "NOT_FOUND", "id")
+	}
 }
 
 // closedLedger holds NATIVE and refuses deposits of it.

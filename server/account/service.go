@@ -408,7 +408,13 @@ func addresses(r *json.Reader) (list []string, given bool) {
 }
 
 func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
-	keys := s.shown.Keys(c.Principal.Account, s.opt.Clock.NowNs())
+	s.sendKeys(c, c.Principal.Account)
+	return nil
+}
+
+// sendKeys sends the keys of a user, without their secrets.
+func (s *Service) sendKeys(c *edge.Ctx, user uint32) {
+	keys := s.shown.Keys(user, s.opt.Clock.NowNs())
 	var w json.Writer
 	w.List()
 	for i := range keys {
@@ -418,7 +424,6 @@ func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
 	}
 	w.EndList()
 	c.Private(w.Bytes())
-	return nil
 }
 
 func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
@@ -462,16 +467,18 @@ func (s *Service) createKey(
 var keyOf = edge.Text("publicKey").Says("The public key.")
 
 func (s *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
-	key, err := keyOf.Of(c)
-	if err != nil {
+	return s.endKey(c, accounts.Command{
+		Kind: accounts.DeleteKey, User: c.Principal.Account, SignedBy: c.Principal.PublicKey,
+	})
+}
+
+// endKey deletes the key that the path names.
+func (s *Service) endKey(c *edge.Ctx, cmd accounts.Command) (err *refuse.Refusal) {
+	if cmd.PublicKey, err = keyOf.Of(c); err != nil {
 		return err
 	}
-	_, err = s.do(accounts.Command{
-		Kind: accounts.DeleteKey, User: c.Principal.Account, PublicKey: key,
-		SignedBy: c.Principal.PublicKey,
-	})
-	if err == nil {
-		c.Audit("key deleted", "key", key)
+	if _, err = s.do(cmd); err == nil {
+		c.Audit("key deleted", "key", cmd.PublicKey)
 		c.Private([]byte("{}"))
 	}
 	return err

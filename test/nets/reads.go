@@ -115,6 +115,7 @@ var optional = map[string][]string{
 	"start_time": {"1767300000000", "1"}, "end_time": {"1767300000000", "1"},
 	"since": {"1767600000", "1"}, "until": {"1767600000", "1"}, "currencyCode": {"USDT", "ETH"},
 	"cursor": {"3"}, "decimals": {"number", "string"}, "boosted": {"false", "true"}, "aliases": {"false", "true"},
+	"search": {"al", "AL-1", "nobody"},
 }
 
 // Processes names the routes whose answers are of the process, not of the exchange, with the reason. Reads leaves
@@ -137,6 +138,8 @@ var Processes = map[string]string{
 var processMembers = map[string][]string{
 	"/api/status":  {"startedAt", "uptimeSeconds", "incidents"},
 	"/api/apikeys": {"lastUsedAt"},
+
+	"/internal/v1/users/{id}/apikeys": {"lastUsedAt"},
 }
 
 // values returns what a World has for a parameter of a route.

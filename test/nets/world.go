@@ -110,6 +110,7 @@ func (b *builder) people() {
 	b.value("avatarId", b.avatar(0), b.avatar(2), b.avatar(0)+".svg")
 	b.value("/api/affiliate/{id}/user-info id", w.Alice.ID)
 	b.value("/internal/v1/users/{id} id", w.Alice.ID, w.Bob.ID, w.Carol.ID)
+	b.value("/internal/v1/users/{id}/apikeys id", w.Alice.ID, w.Bob.ID)
 }
 
 func (b *builder) avatar(i int) string {
