@@ -178,7 +178,7 @@ func (c *contract) Check(method, target string, status int, header http.Header, 
 // requests, and the socket, which the AsyncAPI document describes.
 func undescribed(path string) bool {
 	return slices.Contains([]string{
-		"/", "/ws", "/launchpad", "/hive", "/status", "/docs", "/swagger", "/favicon.ico",
+		"/", "/ws", "/launchpad", "/hive", "/status", "/admin", "/docs", "/swagger", "/favicon.ico",
 	}, path) || slices.ContainsFunc([]string{"/app/", "/docs/", "/swagger/", "/udf/"}, func(folder string) bool {
 		return strings.HasPrefix(path, folder)
 	})

@@ -212,7 +212,7 @@ func fileRoutes(o Options, name string, at map[string]string) ([]*edge.Route, er
 		if err != nil {
 			return nil, err
 		}
-		others, err := page(otherShell(body), "/launchpad", "/hive", "/status")
+		others, err := page(otherShell(body), "/launchpad", "/hive", "/status", "/admin")
 		return append(market, others...), err
 	case "app/docs.html", clusterShell:
 		return nil, nil // the shell of the pages of the folder docs, and ClusterPage's

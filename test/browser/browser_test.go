@@ -297,6 +297,14 @@ func (b *browser) dark() {
 	})
 }
 
+// light sets it to light ones.
+func (b *browser) light() {
+	b.t.Helper()
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}},
+	})
+}
+
 // The header shows the values of /api/tickers of the same second, and the ladder shows the
 // levels of the book at the same seq.
 func TestBrowserFiguresAreTheAPIs(t *testing.T) {

@@ -3,11 +3,13 @@ import { cockpit } from './cockpit.js';
 import { controls } from './controls.js';
 import { demo } from './demo.js';
 import { el } from './dom.js';
+import { pairadmin } from './pairadmin.js';
 import { player } from './player.js';
+import { users } from './users.js';
 
 // parts are the parts of each page, in their order. A part is a function of the strip above the page, to which it may add
 // itself, and of what the page's show has returned.
-const parts = { '/': [player, controls, demo], '/status': [cockpit] };
+const parts = { '/': [player, controls, demo], '/status': [cockpit], '/admin': [users, pairadmin] };
 
 // mount adds the parts of a page. They are folded away until they have something to show.
 export function mount(main, page) {

@@ -1,5 +1,5 @@
 // Makes the examples of the documentation fit the server that shows them, and copyable.
-import { el } from './dom.js';
+import { copies, el } from './dom.js';
 import './theme.js';
 
 const example = '127.0.0.1:8080';
@@ -12,9 +12,6 @@ for (const pre of document.querySelectorAll('pre')) {
   }
   pre.tabIndex = 0;
   const bar = el('div', { class: 'codebar' }, pre.classList.contains('run') ? el('span', {}, 'runs') : '');
-  bar.append(el('button', { type: 'button', class: 'quiet', onclick: async (e) => {
-    try { await navigator.clipboard.writeText(code.textContent); e.target.textContent = 'Copied'; } catch { getSelection().selectAllChildren(code); e.target.textContent = 'Selected'; }
-    setTimeout(() => { e.target.textContent = 'Copy'; }, 2000);
-  } }, 'Copy'));
+  bar.append(copies(code));
   pre.before(bar);
 }

@@ -30,6 +30,15 @@ export function table(caption, heads, rows) {
 
 export const cell = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 
+// copies returns a button that copies the text of a node, or selects it where the browser refuses that.
+export function copies(node, label) {
+  const button = el('button', { type: 'button', class: 'quiet', 'aria-label': label, onclick: async () => {
+    try { await navigator.clipboard.writeText(node.textContent); button.textContent = 'Copied'; } catch { getSelection().selectAllChildren(node); button.textContent = 'Selected'; }
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  } }, 'Copy');
+  return button;
+}
+
 // options returns the options of a list of choices: texts by their values, or values alone.
 export const options = (all) => (Array.isArray(all) ? all.map((v) => [v, v]) : Object.entries(all)).map(([value, text]) => el('option', { value }, text));
 

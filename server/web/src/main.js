@@ -67,6 +67,7 @@ function showDate(stream) {
 // start shows a page as soon as the exchange answers. What its show returns is for the console; nothing means that the console
 // has no part of this page. Messages are above a page that has no place of its own for them.
 export async function start(show, evenStale = false) {
+  if (document.documentElement.dataset.console) document.querySelector('nav [href="/status"]').after(el('a', { href: '/admin' }, 'Admin'));
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
   });

@@ -1,7 +1,7 @@
 // The page of a path that does not exist.
 import { el, fill } from './dom.js';
 
-const known = ['/', '/launchpad', '/hive', '/status', '/docs', '/swagger'];
+const known = ['/', '/launchpad', '/hive', '/status', '/admin', '/docs', '/swagger'];
 
 export function show(main) {
   document.title = 'No such page · TickHive';

@@ -1,6 +1,6 @@
 // The internal API, which the exchange serves to its own page with a console (docs/contract/internal.md#console). A
 // console with a token asks for it once and keeps it in this tab's session storage.
-import { answer, ask, el } from './dom.js';
+import { answer, ask, el, notice } from './dom.js';
 
 const place = 'internal-token', patience = 30000; // ms
 const asks = document.documentElement.dataset.console === 'token';
@@ -25,9 +25,9 @@ function tokenOf(problem) {
   return asking;
 }
 
-// internal sends a request to the internal API and returns the body of its answer. path begins behind /internal/v1.
-// quiet requests ask for no token: they fail instead.
-export async function internal(method, path, payload, quiet = false) {
+// request sends a request to the internal API and returns the body and the headers of its answer. path begins behind
+// /internal/v1. quiet requests ask for no token: they fail instead.
+export async function request(method, path, payload, quiet = false) {
   for (let problem = ''; ;) {
     let token = sessionStorage.getItem(place);
     if (asks && !token) {
@@ -41,10 +41,25 @@ export async function internal(method, path, payload, quiet = false) {
     const body = await response.json().catch(() => ({}));
     if (response.ok) {
       if (asks) sessionStorage.setItem(place, token);
-      return body;
+      return { body, headers: response.headers };
     }
     if (!asks || response.status !== 401) throw new Refused(response.status, body);
     sessionStorage.removeItem(place);
     problem = 'The exchange refuses this token.';
   }
+}
+
+// internal is request without the headers.
+export const internal = async (...args) => (await request(...args)).body;
+
+// actions returns a place that says what has come of an action, and the function that carries one out: work returns the
+// text, nothing when there is nothing to say.
+export function actions() {
+  const said = el('p', { class: 'notice', role: 'status', hidden: true });
+  return { said, act: async (work) => {
+    try {
+      const text = await work();
+      if (text) notice(said, text);
+    } catch (error) { notice(said, error.message, true); }
+  } };
 }
