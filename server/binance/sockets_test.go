@@ -305,7 +305,7 @@ func TestUnknownNamesAreSilent(t *testing.T) {
 	x := newLooks(t)
 	unknown := []string{
 		"nope@trade", "AABB@trade", "aa_bb@trade", "aabb@depth@50ms", "aabb@depth30", "aabb@markPrice", "!bookTicker",
-		"aabb@kline_2m", "aabb@ticker_2h", "!ticker_2h@arr", "aabb", "aabb@", "", strings.Repeat("a", 64),
+		"aabb@kline_2m", "aabb@ticker_2h", "!ticker_2h@arr", "aabb", "aabb@", "", strings.Repeat("A", 64),
 	}
 	c := x.connect(append(unknown, "aabb@trade")...)
 	list, _ := json.Marshal(append([]string{"aabb@depth@100ms"}, unknown...))

@@ -432,3 +432,44 @@ func TestListenKeys(t *testing.T) {
 		}
 	}
 }
+
+// A name of the form of a listen key that is none, of before a restart for example, ends with listenKeyExpired on each
+// way to a stream. One that has ended by then does too, and a name of another form adds nothing.
+func TestAListenKeyThatIsNoneEnds(t *testing.T) {
+	r, a, _ := funded(t)
+	none := strings.Repeat("0f", 32)
+	const ends = `{"e":"listenKeyExpired","E":`
+	member := `,"listenKey":"` + none + `"}`
+	raw := r.socket("/ws/" + none)
+	if text := raw.next(); !strings.HasPrefix(text, ends) || !strings.HasSuffix(text, member) {
+		t.Error(text)
+	}
+	combined := r.socket("/stream?streams=" + strings.Repeat("0F", 32) + "/" + none)
+	in := `{"stream":"` + none + `","data":` + ends
+	if text := combined.next(); !strings.HasPrefix(text, in) || !strings.HasSuffix(text, member+"}") {
+		t.Error(text)
+	}
+	subscribe := func(s *socket, name string) {
+		t.Helper()
+		if got := s.ask(`{"method":"SUBSCRIBE","params":["` + name + `"],"id":1}`); got != `{"result":null,"id":1}` {
+			t.Error(got)
+		}
+	}
+	subscribe(raw, none)
+	if text := raw.next(); !strings.HasPrefix(text, ends) || !strings.HasSuffix(text, member) {
+		t.Error(text)
+	}
+	key, err := a.NewStartUserStreamService().Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	subscribe(raw, key)
+	r.Call("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"BTC","amount":"1"}`)
+	if text := raw.next(); !strings.HasPrefix(text, `{"e":"balanceUpdate"`) {
+		t.Errorf("after it a key that lives is silent: %s", text)
+	}
+	_ = raw.next()
+	if got := raw.ask(`{"method":"LIST_SUBSCRIPTIONS","id":1}`); got != `{"result":["`+key+`"],"id":1}` {
+		t.Error(got)
+	}
+}

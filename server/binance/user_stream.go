@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,29 +147,39 @@ func keepOrEnd(q *call, end bool) ([]byte, *failure) {
 	return []byte("{}"), nil
 }
 
-// userStream returns the user data stream with the name of a listen key, or false when there is none.
+// userStream returns the user data stream with a name of the form of a listen key, or false for another name. That of a
+// key that is none, any more for example, has no events: the next tick ends it, and so its client asks for a key.
 func (s *socket) userStream(name string) (*stream, bool) {
-	if len(name) != listenKeySize {
+	if len(name) != listenKeySize || strings.Trim(name, "0123456789abcdef") != "" {
 		return nil, false
 	}
-	key, ok := s.f.keys.find(name, s.f.opt.Clock.NowNs())
-	if !ok {
-		return nil, false
-	}
+	key, _ := s.f.keys.find(name, s.f.opt.Clock.NowNs())
 	one := &stream{name: name, kind: userDataStream, user: &userStream{key: key.key, number: key.number}}
-	if !s.permitted(one) {
-		return nil, false
+	if s.permitted(one) {
+		s.follow(one, key.account)
+		return one, true
 	}
-	s.follow(one, key.account)
+	s.f.stats.unknownStreams.Add(1)
+	one.user = &userStream{} // of no key, so nothing permits it any more
+	s.users++
 	return one, true
 }
 
 // userStream is the account of a user data stream.
 type userStream struct {
-	key    string // public key
-	number uint64 // of the key, which ends with the key
-	events *private.Subscription
-	lists  []*private.Event // events of lists, which go behind the reports of their command
+	key    string                // public key
+	number uint64                // of the key, which ends with the key
+	events *private.Subscription // nil: of no key
+	lists  []*private.Event      // events of lists, which go behind the reports of their command
+}
+
+// waiting reports whether a stream is one of user data, with something to take.
+func (u *userStream) waiting() bool { return u != nil && u.events != nil && u.events.Waiting() }
+
+func (u *userStream) end() {
+	if u.events != nil {
+		u.events.End()
+	}
 }
 
 // follow begins a user data stream: it gets everything that is published from now on.
@@ -197,7 +208,7 @@ func (s *socket) drop(match func(*stream) bool) {
 			return false
 		}
 		if one.user != nil {
-			one.user.events.End()
+			one.user.end()
 			s.users--
 		}
 		s.f.faults.Forget(&one.held)
@@ -240,7 +251,7 @@ func (s *socket) deliver() {
 		return
 	}
 	for _, one := range s.streams {
-		for one.user != nil && one.user.events.Waiting() && !s.ended && s.HasRoom() {
+		for one.user.waiting() && !s.ended && s.HasRoom() {
 			list, lost := one.user.events.Take(maxTaken)
 			if !s.permitted(one) { // asked behind Take: nothing that happens after the end of a key reaches its sockets
 				break // the next tick says so
@@ -248,7 +259,7 @@ func (s *socket) deliver() {
 			for _, m := range list {
 				s.pass(one, m)
 			}
-			if !one.user.events.Waiting() { // a publication is taken whole, so the last command is complete
+			if !one.user.waiting() { // a publication is taken whole, so the last command is complete
 				s.passLists(one)
 			}
 			if lost {
