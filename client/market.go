@@ -116,6 +116,11 @@ func (c *Client) AllOrders(ctx context.Context, q ListQuery) iter.Seq2[Order, er
 	return allPages(q, func(q ListQuery) ([]Order, string, error) { return c.Orders(ctx, q) })
 }
 
+// AllLists yields every order list that q selects, newest first, from page to page. After an error it ends.
+func (c *Client) AllLists(ctx context.Context, q ListQuery) iter.Seq2[List, error] {
+	return allPages(q, func(q ListQuery) ([]List, string, error) { return c.Lists(ctx, q) })
+}
+
 // AllFills yields every fill that q selects, newest first, from page to page. After an error it ends.
 func (c *Client) AllFills(ctx context.Context, q ListQuery) iter.Seq2[Fill, error] {
 	return allPages(q, func(q ListQuery) ([]Fill, string, error) { return c.Fills(ctx, q) })

@@ -45,6 +45,24 @@ func (k *openOrders) note(o *Order) bool {
 	return true
 }
 
+// noteFill notes the order of a fill before the first snapshot of orders: the caller may not know its end.
+func (k *openOrders) noteFill(f *Fill) {
+	if k.heardMs == 0 && k.ended[f.OrderID] == "" {
+		set(&k.open, f.OrderID)
+	}
+}
+
+// listsOf adds to the ids of lists those of orders that have ended, before the first snapshot of orders: the caller may
+// not know their end.
+func (k *openOrders) listsOf(ended []Order, lists []string) []string {
+	for i := range ended {
+		if id := ended[i].ListID; id != nil && k.heardMs == 0 && !k.lists[*id] {
+			lists = append(lists, *id)
+		}
+	}
+	return lists
+}
+
 // noteList notes the state of a list; nil: of none.
 func (k *openOrders) noteList(l *List) {
 	switch {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -45,8 +47,10 @@ type Event struct {
 // in the order of their trade ids.
 //
 // After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the
-// snapshots of orders and balances, and the last states of the orders that ended meanwhile; then what happens. A state
-// of an order may come twice.
+// snapshots of orders and balances, and the last states of the orders and lists that ended meanwhile; then what
+// happens. At the start those are the orders of the missed fills, and of the fills of the last 10 s before the cursor,
+// with their lists: an order that ended without a fill while the program was down is not among them. A state of an
+// order may come twice.
 //
 // Owner: the goroutine that calls Next.
 type PrivateStream struct {
@@ -256,6 +260,9 @@ func (p *PrivateStream) handle(ctx context.Context, m *Message) error {
 			p.queue = append(p.queue, Event{Type: m.Type, Channel: m.Channel, Order: m.Order})
 		}
 	default:
+		if m.Fill != nil {
+			p.orders.noteFill(m.Fill)
+		}
 		p.orders.noteList(m.List)
 		p.queue = append(p.queue, Event{
 			Type: m.Type, Channel: m.Channel, List: m.List, Fill: m.Fill, Balances: m.Balances,
@@ -302,6 +309,7 @@ func (p *PrivateStream) readFills(ctx context.Context) error {
 		p.fromNow, rows = false, nil
 	}
 	for i := range rows {
+		p.orders.noteFill(&rows[i])
 		p.queue = append(p.queue, Event{Type: "update", Channel: "fills", Fill: &rows[i], Missed: true})
 	}
 	p.queue = append(p.queue, Event{Type: "snapshot", Channel: "fills", Complete: complete})
@@ -337,26 +345,68 @@ func (p *PrivateStream) readOrders(ctx context.Context, m *Message) error {
 
 // readEnds queues the states of orders and lists by their ids, but of those that are no longer kept.
 func (p *PrivateStream) readEnds(ctx context.Context, orders, lists []string) error {
-	for _, id := range orders {
-		o, err := p.clients[p.at].Order(ctx, id)
-		switch {
-		case err == nil:
-			p.queueOrder(&o)
-		case !IsCode(err, CodeNotFound):
-			return err
-		}
+	c, every := p.clients[p.at], ListQuery{Status: "all"}
+	ended, err := readRows(orders, c.AllOrders(ctx, every), func(o *Order) string { return o.ID },
+		func(id string) (Order, error) { return c.Order(ctx, id) })
+	if err != nil {
+		return err
 	}
-	for _, id := range lists {
-		l, err := p.clients[p.at].List(ctx, id)
-		switch {
-		case err == nil:
-			p.orders.noteList(&l)
-			p.queue = append(p.queue, Event{Type: "update", Channel: "orders", List: &l})
-		case !IsCode(err, CodeNotFound):
-			return err
+	lists = p.orders.listsOf(ended, lists)
+	done, err := readRows(lists, c.AllLists(ctx, every), func(l *List) string { return l.ID },
+		func(id string) (List, error) { return c.List(ctx, id) })
+	if err != nil {
+		return err
+	}
+	for i := range ended {
+		p.queueOrder(&ended[i])
+	}
+	for i := range done {
+		for j := range done[i].Orders {
+			p.queueOrder(&done[i].Orders[j])
 		}
+		p.orders.noteList(&done[i])
+		p.queue = append(p.queue, Event{Type: "update", Channel: "orders", List: &done[i]})
 	}
 	return nil
+}
+
+// fewRows is up to how many rows are read one by one.
+const fewRows = 10
+
+// readRows returns the rows with the ids, but those that are no longer kept: from all, the newest first, until few are
+// left, and these by their ids. So it makes few requests for many ids, and for one that is old.
+func readRows[T any](ids []string, all iter.Seq2[T, error], idOf func(*T) string, one func(string) (T, error)) (
+	rows []T, err error,
+) {
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	if len(wanted) > fewRows {
+		for row, err := range all {
+			if err != nil {
+				return nil, err
+			}
+			if id := idOf(&row); wanted[id] {
+				delete(wanted, id)
+				rows = append(rows, row)
+			}
+			if len(wanted) <= fewRows {
+				break
+			}
+		}
+		slices.Reverse(rows)
+	}
+	for _, id := range slices.Sorted(maps.Keys(wanted)) {
+		row, err := one(id)
+		switch {
+		case err == nil:
+			rows = append(rows, row)
+		case !IsCode(err, CodeNotFound):
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 func (p *PrivateStream) queueOrder(o *Order) {

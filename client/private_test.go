@@ -2,7 +2,9 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -99,5 +101,54 @@ func TestASnapshotNamesWhatHasEnded(t *testing.T) {
 	orders, lists = k.restart(&Message{})
 	if got := strings.Join(append(orders, lists...), " "); got != "1 2 4 1 2" {
 		t.Errorf("%s have ended", got)
+	}
+}
+
+// Many rows are read from their list, as far as it is needed, and few by their ids; those that are no longer kept are
+// left out.
+func TestManyRowsAreReadFromTheirList(t *testing.T) {
+	var ids []string
+	for i := range 100 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	listed, asked := 0, 0
+	all := func(yield func(Order, error) bool) {
+		for i := 200; i > 0; i-- { // 100 others are newer, and 0 is no longer kept
+			listed++
+			if !yield(Order{ID: fmt.Sprint(i)}, nil) {
+				return
+			}
+		}
+	}
+	one := func(id string) (Order, error) {
+		asked++
+		if id == "0" {
+			return Order{}, &APIError{Status: 404, Code: CodeNotFound}
+		}
+		return Order{ID: id}, nil
+	}
+	idOf := func(o *Order) string { return o.ID }
+	got := func(ids []string) (found []string) {
+		t.Helper()
+		rows, err := readRows(ids, all, idOf, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows {
+			found = append(found, rows[i].ID)
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	if found := got(ids); len(found) != 99 || listed != 191 || asked != fewRows {
+		t.Errorf("%d rows, %d from the list, %d by their ids", len(found), listed, asked)
+	}
+	listed, asked = 0, 0
+	if found := got(ids[:3]); len(found) != 2 || listed != 0 || asked != 3 {
+		t.Errorf("%d rows, %d from the list, %d by their ids", len(found), listed, asked)
+	}
+	broken := func(yield func(Order, error) bool) { yield(Order{}, errors.New("broken")) }
+	if rows, err := readRows(ids, broken, idOf, one); err == nil {
+		t.Errorf("%d rows", len(rows))
 	}
 }

@@ -57,6 +57,21 @@ test('an RSA key signs with PKCS #1 v1.5 and SHA-256', async () => {
   }
 });
 
+test('what is no member of an order is refused before what is missing, and no request is sent', async () => {
+  const sent = exchange(), x = new TickHive(keys), order = { pair: 'A_B', side: 'buy', amount: '1' };
+  const wrong = { code: 'INVALID_PARAM', field: 'prize', message: /prize is no member of an order; they are pair, / };
+  await assert.rejects(x.placeOrder({ ...order, prize: '2' }), wrong);
+  await assert.rejects(x.placeList({ kind: 'oco', pair: 'A_B', orders: [{ ...order, prize: '2' }] }), wrong);
+  await assert.rejects(x.batch([{ place: { ...order, prize: '2' } }]), wrong);
+  await assert.rejects(x.placeOrder(order), { field: 'price' });
+  assert.deepEqual(sent, []);
+});
+
+test('the members of a key file are options', () => {
+  const key = { kind: 'tickhive-demo-key', userId: 'u', ...keys }, x = new TickHive(key);
+  assert.deepEqual([x.publicKey, x.privateKey, x.base], ['pub', 'secret', 'http://127.0.0.1:8080']);
+});
+
 test('a key that cannot sign is an error that says what to do', async () => {
   const sign = (privateKey) => new TickHive({ publicKey: 'p', privateKey }).sign('GET', '/');
   await assert.rejects(sign(undefined), /give publicKey and privateKey/);

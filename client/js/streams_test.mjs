@@ -167,9 +167,11 @@ test('a line that is silent is given up', async () => {
 test('close leaves nothing behind: no call that waits, no timer, no line', async () => {
   for (const lost of [false, true]) {
     const { x, sockets } = exchange();
-    const follower = x.followTicker('A_B'), waits = state(follower.next());
+    const follower = x.followTicker('A_B');
     sockets[0].open();
     if (lost) sockets[0].onclose();
+    if (lost) assert.equal((await next(follower)).type, 'lost');
+    const waits = state(follower.next());
     follower.close();
     sockets[0].onclose();
     pass(60000);
@@ -394,7 +396,7 @@ test('orders and lists that ended meanwhile are shown, and no older state', asyn
   const t = await cut();
   rest['/api/user/orders'] = [order('5', 'Created', 29), order('4', 'Canceled', 28), order('3', 'Canceled', 28)];
   rest['/api/orders/1'] = order('1', 'PartiallyExecutedAndCanceled', 28); // 2 is no longer kept
-  rest['/api/orders/lists/9'] = order('9', 'done', 28);
+  rest['/api/orders/lists/9'] = { ...order('9', 'done', 28), orders: [] };
   begin(t, { orders: [order('5', 'Created', 29)] });
   says(t, { order: order('3', 'Created', 28) }); // has ended
   says(t, { order: order('5', 'PartiallyCompleted', 28) }); // is older than the snapshot
@@ -425,6 +427,63 @@ test('a stream goes on behind the cursor of an earlier one, or says that it cann
   const text = { A_B: { date: '', tradeId: '1', orderIds: [] } };
   for (const wrong of [{ date: 1 }, { pairs: { A_B: {} } }, { seq: 1 }, { date: '', pairs: text }]) {
     assert.throws(() => exchange().x.privateStream({ from: wrong }), { code: 'INVALID_PARAM', field: 'from' });
+  }
+});
+
+test('after a restart of its program a stream tells which orders and lists of its fills have ended', async () => {
+  const from = { date: date(24), pairs: { A_B: { date: date(24), tradeId: 4, orderIds: ['o4'] } } };
+  const { rest, begin, says, shows, cut, s, stream, asked } = await account({}, from);
+  rest['/api/user/deals'] = [fill('A_B', 6, 26, 'open'), fill('A_B', 5, 25), fill('A_B', 4)];
+  rest['/api/orders/o4'] = order('o4', 'Completed', 24); // the program may have died before it heard so
+  const leg = { ...order('o5', 'Completed', 25), listId: 'l' };
+  rest['/api/orders/o5'] = leg;
+  rest['/api/orders/lists/l'] = { ...order('l', 'done', 25), orders: [leg, order('other', 'Canceled', 25)] };
+  const open = { orders: [order('open', 'PartiallyCompleted', 26)] };
+  begin(s, open);
+  says(s, { order: order('o5', 'Completed', 25) }); // is known
+  await shows('A_B 5 o5 missed', 'A_B 6 open missed', ...snapshots);
+  await shows('o5 Completed', 'o4 Completed', 'other Canceled', 'l done', 'waits');
+  stream.readers.length = 0;
+  const before = asked.length;
+  begin(await cut(), open);
+  await shows(...snapshots, 'waits');
+  assert.deepEqual(asked.slice(before).map((a) => a.split(' ')[0]),
+    ['/api/user/deals', '/api/user/orders', '/api/user/lists']); // nothing is asked for twice
+  stream.close();
+});
+
+test('the ends of many orders and lists are read from their lists, and few by their ids', async () => {
+  const { rest, begin, shows, s, asked, stream } = await account({}, {});
+  const ids = Array.from({ length: 300 }, (_, i) => i);
+  rest['/api/user/deals'] = ids.map((i) => fill('A_B', 300 - i, 20));
+  const row = (i) => ({ ...order(`o${i}`, 'Completed'), listId: `l${i}` });
+  const list = (i) => ({ ...order(`l${i}`, 'done'), orders: [] });
+  rest['/api/user/orders'] = [order('x', 'Canceled'), ...ids.map((i) => row(300 - i))];
+  rest['/api/user/lists'] = ids.map((i) => list(300 - i));
+  for (const i of ids.slice(2, 12)) { // 1 is no longer kept
+    rest[`/api/orders/o${i}`] = row(i);
+    rest[`/api/orders/lists/l${i}`] = list(i);
+  }
+  begin(s);
+  await shows(...ids.map((i) => `A_B ${i + 1} o${i + 1} missed`), ...snapshots);
+  const told = [];
+  for (let e; (e = await Promise.race([next(stream), settled()]));) told.push((e.order ?? e.list).id);
+  const want = ids.slice(2).concat(300).flatMap((i) => [`o${i}`, `l${i}`]);
+  assert.deepEqual(told.sort(), want.sort());
+  assert.ok(asked.length < 25, `${asked.length} requests`);
+  stream.close();
+});
+
+test('a line that cannot be opened is told, once', async () => {
+  const { x, sockets } = exchange();
+  for (const follow of [() => x.privateStream(), () => x.followTicker('A_B')]) {
+    const follower = follow(), s = sockets.at(-1);
+    s.onclose({ code: 1006 });
+    assert.deepEqual(await next(follower), { type: 'lost', reason: `There is no connection to ${s.url} (1006).` });
+    pass(1000);
+    sockets.at(-1).onclose({ code: 1006 });
+    assert.equal(await state(follower.next()), 'waits');
+    follower.close();
   }
 });
 

@@ -313,11 +313,18 @@ export interface Options {
   base?: string | string[];
   publicKey?: string;
   privateKey?: string;
+  /** kind and userId: of the file of `tickhive demo-key`, whose members are options. */
+  kind?: string;
+  userId?: string;
   /** The time of the exchange in Unix milliseconds, if it has a virtual clock. */
   now?: () => number;
   /** The limit of a request in milliseconds. */
   timeout?: number;
-  /** The times in milliseconds after which a lost stream is opened again: the first, the longest. */
+  /**
+   * The times in milliseconds after which a lost stream is opened again: the first, the longest; [100, 5000] without
+   * it. Each is twice the one before, so a stream comes back within twice the outage, and a second later after a start
+   * of the exchange, which accepts no key for so long.
+   */
   retry?: [first: number, longest: number];
   WebSocket?: new (url: string) => any;
 }

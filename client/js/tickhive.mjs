@@ -104,6 +104,18 @@ export function plain(field, value) {
   return right ? `${left}.${right}` : left;
 }
 
+// only refuses members that have no meaning, before the others are looked at.
+function only(what, members, names, more = '') {
+  for (const name of Object.keys(members)) {
+    if (!names.includes(name)) throw invalid(name, `is no ${what}; they are ${more}${names.join(', ')}.`);
+  }
+}
+
+const orderMembers = [
+  'pair', 'side', 'amount', 'price', 'market', 'type', 'quoteAmount', 'timeInForce', 'postOnly', 'clientOrderId',
+  'clientIdScope', 'stopPrice', 'trailingDelta', 'strictTrigger', 'displayAmount', 'selfTradePrevention',
+  'expireUnfilled', 'strategyId', 'strategyType', 'currencyPairCode', 'isMarket', // the last two: the exchange's names
+];
 const decimals = ['price', 'amount', 'quoteAmount', 'stopPrice', 'displayAmount'];
 const given = (members) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
@@ -115,6 +127,7 @@ function exact(members) {
 
 // orderBody returns an order as the exchange reads it: pair is its currencyPairCode, market its isMarket.
 function orderBody({ pair, market, ...order }) {
+  only('member of an order', order, orderMembers);
   const limit = !market && !order.isMarket && !/market$/.test(order.type ?? '');
   if (limit && order.price === undefined) {
     throw invalid('price', 'is required for a limit order; market: true makes an order at the price of the market.');
@@ -184,15 +197,12 @@ const newNonce = () => hex(crypto.getRandomValues(new Uint8Array(16)));
 // lost stream is opened again, the first and the longest. All in milliseconds.
 const defaults = { now: Date.now, timeout: 30000, retry: [100, 5000], WebSocket: undefined };
 
-// TickHive calls one exchange. Only signed calls need the keys; both are in the file of `tickhive demo-key`. base may
-// be a list of the addresses of a cluster: when one does not answer, the next call goes to the next one.
+// TickHive calls one exchange. Only signed calls need the keys; the members of the file of `tickhive demo-key` are
+// options. base may be a list of the addresses of a cluster: when one does not answer, the next call goes to the next
+// one.
 export class TickHive {
-  constructor({ base = 'http://127.0.0.1:8080', publicKey, privateKey, ...options } = {}) {
-    for (const name of Object.keys(options)) {
-      if (!Object.hasOwn(defaults, name)) {
-        throw invalid(name, `is no option; they are base, publicKey, privateKey, ${Object.keys(defaults).join(', ')}.`);
-      }
-    }
+  constructor({ base = 'http://127.0.0.1:8080', publicKey, privateKey, kind, userId, ...options } = {}) {
+    only('option', options, Object.keys(defaults), 'base, publicKey, privateKey, kind, userId, ');
     this.bases = [base].flat().map((address) => address.replace(/\/+$/, ''));
     Object.assign(this, { base: this.bases[0], publicKey, privateKey }, defaults, given(options));
     this.WebSocket ??= globalThis.WebSocket;
@@ -383,8 +393,10 @@ export class TickHive {
   //   update balances    balances: those that have changed
   //   lost               reason: the line is lost; the stream opens it again by itself
   //
-  // At the beginning and after each outage come the missed fills, the three snapshots and the orders that ended
-  // meanwhile.
+  // At the beginning and after each outage come the missed fills, the three snapshots and the orders and lists that
+  // ended meanwhile. At the beginning those are the orders of the missed fills, and of the fills of the last 10 s
+  // before the cursor, with their lists: an order that ended without a fill while the program was down is not among
+  // them. A line that cannot be opened is lost, too.
   privateStream({ from } = {}) { return new PrivateStream(this, from); }
 
   // turn takes the next address in place of one that did not answer.
@@ -409,7 +421,7 @@ function passing(e) {
 class Follower {
   constructor(exchange) {
     if (!exchange.WebSocket) throw new Error(noWebSocket);
-    Object.assign(this, { exchange, timers: {}, events: [], readers: [], tries: 0, live: false });
+    Object.assign(this, { exchange, timers: {}, events: [], readers: [], tries: 0, live: false, out: false });
   }
 
   [Symbol.asyncIterator]() { return this; }
@@ -467,11 +479,12 @@ class Follower {
   open() {
     const base = this.exchange.base, socket = new this.exchange.WebSocket(`${base.replace(/^http/, 'ws')}/ws`);
     const mine = (run) => (e) => { if (this.socket === socket) run(e); }; // a line that was given up is not heard
+    let fate = `There is no connection to ${socket.url ?? base}`;
     Object.assign(this, { base, socket });
-    socket.onopen = mine(() => this.opened());
+    socket.onopen = mine(() => { fate = 'The connection was closed'; this.opened(); });
     socket.onmessage = mine((e) => this.hear(e.data));
     socket.onerror = () => {}; // the close that follows says it; unheard it ends the process with some libraries
-    socket.onclose = mine((e) => this.lose(`The connection was closed (${e?.code ?? 'no code'}).`));
+    socket.onclose = mine((e) => this.lose(`${fate} (${e?.code ?? 'no code'}).`));
     this.listen();
   }
 
@@ -527,16 +540,16 @@ class Follower {
       return;
     }
     this.drop();
-    if (this.live) this.push({ type: 'lost', reason });
-    this.live = false;
+    if (!this.out) this.push({ type: 'lost', reason });
+    Object.assign(this, { live: false, out: true });
     if (this.paused || this.ended) return;
     this.exchange.turn(this.base);
     const [least, most] = this.exchange.retry;
     this.after('open', Math.min(least * 2 ** Math.min(this.tries++, 20), most), () => this.open());
   }
 
-  // settle notes that the line shows what it is for.
-  settle() { Object.assign(this, { live: true, tries: 0 }); }
+  // settle notes that the line shows what it is for, so that its loss is told, as that of the first line is.
+  settle() { Object.assign(this, { live: true, tries: 0, out: false }); }
 
   // recover runs work, and then the messages that have come meanwhile. An error that may pass is that of the line.
   async recover(work, held = []) {
@@ -732,6 +745,7 @@ const before = (date) => (date ? new Date(Date.parse(date) - overlap) : undefine
 
 const privateChannels = ['orders', 'fills', 'balances'];
 const authTries = 4; // a second apart: directly after a start the exchange accepts nothing signed for a second
+const fewRows = 10; // up to how many rows are read one by one; the newest of more are read from the list
 const mostEnded = 1000; // ended orders that are remembered, so that no older state of them is shown
 const isOpen = (row) => ['Created', 'PartiallyCompleted', 'Pending', 'executing'].includes(row.status);
 
@@ -824,8 +838,9 @@ class PrivateStream extends Follower {
     const { snapshots: { orders: open, balances }, early } = this;
     Object.assign(this, { snapshots: {}, early: [] });
     this.recover(async () => {
-      const fills = await this.readFills();
-      const orders = await this.readEnded('orders', open), lists = await this.readEnded('lists', open);
+      const fills = await this.readFills(), known = this.heardAt !== undefined; // what was open before
+      const orders = await this.readEnded('orders', open, known ? [] : fills.orderIds);
+      const lists = await this.readEnded('lists', open, known ? [] : orders.flatMap((o) => o.listId ?? []));
       return () => this.restart(open, balances, fills, orders, lists);
     }, early);
   }
@@ -840,7 +855,10 @@ class PrivateStream extends Follower {
     this.push({ type: 'snapshot', channel: 'orders', time, orders: open.orders, lists: open.lists });
     this.push({ type: 'snapshot', channel: 'balances', time, balances });
     for (const order of orders) this.show({ order });
-    for (const list of lists) this.show({ list });
+    for (const list of lists) {
+      for (const order of list.orders) if (!isOpen(order)) this.show({ order });
+      this.show({ list });
+    }
     this.heardAt = time;
     this.settle();
   }
@@ -848,32 +866,41 @@ class PrivateStream extends Follower {
   // readFills returns the fills behind the position, oldest first. It is complete if it reaches back to the position.
   // The very first time it sets the position.
   async readFills() {
-    const { received, fromNow } = this, missed = [];
+    const { received, fromNow } = this, missed = [], orderIds = new Set();
     let complete = received.date === '';
     for await (const fill of this.exchange.fills({ sinceDate: before(received.date) })) {
       if (fromNow && missed.length && Date.parse(fill.dealDateUtc) < before(missed[0].dealDateUtc)) break;
       complete ||= received.isAt(fill);
+      orderIds.add(fill.orderId);
       if (!received.passed(fill)) missed.push(fill);
     }
     missed.reverse();
-    if (!fromNow) return { missed, complete };
+    if (!fromNow) return { missed, complete, orderIds };
     const position = new Position({});
     for (const fill of missed) position.advance(fill);
-    return { missed: [], complete, position };
+    return { missed: [], complete, position, orderIds: [] };
   }
 
   // readEnded returns the states of the orders, or the lists, that have ended since the line was lost: of those that
-  // were open and are not any more, and of those that were placed and ended meanwhile.
-  async readEnded(rows, snapshot) {
+  // were open and are not any more, or have one of the ids, and of those that were placed and ended meanwhile.
+  async readEnded(rows, snapshot, ids) {
     const states = this[rows], shown = new Set(snapshot[rows].map((r) => r.id)), ended = [];
-    if (this.heardAt === undefined) return ended;
-    for await (const r of this.exchange[rows]({ status: 'all', sinceDate: this.heardAt - overlap })) {
-      if (!shown.has(r.id) && !isOpen(r)) ended.push(r);
+    const wanted = new Set([...states.open.keys(), ...ids].filter((id) => !shown.has(id)));
+    if (this.heardAt !== undefined) {
+      for await (const r of this.exchange[rows]({ status: 'all', sinceDate: this.heardAt - overlap })) {
+        if (shown.has(r.id) || isOpen(r)) continue;
+        ended.push(r);
+        wanted.delete(r.id);
+      }
+    }
+    if (wanted.size > fewRows) {
+      for await (const r of this.exchange[rows]({ status: 'all' })) {
+        if (wanted.delete(r.id)) ended.push(r);
+        if (wanted.size <= fewRows) break;
+      }
     }
     ended.reverse();
-    const read = new Set(ended.map((r) => r.id));
-    for (const id of states.open.keys()) {
-      if (shown.has(id) || read.has(id)) continue;
+    for (const id of wanted) {
       try {
         ended.push(await this.exchange[rows.slice(0, -1)](id));
       } catch (error) {

@@ -35,6 +35,14 @@ test('the methods of the classes are the same', () => {
   assert.deepEqual(members('class', 'Book').methods, methodsOf(new client.Book()));
 });
 
+test('the members of an order are the same', async () => {
+  const x = new client.TickHive(), { properties } = members('interface', 'NewOrder');
+  const names = [...properties, ...members('interface', 'ListedOrder').properties];
+  const refused = await x.placeOrder({ none: 1 }).catch((error) => error.message);
+  const said = refused.replace(/^.*they are |\.$/g, '').split(', ');
+  assert.deepEqual(said.sort(), [...names, 'currencyPairCode', 'isMarket'].sort());
+});
+
 test('the options and the members of an error are the same', () => {
   for (const name of members('interface', 'Options').properties) {
     assert.doesNotThrow(() => new client.TickHive({ [name]: 'x' }));

@@ -194,6 +194,30 @@ class Cursors(unittest.TestCase):
             self.assertEqual((k.note(o), k.note(o)), (True, False))
         self.assertTrue(len(k.ended) <= 1100 and '2990' in k.ended)
 
+    def test_many_rows_are_read_from_their_list(self):
+        asked = []
+
+        def one(id):
+            asked.append(id)
+            if id == '0':
+                raise tickhive.APIError(404, 'NOT_FOUND', 'no such row')
+            return {'id': id}
+        listed = iter([{'id': str(i)} for i in range(200, 0, -1)])  # 100 others are newer, and 0 is no longer kept
+        ids = [str(i) for i in range(100)]
+        self.assertEqual(sorted(row['id'] for row in private._read(ids, listed, one)), sorted(ids[1:]))
+        self.assertEqual((len(asked), next(listed)['id']), (private._FEW, '9'))
+        self.assertEqual(private._read(['0', '3'], listed, one), [{'id': '3'}])
+        self.assertEqual(next(listed)['id'], '8')
+
+    def test_the_orders_of_the_first_fills_may_have_ended(self):
+        k = private._OpenOrders()
+        k.note_fill({'orderId': '1'})
+        self.assertEqual(k.restart({'orders': [], 'lists': []}), (['1'], []))
+        self.assertEqual(k.lists_of([{'listId': 'a'}, {'listId': None}], ['b']), ['b', 'a'])
+        k.heard_ms = 1
+        k.note_fill({'orderId': '2'})
+        self.assertEqual((k.open, k.lists_of([{'listId': 'a'}], ['b'])), (set(), ['b']))
+
     def test_a_snapshot_names_what_has_ended(self):
         k = private._OpenOrders()
         for i in '123':
@@ -569,6 +593,10 @@ class Exchange(unittest.TestCase):
         e, fills = until(again, 'snapshot', 'fills')
         self.assertEqual((fills, e['complete']), ([(third, True)], True))
         self.assertEqual(until(again, 'snapshot', 'orders')[0]['orders'], [])
+        ended = set()
+        while len(ended) < 2:  # the orders of the missed fill, and of that of the cursor
+            ended.add(until(again, 'update', 'orders')[0]['order']['id'])
+        self.assertEqual(ended, {second, third})
         date = '2020-01-01T00:00:00.0000000Z'
         older = open_stream({'date': date, 'pairs': {pair: {'date': date, 'tradeId': 99, 'orderIds': ['1']}}})
         e, fills = until(older, 'snapshot', 'fills')

@@ -47,6 +47,7 @@ func TestAPrivateStreamContinuesFromItsCursor(t *testing.T) {
 		t.Errorf("%+v", e.Order)
 	}
 	f.p.Close()
+	list, leg := f.oco()
 
 	var cursor client.Cursor
 	if err := json.Unmarshal(raw, &cursor); err != nil {
@@ -54,12 +55,18 @@ func TestAPrivateStreamContinuesFromItsCursor(t *testing.T) {
 	}
 	again := follower{t: t, c: c, p: c.PrivateStream(&cursor)}
 	defer again.p.Close()
-	again.untilFills("3 true", "3 true", "4 true", "4 true")
+	again.untilFills("3 true", "3 true", "4 true", "4 true", "5 true", "5 true")
 	if e := again.until("snapshot", "fills"); !e.Complete {
 		t.Error("fills are said to be missing")
 	}
 	if e := again.until("snapshot", "orders"); len(e.Orders) != 0 {
 		t.Errorf("%+v are open", e.Orders)
+	}
+	again.until("snapshot", "balances")
+	// Both sides of the trades 2, 3, 4 and 5, of which 2 is that of the cursor, and the other order of the list.
+	if n := len(again.ended); n != 9 || again.ended[leg] != "Canceled" || again.ended[list] != "done" ||
+		again.ended[resting] != "" {
+		t.Errorf("%d orders have ended: %v", n, again.ended)
 	}
 	other := cursor
 	other.Date, other.Pairs = "2020-01-01T00:00:00.0000000Z", map[string]client.Position{
@@ -67,7 +74,8 @@ func TestAPrivateStreamContinuesFromItsCursor(t *testing.T) {
 	}
 	older := follower{t: t, c: c, p: c.PrivateStream(&other)}
 	defer older.p.Close()
-	older.untilFills("1 true", "1 true", "2 true", "2 true", "3 true", "3 true", "4 true", "4 true")
+	older.untilFills("1 true", "1 true", "2 true", "2 true", "3 true", "3 true", "4 true", "4 true",
+		"5 true", "5 true")
 	if e := older.until("snapshot", "fills"); e.Complete {
 		t.Error("the fill of the cursor is not there, and nothing is said to be missing")
 	}
@@ -93,7 +101,34 @@ type follower struct {
 	t     *testing.T
 	c     *client.Client
 	p     *client.PrivateStream
-	fills []string // amount, and whether it was missed
+	fills []string          // amount, and whether it was missed
+	ended map[string]string // status of the orders and lists that have ended, by id
+}
+
+// oco makes a trade with an order of a list, of which the other one ends by it.
+func (f *follower) oco() (list, other string) {
+	f.t.Helper()
+	l, err := f.c.PlaceList(f.t.Context(), client.ListRequest{
+		Kind: "oco", Pair: "AA_USDT", Orders: []client.OrderRequest{
+			{Side: "sell", Amount: "5", Price: "110", PostOnly: true, SelfTradePrevention: "none"},
+			{Side: "sell", Amount: "5", Type: "stop_market", StopPrice: "50"},
+		},
+	})
+	if err != nil || len(l.Orders) != 2 {
+		f.t.Fatalf("%+v: %v", l, err)
+	}
+	_, err = f.c.PlaceOrder(f.t.Context(), client.OrderRequest{
+		Side: "buy", Pair: "AA_USDT", Amount: "5", Price: "110", SelfTradePrevention: "none",
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, o := range l.Orders {
+		if o.StopPrice != nil {
+			other = o.ID
+		}
+	}
+	return l.ID, other
 }
 
 // buy makes a trade, which is two fills.
@@ -126,10 +161,22 @@ func (f *follower) next() *client.Event {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if e.Fill != nil {
+	switch {
+	case e.Order != nil && e.Order.Status != "Created":
+		f.note(e.Order.ID, e.Order.Status)
+	case e.List != nil && e.List.Status == "done":
+		f.note(e.List.ID, e.List.Status)
+	case e.Fill != nil:
 		f.fills = append(f.fills, fmt.Sprint(e.Fill.Volume[:1], " ", e.Missed))
 	}
 	return e
+}
+
+func (f *follower) note(id, status string) {
+	if f.ended == nil {
+		f.ended = map[string]string{}
+	}
+	f.ended[id] = status
 }
 
 // untilFills reads as many fills as are wanted.

@@ -6,7 +6,7 @@ import http.client
 import socket
 import ssl
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from .errors import APIError, Code
 from .rest import Client
@@ -33,8 +33,10 @@ class PrivateStream:
                     save(stream.cursor)
 
     tickhive.Event has the shapes of the events. After the start and after each outage it yields the missed fills, the
-    snapshot of fills, which ends them, the snapshots of orders and balances, and the last states of the orders that ended
-    meanwhile; then what happens. A state of an order may come twice.
+    snapshot of fills, which ends them, the snapshots of orders and balances, and the last states of the orders and lists that
+    ended meanwhile; then what happens. At the start those are the orders of the missed fills, and of the fills of the last 10 s
+    before the cursor, with their lists: an order that ended without a fill while the program was down is not among them. A
+    state of an order may come twice.
 
     "with" opens the line and returns when the stream has begun: it tells everything that happens in its block. Without it the
     first receive opens the line.
@@ -185,6 +187,8 @@ class PrivateStream:
         elif 'order' in m:
             self._queue_order(m['order'])
         elif kind in ('snapshot', 'update'):
+            if 'fill' in m:
+                self._orders.note_fill(m['fill'])
             self._orders.note_list(m.get('list'))
             event: Any = {name: m[name] for name in ('type', 'channel', 'list', 'fill', 'balances') if name in m}
             if 'fill' in event:
@@ -217,6 +221,7 @@ class PrivateStream:
                 self._cursor.advance(fill)
             self._from_now, rows = False, []
         for fill in rows:
+            self._orders.note_fill(fill)
             self._queue.append({'type': 'update', 'channel': 'fills', 'fill': fill, 'missed': True})
         self._queue.append({'type': 'snapshot', 'channel': 'fills', 'complete': complete})
 
@@ -226,9 +231,14 @@ class PrivateStream:
         orders, lists = self._orders.restart(m)
         client = self.clients[self._at]
         try:
-            for order in filter(None, (_kept(client.order, id) for id in orders)):
+            ended = _read(orders, client.orders(status='all'), client.order)
+            lists = self._orders.lists_of(ended, lists)
+            done = _read(lists, client.lists(status='all'), client.list)
+            for order in ended:
                 self._queue_order(order)
-            for order_list in filter(None, (_kept(client.list, id) for id in lists)):
+            for order_list in done:
+                for order in order_list['orders']:
+                    self._queue_order(order)
                 self._orders.note_list(order_list)
                 self._queue.append({'type': 'update', 'channel': 'orders', 'list': order_list})
         except BaseException:
@@ -238,8 +248,8 @@ class PrivateStream:
         if self._orders.heard_ms is not None:
             since = _EPOCH + datetime.timedelta(milliseconds=self._orders.heard_ms) - OVERLAP
             placed = [o for o in client.orders(status='all', since=_date(since)) if o['status'] not in _OPEN]
-            for ended in reversed(placed):  # since then, and before the snapshot
-                self._queue_order(ended)
+            for order in reversed(placed):  # since then, and before the snapshot
+                self._queue_order(order)
 
     def _queue_order(self, order: Order) -> None:
         if self._orders.note(order):
@@ -249,6 +259,24 @@ class PrivateStream:
 def _temporary(e: BaseException) -> bool:
     """Whether a repetition, at another address perhaps, can succeed."""
     return not isinstance(e, APIError) or e.status in (0, 408, 421, 429) or e.status >= 500
+
+
+_FEW = 10  # up to how many rows are read one by one
+
+
+def _read(ids: Sequence[str], rows: Iterable[Any], one: Callable[[str], Any]) -> List[Any]:
+    """Returns the rows with the ids, but those that are no longer kept: from all rows, the newest first, until few are left,
+    and these by their ids. So it makes few requests for many ids, and for one that is old."""
+    wanted, found = set(ids), []
+    if len(wanted) > _FEW:
+        for row in rows:
+            if row['id'] in wanted:
+                wanted.remove(row['id'])
+                found.append(row)
+            if len(wanted) <= _FEW:
+                break
+        found.reverse()
+    return found + list(filter(None, (_kept(one, id) for id in sorted(wanted))))
 
 
 def _kept(read: Callable[[str], Any], id: str) -> Any:
@@ -321,6 +349,18 @@ class _OpenOrders:
             self.limit = max(1000, 2 * len(self.ended))
         self.ended[order['id']] = order['date']
         return True
+
+    def note_fill(self, fill: Fill) -> None:
+        """Notes the order of a fill before the first snapshot of orders: the caller may not know its end."""
+        if self.heard_ms is None and fill['orderId'] not in self.ended:
+            self.open.add(fill['orderId'])
+
+    def lists_of(self, ended: List[Order], lists: List[str]) -> List[str]:
+        """Returns the ids of lists, with those of orders that have ended, before the first snapshot of orders: the caller may
+        not know their end."""
+        if self.heard_ms is not None:
+            return lists
+        return lists + [o['listId'] for o in ended if o['listId'] and o['listId'] not in self.lists]
 
     def note_list(self, order_list: Any) -> None:
         if order_list and order_list['status'] == 'done':
