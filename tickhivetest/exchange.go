@@ -25,7 +25,7 @@ type Exchange struct {
 	BinanceStream string // its streams, ws://127.0.0.1:PORT, with the paths /ws and /stream
 	BinanceSocket string // its WebSocket API, ws://127.0.0.1:PORT/ws-api/v3
 
-	User *User // has money: the funds of `tickhive demo-key`
+	User *User // has money: 10,000 of each currency and 1,000 NATIVE, with a Market about 100,000 USDT's worth of each
 
 	t       testing.TB
 	temp    string // directory that the test removes

@@ -64,6 +64,29 @@ test('a fault is done and counted', async (t) => {
   await assert.rejects(x.fault('nonsense'), /rules\[0\]/);
 });
 
+test('a killed exchange comes back on its addresses with what it had', async (t) => {
+  const x = await started(t, { pairs: [{ code: 'ABC_XYZ', priceDigits: 3, amountDigits: 1, fee: '0' }] });
+  const state = async () => {
+    const { asks } = await x.client.orderBook('ABC_XYZ'), fills = [];
+    for await (const f of x.client.fills()) fills.push(f.tradeId);
+    return { asks, fills, balances: await x.client.balances(), now: x.now(), time: await x.client.time() };
+  };
+  await x.sell('ABC_XYZ', 10, '0.125');
+  await x.client.placeOrder({ pair: 'ABC_XYZ', side: 'buy', amount: 4, price: '0.125' });
+  await x.advance('90m');
+  const before = await state(), { url, binance, user } = x;
+  await x.kill();
+  await assert.rejects(x.client.time(), (error) => error.cause.code === 'ECONNREFUSED');
+  await assert.rejects(x.kill(), /does not run/);
+  await x.restart();
+  assert.deepEqual([await state(), x.url, x.user], [before, url, user]);
+  await x.restart(); // one that runs
+  assert.deepEqual(await state(), before);
+  assert.equal((await fetch(`${binance}/api/v3/ping`)).status, 200);
+  await x.advance('1h');
+  assert.equal(await x.client.time(), before.time + 3600000);
+});
+
 test('pairs, a market, flags, and every address', async (t) => {
   const pairs = [{ code: 'ABC_XYZ', priceDigits: 3, amountDigits: 1, fee: '0' }];
   const x = await started(t, { pairs }), market = await started(t, { sim: 7, args: ['--backfill', '1h'] });
@@ -127,6 +150,17 @@ test('stop ends it and leaves nothing; an exchange that has died is an error of 
   await x.stop();
   assert.deepEqual(readdirSync(folder), []);
   await ends(x.url);
+  for (const again of [true, false]) {
+    process.env.TMPDIR = folder;
+    const killed = await start();
+    await killed.kill();
+    assert.equal(readdirSync(folder).length, 1);
+    if (again) await killed.restart();
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+    await killed.stop();
+    assert.deepEqual(readdirSync(folder), []);
+  }
   const binary = join(folder, 'binary');
   const script = `#!/bin/sh\necho $$ >'${folder}/pid'\nexec '${process.env.TICKHIVE_BINARY}' "$@"\n`;
   writeFileSync(binary, script, { mode: 0o700 });

@@ -55,7 +55,7 @@ export interface Exchange {
   readonly binanceStream: string;
   /** Its WebSocket API. */
   readonly binanceSocket: string;
-  /** Has money: the funds of `tickhive demo-key`. */
+  /** Has money: 10,000 of each currency and 1,000 NATIVE, with a simulated market what is worth about 100,000 USDT. */
   readonly user: User;
   /** The client of user. */
   readonly client: TickHive;
@@ -78,6 +78,13 @@ export interface Exchange {
   clearFaults(): Promise<void>;
   /** Calls the internal API: call('POST', '/pairs', { ... }). */
   call(method: string, path: string, body?: unknown): Promise<any>;
+  /**
+   * Ends the exchange as `kill -9` does: connections break off, requests under way get no answer. What was answered
+   * before is there after restart; until then every connection fails.
+   */
+  kill(): Promise<void>;
+  /** Starts the exchange again on the same addresses, with everything that it had stored; kills one that runs. */
+  restart(): Promise<void>;
   /** Ends the exchange in order. It also ends with the test process, however that ends. */
   stop(): Promise<void>;
 }

@@ -106,15 +106,25 @@ class Program {
     const code = await this.ended;
     if (code !== 0) throw new Error(`${this.file} ended with ${code}:\n${this.log}`);
   }
+
+  async kill() {
+    this.hold(true);
+    this.process.kill('SIGKILL');
+    await this.ended;
+  }
 }
 
 class Exchange {
-  #program;
+  #run;
+  #program; // undefined between kill and restart
+  #said;
   #now;
   #real;
 
-  constructor(program, said, real) {
+  constructor(run, { program, said }, real) {
+    this.#run = run;
     this.#program = program;
+    this.#said = said;
     this.#real = real;
     const socket = (address) => address.replace(/^http/, 'ws'), binance = said.binance ?? '';
     Object.assign(this, {
@@ -125,7 +135,7 @@ class Exchange {
     this.client = this.user.client;
   }
 
-  get log() { return this.#program.log; }
+  get log() { return this.#program?.log ?? ''; }
 
   now() { return this.#real ? Date.now() : this.#now; }
 
@@ -171,7 +181,25 @@ class Exchange {
     return JSON.parse(text);
   }
 
-  async stop() { await this.#program.stop(); }
+  async kill() {
+    if (!this.#program) throw new Error('kill: the exchange does not run; restart starts it.');
+    await this.#program.kill();
+    this.#program = undefined;
+  }
+
+  async restart() {
+    if (this.#program) await this.kill();
+    const { dataDir, ...said } = this.#said, at = (address) => address.replace(/^https?:\/\//, '');
+    const flags = ['--data-dir', dataDir, '--listen', at(said.public), '--internal-listen', at(said.internal)];
+    if (said.binance) flags.push('--binance-listen', at(said.binance));
+    this.#program = (await this.#run(flags)).program;
+    if (!this.#real) await this.advance('0s'); // a clock that runs by itself was killed, too
+  }
+
+  async stop() {
+    if (this.#program) await this.#program.stop();
+    else rmSync(this.#said.dataDir, { recursive: true, force: true }); // of the killed program
+  }
 }
 
 // start starts an exchange and returns when it serves clients.
@@ -182,18 +210,22 @@ export async function start(options = {}) {
   const flags = ['--clock', clock, '--set', 'journal.scrub_every=0'];
   if (clock === 'virtual') flags.push('--clock-start', clockStart);
   flags.push(...(sim === undefined ? ['--sim', 'off'] : ['--sim', 'on', '--seed', String(sim)]));
-  const config = pairs && configOf(pairs), folder = config && mkdtempSync(join(tmpdir(), 'tickhive-test-'));
-  try {
-    if (folder) {
-      const file = join(folder, 'tickhive.toml');
-      writeFileSync(file, config);
-      flags.push('--config', file);
+  const config = pairs && configOf(pairs);
+  const run = async (more) => {
+    const folder = config && mkdtempSync(join(tmpdir(), 'tickhive-test-')), all = [...flags, ...args, ...more];
+    try {
+      if (folder) {
+        const file = join(folder, 'tickhive.toml');
+        writeFileSync(file, config);
+        all.push('--config', file);
+      }
+      const started = new Program(program, ['serve', '--ephemeral', '--until-stdin-closes', ...all]);
+      return { program: started, said: JSON.parse(await started.line()) };
+    } finally {
+      if (folder) rmSync(folder, { recursive: true });
     }
-    const run = new Program(program, ['serve', '--ephemeral', '--until-stdin-closes', ...flags, ...args]);
-    const x = new Exchange(run, JSON.parse(await run.line()), clock === 'real');
-    if (clock === 'virtual') await x.advance('0s'); // reads the clock
-    return x;
-  } finally {
-    if (folder) rmSync(folder, { recursive: true });
-  }
+  };
+  const x = new Exchange(run, await run([]), clock === 'real');
+  if (clock === 'virtual') await x.advance('0s'); // reads the clock
+  return x;
 }

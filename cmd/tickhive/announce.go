@@ -18,8 +18,8 @@ const consoleHint = "console off: with --console loopback the page has a demo ac
 // --ephemeral one line of JSON. It also delivers the demo key.
 type announcement struct {
 	out  io.Writer
-	file string  // file of the demo key; empty: none
-	json bool    // --ephemeral
+	file string  // file of the demo key; empty: none is made
+	dir  string  // the data directory of --ephemeral, which is announced with a line of JSON; empty: another start
 	key  demoKey // the key in the file; in prepare the one to deliver
 	led  *bool   // set once the exchange is ready; nil: not asked for
 	// prepare is called before clients are admitted; nil: nothing is.
@@ -34,7 +34,7 @@ type announcement struct {
 }
 
 // wantsKey reports whether somebody asked for a demo key.
-func (a *announcement) wantsKey() bool { return a.file != "" || a.json }
+func (a *announcement) wantsKey() bool { return a.file != "" }
 
 // addresses takes the addresses on which the exchange listens.
 func (a *announcement) addresses(x *exchange.Opened, secure bool) {
@@ -54,7 +54,7 @@ func (a *announcement) line(word string) string {
 }
 
 func (a *announcement) listening() {
-	if !a.json {
+	if a.dir == "" {
 		fmt.Fprintln(a.out, a.line("listening"))
 	}
 }
@@ -69,14 +69,11 @@ func (a *announcement) makeKey(x *exchange.Running) error {
 		return err
 	}
 	a.key = demoKeyOf(k)
-	if a.file == "" {
-		return nil
-	}
 	return a.key.write(a.file, true)
 }
 
 func (a *announcement) ready() {
-	if !a.json {
+	if a.dir == "" {
 		fmt.Fprintln(a.out, a.hint+a.line("ready"))
 		return
 	}
@@ -86,8 +83,9 @@ func (a *announcement) ready() {
 		Binance  string `json:"binance,omitempty"`
 		Stream   string `json:"stream,omitempty"`
 		Seed     string `json:"streamCredentials,omitempty"`
+		Dir      string `json:"dataDir"`
 		demoKey
-	}{Public: "http://" + a.public, Internal: "http://" + a.internal, demoKey: a.key}
+	}{Public: "http://" + a.public, Internal: "http://" + a.internal, Dir: a.dir, demoKey: a.key}
 	if a.secure {
 		line.Public = "https://" + a.public
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -52,19 +54,19 @@ func (s *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	a := announcement{out: p.out, file: s.DemoKey, json: s.Ephemeral, stream: cfg.Embedded()}
-	if a.file != "" {
-		if a.key, err = readDemoKey(a.file); err != nil {
-			return err
-		}
-	}
 	if err := s.checkReplaceable(cfg); err != nil {
 		return err
 	}
-	leave := func() error { return nil }
+	a, leave := announcement{out: p.out, file: s.DemoKey, stream: cfg.Embedded()}, func() error { return nil }
 	if s.Ephemeral {
 		if leave, err = cfg.Ephemeral(); err != nil {
 			return err
+		}
+		a.dir, a.file = cfg.Data.Dir, cmp.Or(a.file, filepath.Join(cfg.Data.Dir, "demo-key.json"))
+	}
+	if a.file != "" {
+		if a.key, err = readDemoKey(a.file); err != nil {
+			return errors.Join(err, leave())
 		}
 	}
 	o, err := exchangeOptions(cfg, p, s.Quiet)

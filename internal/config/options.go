@@ -1,9 +1,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/tickhive/tickhive/accounts"
@@ -148,17 +149,22 @@ func (c *Config) commissions() []accounts.Commission {
 	return all
 }
 
+// ephemeral is how the names of temporary data directories begin.
+const ephemeral = "tickhive-ephemeral-"
+
 // Ephemeral gives the configuration a temporary data directory, which leave removes, and free ports where no
-// address is configured. Nothing outlives the process, so the journal is not synced.
+// address is configured. Nothing outlives the machine, so the journal is not synced. A configured directory must be
+// one that an earlier process has left because it was killed: no other one is removed.
 func (c *Config) Ephemeral() (leave func() error, err error) {
-	if c.given["data.dir"] {
-		return nil, cmdline.UsageError{
-			Err: errors.New("--ephemeral uses a temporary data directory: leave out data.dir"),
-		}
-	}
 	c.UseFreePorts()
-	if c.Data.Dir, err = os.MkdirTemp("", "tickhive-"); err != nil {
-		return nil, fmt.Errorf("--ephemeral: temporary data directory: %w", err)
+	switch dir := filepath.Clean(c.Data.Dir); {
+	case !c.given["data.dir"]:
+		if c.Data.Dir, err = os.MkdirTemp("", ephemeral); err != nil {
+			return nil, fmt.Errorf("--ephemeral: temporary data directory: %w", err)
+		}
+	case filepath.Dir(dir) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(dir), ephemeral):
+		return nil, cmdline.UsageError{Err: fmt.Errorf("--ephemeral uses a temporary data directory, and goes on in "+
+			"that of an earlier --ephemeral alone, not in %s: leave out data.dir", dir)}
 	}
 	dir := c.Data.Dir
 	return func() error { return os.RemoveAll(dir) }, nil

@@ -63,10 +63,13 @@ func TestAPrivateStreamContinuesFromItsCursor(t *testing.T) {
 		t.Errorf("%+v are open", e.Orders)
 	}
 	again.until("snapshot", "balances")
-	// Both sides of the trades 2, 3, 4 and 5, of which 2 is that of the cursor, and the other order of the list.
-	if n := len(again.ended); n != 9 || again.ended[leg] != "Canceled" || again.ended[list] != "done" ||
-		again.ended[resting] != "" {
-		t.Errorf("%d orders have ended: %v", n, again.ended)
+	for _, id := range again.orders {
+		if again.ended[id] != "Completed" {
+			t.Errorf("order %s is %q", id, again.ended[id])
+		}
+	}
+	if again.ended[leg] != "Canceled" || again.ended["list "+list] != "done" || again.ended[resting] != "" {
+		t.Errorf("%s and %s, not %s: %v", list, leg, resting, again.ended)
 	}
 	other := cursor
 	other.Date, other.Pairs = "2020-01-01T00:00:00.0000000Z", map[string]client.Position{
@@ -98,11 +101,12 @@ func TestAPrivateStreamNeedsAKey(t *testing.T) {
 
 // follower reads a private stream, and lets its user trade with itself.
 type follower struct {
-	t     *testing.T
-	c     *client.Client
-	p     *client.PrivateStream
-	fills []string          // amount, and whether it was missed
-	ended map[string]string // status of the orders and lists that have ended, by id
+	t      *testing.T
+	c      *client.Client
+	p      *client.PrivateStream
+	fills  []string          // amount, and whether it was missed
+	orders []string          // ids of the orders of all fills
+	ended  map[string]string // last status of the orders and lists, by id
 }
 
 // oco makes a trade with an order of a list, of which the other one ends by it.
@@ -165,8 +169,9 @@ func (f *follower) next() *client.Event {
 	case e.Order != nil && e.Order.Status != "Created":
 		f.note(e.Order.ID, e.Order.Status)
 	case e.List != nil && e.List.Status == "done":
-		f.note(e.List.ID, e.List.Status)
+		f.note("list "+e.List.ID, e.List.Status)
 	case e.Fill != nil:
+		f.orders = append(f.orders, e.Fill.OrderID)
 		f.fills = append(f.fills, fmt.Sprint(e.Fill.Volume[:1], " ", e.Missed))
 	}
 	return e

@@ -296,6 +296,41 @@ func TestEphemeralSaysOneLineAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// A start goes on in the directory that a killed one has left, with its key and its data, and removes it at its end.
+func TestEphemeralGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	var said, again struct {
+		Public, Internal, DataDir string
+		writtenKey
+	}
+	start := func(into any, more ...string) *harness.Instance {
+		in := harness.Launch(t, []string{"TMPDIR=" + temp}, append([]string{"serve", "--ephemeral", "--sim", "off"},
+			more...)...)
+		if err := json.Unmarshal([]byte(in.WaitLine("{")), into); err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	in := start(&said)
+	in.Internal = said.Internal + "/internal/v1"
+	in.Call(200, "POST", "/users/"+said.UserID+"/deposits", `{"currencyCode":"USDT","amount":5}`)
+	in.Signal(syscall.SIGKILL)
+	in.Wait()
+	in = start(&again, "--data-dir", said.DataDir, "--listen", strings.TrimPrefix(said.Public, "http://"))
+	if again.Public != said.Public || again.writtenKey != said.writtenKey || again.DataDir != said.DataDir ||
+		again.funds(t, again.Public)["USDT"] != "10005.0" {
+		t.Errorf("%+v, before %+v", again, said)
+	}
+	in.Signal(syscall.SIGTERM)
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
+		t.Errorf("left behind %v: %v", left, err)
+	}
+}
+
 // A failed start removes the temporary directory too.
 func TestEphemeralIsRemovedAfterAFailedStart(t *testing.T) {
 	t.Parallel()

@@ -87,6 +87,34 @@ func TestGuideOfBotsRuns(t *testing.T) {
 	}
 }
 
+// The JavaScript of the page of the package runs as it is printed but for the address and the package.
+func TestPageOfThePackageRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := harness.Start(t, "--backfill", "1h", "--quiet", "--set", "rate.allow=127.0.0.1")
+	tree, err := filepath.Abs(harness.SourceTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("http://127.0.0.1:8080", in.Public, "from 'tickhive'",
+		"from '"+tree+"/client/js/tickhive.mjs'", "'key.json'", "'"+dir+"/key.json'").Replace(harness.ReadTree(t, "client/js/README.md"))
+	block := regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(text)
+	if block == nil {
+		t.Fatal("no JavaScript")
+	}
+	c := newBotUser(in)
+	key := fmt.Sprintf(`{"kind":"tickhive-demo-key","userId":"u","publicKey":%q,"privateKey":%q}`, c.PublicKey,
+		c.PrivateKey)
+	if err := os.WriteFile(filepath.Join(dir, "key.json"), []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := append(harness.NodeFlags(), "--input-type=module", "-e", block[1])
+	if out := runWith(t, c, harness.NeedTool(t, "node"), flags...); !regexp.MustCompile(
+		`^Created\n(\d+\.\d+ \d\.\d+\n)+$`).MatchString(out) {
+		t.Error(out)
+	}
+}
+
 // runBot runs a bot with the key of a new user to its end and checks what it leaves.
 func runBot(t *testing.T, in *harness.Instance, name string, args []string) {
 	t.Helper()

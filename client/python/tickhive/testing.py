@@ -11,6 +11,7 @@ It ends with stop(), and with the test process however that ends. The names are 
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -18,7 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from types import TracebackType
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
 
 from .rest import Client, plain
 from .shapes import Amount
@@ -70,16 +71,14 @@ class Exchange:
 
     url: public REST and the page. stream_url: public and private streams. internal: the internal API. binance,
     binance_stream, binance_socket: Binance's REST, its streams (with the paths /ws and /stream), its WebSocket API.
-    user: has money, the funds of `tickhive demo-key`. client: the client of user.
+    user: has money: 10,000 of each currency and 1,000 NATIVE, with a simulated market what is worth about 100,000 USDT of
+    each. client: the client of user.
     """
 
-    def __init__(self, process: Any, log: Any, real: bool) -> None:
-        self._process, self._log, self._now, self._real = process, log, 0.0, real
+    def __init__(self, run: Callable[[Sequence[str]], Tuple[Any, str]], log: Any, real: bool) -> None:
+        self._run, self._log, self._now, self._real = run, log, 0.0, real
         self._users: List[User] = []
-        line = process.stdout.readline()
-        if not line:
-            raise self._ended('before it was ready')
-        said = json.loads(line)
+        said = self._said = self._begin([])
         self.url, self.internal = said['public'], said['internal'] + '/internal/v1'
         self.stream_url = self.url.replace('http', 'ws', 1) + '/ws'
         self.binance = said.get('binance', '')
@@ -96,6 +95,15 @@ class Exchange:
     def __exit__(self, type: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
         self.stop()
+
+    def _begin(self, flags: Sequence[str]) -> Dict[str, Any]:
+        """Starts the program and returns what it says when it serves clients."""
+        self._process, line = self._run(flags)
+        self._down = False
+        if not line:
+            raise self._ended('before it was ready')
+        said: Dict[str, Any] = json.loads(line)
+        return said
 
     def _user(self, id: str, key: Dict[str, Any]) -> User:
         self._users.append(User(self, id, key['publicKey'], key['privateKey']))
@@ -169,12 +177,39 @@ class Exchange:
             with e:
                 raise RuntimeError('%s %s: status %d: %s' % (method, path, e.code, e.read().decode())) from None
 
+    def kill(self) -> None:
+        """Ends the exchange as `kill -9` does: connections break off, requests under way get no answer. What was answered
+        before is there after restart(); until then every connection fails."""
+        if self._down:
+            raise RuntimeError('kill: the exchange does not run; restart() starts it')
+        self._down = True
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+    def restart(self) -> None:
+        """Starts the exchange again on the same addresses, with everything that it had stored; kills one that runs."""
+        if not self._down:
+            self.kill()
+        flags = ['--data-dir', self._said['dataDir']]
+        for name, flag in (('public', '--listen'), ('internal', '--internal-listen'), ('binance', '--binance-listen')):
+            if name in self._said:
+                flags += [flag, self._said[name].partition('://')[2]]
+        self._begin(flags)
+        if not self._real:
+            self.advance('0s')  # a clock that runs by itself was killed, too
+
     def stop(self) -> None:
         """Ends the exchange in order. It also ends with the test process, however that ends."""
         if self._log.closed:
             return
         for user in self._users:
             user.client.close()
+        if self._down:
+            self._log.close()
+            shutil.rmtree(self._said['dataDir'], ignore_errors=True)  # of the killed program
+            return
         self._process.stdin.close()
         self._process.stdout.close()
         try:
@@ -233,26 +268,31 @@ def start(pairs: Optional[Sequence[Pair]] = None, sim: Optional[int] = None, arg
     flags += ['--sim', 'off'] if sim is None else ['--sim', 'on', '--seed', str(sim)]
     # Keys of the configuration stay out: a test is the same on every machine.
     environment = {name: value for name, value in os.environ.items() if not name.startswith('TICKHIVE_')}
-    with tempfile.TemporaryDirectory() as folder:
-        if pairs is not None:
-            config = os.path.join(folder, 'tickhive.toml')
-            with open(config, 'w', encoding='utf-8') as out:
-                out.write(_config(pairs))
-            flags += ['--config', config]
-        log = tempfile.TemporaryFile()
-        try:
-            process = subprocess.Popen(
-                [file, 'serve', '--ephemeral', '--until-stdin-closes', *flags, *args], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=log, env=environment)
-        except OSError as e:
-            log.close()
-            raise RuntimeError(
-                'The program %s (from %s) cannot be started: %s. Build it with "make build" in the source of TickHive; then '
-                'put bin/tickhive on the PATH, or name the file in TICKHIVE_BINARY or in start(binary=...)' % (
-                    file, source, e)) from e
-        try:
-            return Exchange(process, log, clock == 'real')
-        except BaseException:
+    text = None if pairs is None else _config(pairs)
+    log = tempfile.TemporaryFile()
+    started: List[Any] = []
+
+    def run(more: Sequence[str]) -> Tuple[Any, str]:
+        """Starts the program. Returns it and its first line, which is empty when it has ended before."""
+        command = [file, 'serve', '--ephemeral', '--until-stdin-closes', *flags, *args, *more]
+        with tempfile.TemporaryDirectory() as folder:
+            if text is not None:
+                command += ['--config', os.path.join(folder, 'tickhive.toml')]
+                with open(command[-1], 'w', encoding='utf-8') as out:
+                    out.write(text)
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment)
+            except OSError as e:
+                raise RuntimeError(
+                    'The program %s (from %s) cannot be started: %s. Build it with "make build" in the source of TickHive; '
+                    'then put bin/tickhive on the PATH, or name the file in TICKHIVE_BINARY or in start(binary=...)' % (
+                        file, source, e)) from e
+            started.append(process)
+            return process, process.stdout.readline()
+    try:
+        return Exchange(run, log, clock == 'real')
+    except BaseException:
+        for process in started:
             process.communicate()  # closes its input, which ends it
-            log.close()
-            raise
+        log.close()
+        raise
