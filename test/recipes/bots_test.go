@@ -97,7 +97,8 @@ func TestPageOfThePackageRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer("http://127.0.0.1:8080", in.Public, "from 'tickhive'",
-		"from '"+tree+"/client/js/tickhive.mjs'", "'key.json'", "'"+dir+"/key.json'").Replace(harness.ReadTree(t, "client/js/README.md"))
+		"from '"+tree+"/client/js/tickhive.mjs'", "'key.json'", "'"+dir+"/key.json'",
+	).Replace(harness.ReadTree(t, "client/js/README.md"))
 	block := regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(text)
 	if block == nil {
 		t.Fatal("no JavaScript")
