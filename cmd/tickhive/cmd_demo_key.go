@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"time"
 )
 
 // demoKeyCmd makes a funded key in a running exchange.
@@ -13,8 +11,6 @@ type demoKeyCmd struct {
 	File    string `arg:"" help:"File for the key, JSON of mode 0600."`
 	Replace bool   `help:"Replace the demo key in FILE; any other file stays."`
 }
-
-const demoKeyTimeout = 30 * time.Second
 
 // Run creates a user with money in every currency of the exchange and a key of the user, and writes the key.
 func (c *demoKeyCmd) Run(p *program) error {
@@ -26,17 +22,11 @@ func (c *demoKeyCmd) Run(p *program) error {
 		return usage("%s has the demo key %s of user %s, whose private key may be nowhere else: name another file, "+
 			"or give --replace", c.File, old.PublicKey, old.UserID)
 	}
-	api, err := c.api(p)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), demoKeyTimeout)
-	defer cancel()
 	var made struct {
 		demoKey
 		Funds []struct{ CurrencyCode string }
 	}
-	if err := api.call(ctx, http.MethodPost, "/demo-accounts", "", &made); err != nil {
+	if err := c.send(p, http.MethodPost, "/demo-accounts", nil, &made); err != nil {
 		return err
 	}
 	if err := made.write(c.File, c.Replace); err != nil {

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -18,9 +16,6 @@ type depositCmd struct {
 	User    string   `arg:"" help:"Id of the user, or a file with a key of the user, as tickhive demo-key writes it."`
 	Amounts []string `arg:"" name:"currency=amount" help:"Amounts to add, for example USDT=1000."`
 }
-
-// depositTimeout limits the deposits of one command.
-const depositTimeout = 30 * time.Second
 
 // Run deposits the amounts in their order and prints the balances. All of the command line is checked before the first
 // deposit.
@@ -34,16 +29,11 @@ func (c *depositCmd) Run(p *program) error {
 			return usage("deposit: %q must have the form CURRENCY=AMOUNT, for example USDT=1000", text)
 		}
 	}
-	api, err := c.api(p)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), depositTimeout)
-	defer cancel()
 	for _, text := range c.Amounts {
 		code, amount, _ := strings.Cut(text, "=")
-		b, err := api.deposit(ctx, user, code, amount)
-		if err != nil {
+		var b balance
+		q := map[string]any{"currencyCode": code, "amount": json.RawMessage(amount)}
+		if err := c.send(p, http.MethodPost, "/users/"+url.PathEscape(user)+"/deposits", q, &b); err != nil {
 			return err
 		}
 		fmt.Fprintf(p.out, "%s free=%s held=%s total=%s\n", b.CurrencyCode, b.Free, b.Held, b.Total)
@@ -67,11 +57,4 @@ func (c *depositCmd) user() (string, error) {
 type balance struct {
 	CurrencyCode      string
 	Free, Held, Total json.Number
-}
-
-// deposit adds an amount, a decimal, to a balance and returns the balance.
-func (a *internalAPI) deposit(ctx context.Context, user, currency, amount string) (b balance, err error) {
-	body := fmt.Sprintf(`{"currencyCode":%q,"amount":%s}`, currency, amount)
-	err = a.call(ctx, http.MethodPost, "/users/"+url.PathEscape(user)+"/deposits", body, &b)
-	return b, err
 }

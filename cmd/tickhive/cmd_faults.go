@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/tickhive/tickhive/internal/fault"
 	"github.com/tickhive/tickhive/internal/setting"
@@ -101,25 +98,4 @@ func (c *internalFlags) printRules(p *program, method string, q map[string]any) 
 		fmt.Fprintln(p.out, "no fault rules are in force")
 	}
 	return nil
-}
-
-// faultsTimeout limits a call of a command.
-const faultsTimeout = 30 * time.Second
-
-// send sends a request, with q as its body if it has members, and decodes the answer.
-func (c *internalFlags) send(p *program, method, path string, q map[string]any, answer any) error {
-	body := []byte(nil)
-	if len(q) > 0 {
-		var err error
-		if body, err = json.Marshal(q); err != nil {
-			return fmt.Errorf("faults: %w", err)
-		}
-	}
-	api, err := c.api(p)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), faultsTimeout)
-	defer cancel()
-	return api.call(ctx, method, path, string(body), answer)
 }

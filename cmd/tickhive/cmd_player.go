@@ -157,18 +157,14 @@ func (c *internalFlags) playerTo(p *program, path, text string) error {
 	return nil
 }
 
-// seekEvery is the time between two looks at a seek.
-const seekEvery = 100 * time.Millisecond
+const (
+	seekEvery = 100 * time.Millisecond // between two looks at a seek
+	epochWait = 5 * time.Second        // between two epochs
+)
 
 // playerAgain reads the state. Between two epochs there may be none, for a moment.
-func (c *internalFlags) playerAgain(p *program, s *playerState) (err error) {
-	for range 50 {
-		if err = c.send(p, http.MethodGet, "/replay", nil, s); err == nil {
-			return nil
-		}
-		time.Sleep(seekEvery)
-	}
-	return err
+func (c *internalFlags) playerAgain(p *program, s *playerState) error {
+	return await(epochWait, func() (bool, error) { return true, c.sendOnce(p, http.MethodGet, "/replay", nil, s) })
 }
 
 // playerTime reads a time of the recording, and returns it in Unix ms.

@@ -35,13 +35,17 @@ func (c *readyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(c.Wait); ; time.Sleep(readyEvery) {
-		err := ask()
-		if err == nil {
-			fmt.Fprintln(p.out, "ready")
-			return nil
-		}
-		if !time.Now().Before(end) {
+	if err := await(c.Wait, func() (bool, error) { return true, ask() }); err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, "ready")
+	return nil
+}
+
+// await calls ask until it returns no error, or one that time does not mend, or the time is over.
+func await(most time.Duration, ask func() (again bool, err error)) error {
+	for end := time.Now().Add(most); ; time.Sleep(readyEvery) {
+		if again, err := ask(); err == nil || !again || !time.Now().Before(end) {
 			return err
 		}
 	}

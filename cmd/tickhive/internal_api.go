@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/tickhive/tickhive/internal/config"
 	"github.com/tickhive/tickhive/internal/listen"
@@ -105,6 +107,47 @@ func (c *internalFlags) base() (base *url.URL, socket string, err error) {
 	return base, socket, nil
 }
 
+const (
+	sendTimeout = 30 * time.Second // of one request
+	startWait   = time.Minute      // for an exchange that starts; tickhive ready waits for a longer one
+)
+
+// send sends a request, with q as its body if it has members, and decodes the answer. It waits for an exchange that
+// refuses to serve for now, which changed nothing.
+func (c *internalFlags) send(p *program, method, path string, q map[string]any, answer any) error {
+	waits := false
+	return await(startWait, func() (again bool, err error) {
+		err = c.sendOnce(p, method, path, q, answer)
+		again = errors.As(err, new(unreadyError))
+		if again && !waits {
+			waits = true
+			fmt.Fprintln(p.err, "waiting until the exchange is ready")
+		}
+		return again, err
+	})
+}
+
+// sendOnce is send without the wait.
+func (c *internalFlags) sendOnce(p *program, method, path string, q map[string]any, answer any) error {
+	body := []byte(nil)
+	if len(q) > 0 {
+		var err error
+		if body, err = json.Marshal(q); err != nil {
+			return fmt.Errorf("internal API: %s %s: %w", method, path, err)
+		}
+	}
+	api, err := c.api(p)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+	defer cancel()
+	return api.call(ctx, method, path, string(body), answer)
+}
+
+// unreadyError is an answer that asks to try again: 503 with Retry-After.
+type unreadyError struct{ error }
+
 // call sends one request and decodes the answer into out, unless out is nil.
 func (a *internalAPI) call(ctx context.Context, method, path, body string, out any) error {
 	resp, err := a.send(ctx, method, path, body)
@@ -150,5 +193,9 @@ func (a *internalAPI) send(ctx context.Context, method, path, body string) (*htt
 	if json.Unmarshal(text, &refused) == nil && refused.Message != "" {
 		text = []byte(refused.Message)
 	}
-	return nil, fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
+	err = fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
+	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+		err = unreadyError{err}
+	}
+	return nil, err
 }
