@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Decimal is a number with the text that the server wrote.
+// Decimal is a number with the text that the server wrote. To calculate, new(big.Rat).SetString(d.String()) of math/big
+// is exact, and FloatString makes the text of a result with as many digits as the pair has.
 type Decimal = json.Number
 
 // Ticker is the response of GET /api/tickers.

@@ -148,7 +148,7 @@ func (x *Exchange) Stop() {
 }
 
 // Kill ends the exchange as `kill -9` ends the program: connections break off, requests under way get no answer, and
-// what was not yet written to the log is lost. Connections to it fail until Restart.
+// what was not yet written to the log is lost. Connections to it fail until Restart. The rules of Fault end with it.
 func (x *Exchange) Kill() {
 	x.t.Helper()
 	if x.running == nil {
@@ -173,7 +173,7 @@ func (x *Exchange) Kill() {
 }
 
 // Restart starts the exchange again on the same addresses, with everything that it had stored; one that runs is stopped
-// in order first.
+// in order first. The rules of Fault are gone, those of Set (faults.rules, faults.scenario) are in force again.
 func (x *Exchange) Restart() {
 	x.t.Helper()
 	if x.play != nil {

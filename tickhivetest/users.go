@@ -111,6 +111,7 @@ type Fault struct {
 
 // Fault makes the exchange misbehave by a rule (docs/contract/faults.md), for example "lost-ack probability=0.1" or
 // "status status=503 route=/api/orders count=2". Which requests a rule hits is decided by its seed=, so a test repeats.
+// Scenarios are sets of rules: Set("faults.scenario=flaky-network") at the start.
 func (x *Exchange) Fault(rule string) *Fault {
 	x.t.Helper()
 	var answer struct{ Rules []struct{ ID uint64 } }

@@ -68,7 +68,8 @@ func TestTheContractHasTheScenarios(t *testing.T) {
 func TestWrongRulesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "begins with an action",
-		"sluggish":                     "must be one of latency",
+		"sluggish":                     "no action such as latency",
+		"flaky-network":                "faults.scenario=flaky-network",
 		"slow":                         "needs rate=",
 		"slow rate=1 chunk=2 every=1s": "not both",
 		"slow chunk=10":                "belong together",

@@ -171,12 +171,18 @@ func Parse(text string) (Rule, error) {
 	r := Rule{PPM: certain, Seed: 1}
 	words := strings.Fields(text)
 	if len(words) == 0 || len(text) > maxText {
-		return r, fmt.Errorf("a rule has 1 to %d characters and begins with an action: %s", maxText,
-			listed(actionNames[:]))
+		return r, fmt.Errorf("a rule has 1 to %d characters and begins with an action, such as latency, close or "+
+			"drop: docs/contract/faults.md lists them", maxText)
 	}
 	a, ok := parseAction(words[0])
-	if !ok {
-		return r, fmt.Errorf("%q must be one of %s", words[0], listed(actionNames[:]))
+	switch {
+	case ok:
+	case scenarios[words[0]] != nil:
+		return r, fmt.Errorf("%q is a scenario, which has many rules: faults.scenario=%[1]s puts it in force from the "+
+			"start, `tickhive faults apply %[1]s` later", words[0])
+	default:
+		return r, fmt.Errorf("%q is no action such as latency, close or drop: docs/contract/faults.md lists them",
+			words[0])
 	}
 	r.Action = a
 	var given []string

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -22,7 +21,8 @@ func TestJavaScriptStarts(t *testing.T) {
 	}
 }
 
-// The tests of docs/guide/test-your-bot.md pass as they are printed but for the file of the package.
+// The tests of docs/guide/test-your-bot.md pass as they are printed but for the file of the package, and the path of
+// the clone in the lines that make a module.
 func TestGuideOfTestsRuns(t *testing.T) {
 	t.Parallel()
 	text := harness.ReadTree(t, "docs/guide/test-your-bot.md")
@@ -38,6 +38,7 @@ func TestGuideOfTestsRuns(t *testing.T) {
 		}
 		file = filepath.Join(t.TempDir(), file)
 		code := strings.ReplaceAll(blocks[0][1], "'tickhive/testing'", "'"+tree+"/client/js/testing.mjs'")
+		code = strings.ReplaceAll(code, "PATH/TO/tickhive", tree)
 		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -55,12 +56,8 @@ func TestGuideOfTestsRuns(t *testing.T) {
 	}
 	t.Run("go", func(t *testing.T) {
 		file := blockOf(t, "go", "bot_test.go")
-		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "go.mod"), []byte("module example.com/bot\n\ngo "+
-			strings.TrimPrefix(runtime.Version(), "go")+"\n\nrequire github.com/tickhive/tickhive v0.0.0\n\n"+
-			"replace github.com/tickhive/tickhive => "+tree+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run(t, "--- PASS: TestAnOrderIsPlacedOnceOnABadLine", "go", "-C", filepath.Dir(file), "test", "-v", ".")
+		run(t, "--- PASS: TestAnOrderIsPlacedOnceOnABadLine", "sh", "-ec", "cd \"$1\"\n. \"$2\"\ngo test -v .", "sh",
+			filepath.Dir(file), blockOf(t, "sh", "module.sh"))
 	})
 	t.Run("js", func(t *testing.T) { run(t, "# pass 1\n", "node", "--test-reporter=tap", blockOf(t, "js", "bot.mjs")) })
 	t.Run("python", func(t *testing.T) { run(t, "Ran 1 test", "python3", blockOf(t, "python", "bot.py")) })
