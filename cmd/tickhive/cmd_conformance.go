@@ -16,14 +16,15 @@ import (
 
 // conformanceCmd checks the listing API of any exchange.
 type conformanceCmd struct {
-	URL      string        `arg:"" help:"Address of the exchange or prefix of the routes, for example https://api.example.com/listing."`
-	Standard string        `enum:",coingecko,coinmarketcap" default:"" placeholder:"NAME" help:"coingecko or coinmarketcap (default: those whose first route answers)."`
-	Pairs    int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest turnover; 0: of all (${default})."`
-	MaxAge   time.Duration `default:"15m" placeholder:"DURATION" help:"Age of a book above which it is a warning (${default})."`
-	Timeout  time.Duration `default:"10s" help:"Longest time of a request (${default})."`
-	JSON     bool          `name:"json" help:"Print the results as JSON."`
-	JUnit    string        `name:"junit" placeholder:"FILE" help:"Write the results as JUnit's XML."`
-	HTML     string        `name:"html" placeholder:"FILE" help:"Write the results as a page."`
+	URL         string        `arg:"" help:"Address of the exchange or prefix of the routes, for example https://api.example.com/listing."`
+	Standard    string        `enum:",coingecko,coinmarketcap" default:"" placeholder:"NAME" help:"coingecko or coinmarketcap (default: those whose first route answers)."`
+	Pairs       int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest turnover; 0: of all (${default})."`
+	ExpectPairs int           `placeholder:"N" help:"Fail unless at least N pairs are listed (0)."`
+	MaxAge      time.Duration `default:"15m" placeholder:"DURATION" help:"Age of a book above which it is a warning (${default})."`
+	Timeout     time.Duration `default:"10s" help:"Longest time of a request (${default})."`
+	JSON        bool          `name:"json" help:"Print the results as JSON."`
+	JUnit       string        `name:"junit" placeholder:"FILE" help:"Write the results as JUnit's XML."`
+	HTML        string        `name:"html" placeholder:"FILE" help:"Write the results as a page."`
 	trustFlags
 }
 
@@ -31,6 +32,9 @@ type conformanceCmd struct {
 func (c *conformanceCmd) Validate() error {
 	if c.Pairs < 0 {
 		return fmt.Errorf("--pairs must not be negative: %d", c.Pairs)
+	}
+	if c.ExpectPairs < 0 {
+		return fmt.Errorf("--expect-pairs must not be negative: %d", c.ExpectPairs)
 	}
 	if c.Timeout <= 0 {
 		return fmt.Errorf("--timeout must be above 0: %s", c.Timeout)
@@ -54,7 +58,8 @@ func (c *conformanceCmd) Run(p *program) error {
 		return err
 	}
 	reports, err := conformance.Run(ctx, conformance.Options{
-		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, MaxAge: c.MaxAge, Timeout: c.Timeout, Roots: roots,
+		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, ExpectPairs: c.ExpectPairs, MaxAge: c.MaxAge,
+		Timeout: c.Timeout, Roots: roots,
 	})
 	if err != nil {
 		return usageError{Err: remedied(err)}

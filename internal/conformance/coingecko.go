@@ -17,6 +17,7 @@ var (
 // coinGecko checks /pairs, /tickers, /orderbook and /historical_trades.
 func (r *run) coinGecko() {
 	known := r.geckoPairs()
+	r.checkPairs(len(known))
 	volumes, turnover := r.geckoTickers(known)
 	for i, id := range r.largest(turnover) {
 		path := "/orderbook?ticker_id=" + id + "&"

@@ -21,6 +21,7 @@ var (
 // coinMarketCap checks /summary, /assets, /ticker, /orderbook/{pair} and /trades/{pair}.
 func (r *run) coinMarketCap() {
 	summary := r.capSummary()
+	r.checkPairs(len(summary))
 	assets := r.capAssets()
 	volumes, turnover := r.capTickers(summary, assets)
 	for _, id := range r.largest(turnover) {

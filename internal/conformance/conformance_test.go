@@ -74,6 +74,23 @@ func TestBothFormsOfTheExchangeConform(t *testing.T) {
 	}
 }
 
+func TestFewerPairsThanExpectedAreAnError(t *testing.T) {
+	t.Parallel()
+	host := target(t) + "/listing"
+	for expected, errors := range map[int]int{3: 0, 4: 1} {
+		reports, err := conformance.Run(t.Context(), conformance.Options{Target: host, Now: start, ExpectPairs: expected})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reports {
+			if found := strings.Join(failed(r), "\n"); r.Errors != errors ||
+				strings.Contains(found, "expected pairs: 3 pairs, want at least 4") != (errors > 0) {
+				t.Errorf("%s, %d expected: %d errors: %s", r.Standard, expected, r.Errors, found)
+			}
+		}
+	}
+}
+
 // violation is a change of an exchange's answers that a listing site would refuse.
 type violation struct {
 	standard, route string

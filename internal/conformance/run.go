@@ -34,6 +34,8 @@ type Options struct {
 	// Pairs limits the number of pairs whose books and trades are checked; pairs with the largest turnover come
 	// first. 0: all.
 	Pairs int
+	// ExpectPairs is the number of pairs that must be listed at least.
+	ExpectPairs int
 	// MaxAge is the age above which a book is a warning. 0: 15 minutes.
 	MaxAge time.Duration
 	// Timeout bounds each request. 0: 10 s.
@@ -165,6 +167,19 @@ func (o Options) find(ctx context.Context, standard string) (prefix string, err 
 
 // absent reports whether a status says that there is no such route, or none for this client.
 func absent(status int) bool { return status < 500 && status != http.StatusTooManyRequests }
+
+// checkPairs checks that the first route lists enough pairs.
+func (r *run) checkPairs(pairs int) {
+	if r.ExpectPairs == 0 {
+		return
+	}
+	route := firstRoute[r.report.Standard]
+	c := r.report.check(strings.TrimPrefix(route, "/")+": expected pairs", r.Target+route, Error)
+	if pairs < r.ExpectPairs {
+		c.fail("%d pairs, want at least %d", pairs, r.ExpectPairs)
+	}
+	c.done("%d pairs", pairs)
+}
 
 // largest returns the pairs to check one by one, which have the largest turnover, at most Pairs of them.
 func (r *run) largest(turnover map[string]*big.Rat) []string {
