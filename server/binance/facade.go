@@ -363,6 +363,8 @@ func illegal(name, pattern string) *failure {
 	return fail(codeIllegalChars, "Illegal characters found in parameter '%s'; legal range is '%s'.", name, pattern)
 }
 
+func badSymbol() *failure { return fail(codeBadSymbol, "Invalid symbol.") }
+
 func badCombination() *failure {
 	return fail(codeOptionalParams, "Combination of optional parameters invalid.")
 }
@@ -420,7 +422,7 @@ func sendRefusal(ctx *fasthttp.RequestCtx, r *refuse.Refusal) { fromRefusal(r).s
 // fromRefusal translates a refusal of this service. The status stays.
 func fromRefusal(r *refuse.Refusal) *failure {
 	if r.Code == refuse.NotFound && r.Field == "symbol" { // a fault rule leaves the pair out
-		return fail(codeBadSymbol, "Invalid symbol.")
+		return badSymbol()
 	}
 	row := refuse.RowOf(r.Code)
 	return &failure{
@@ -605,7 +607,7 @@ func (q *call) pastPair() (*marketdata.View, *failure) {
 func (f *Facade) lookup(root *marketdata.Root, symbol string) (*marketdata.View, *failure) {
 	v, err := f.lookupAll(root, symbol)
 	if err == nil && v.Instrument.State == engine.Delisted {
-		return nil, fail(codeBadSymbol, "Invalid symbol.")
+		return nil, badSymbol()
 	}
 	return v, err
 }
@@ -620,7 +622,7 @@ func (f *Facade) lookupAll(root *marketdata.Root, symbol string) (*marketdata.Vi
 	if v := f.symbolsOf(root).view(root, symbol); v != nil {
 		return v, nil
 	}
-	return nil, fail(codeBadSymbol, "Invalid symbol.")
+	return nil, badSymbol()
 }
 
 // views returns the pairs of the parameters symbol or symbols; given is false without both, and all pairs are

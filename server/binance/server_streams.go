@@ -346,13 +346,8 @@ func (s *socket) endDelisted() {
 		return
 	}
 	s.pairs = version
-	s.drop(func(one *stream) bool {
-		ended := s.f.rendered.delisted(one)
-		if ended {
-			s.Queue(sockets.NewText(answerOf(nil, &problem{wrongRequest, "The stream " + one.name +
-				" has ended: its pair was delisted."}, null)))
-		}
-		return ended
+	s.dropWith(s.f.rendered.delisted, func(one *stream) []byte {
+		return answerOf(nil, &problem{wrongRequest, "The stream " + one.name + " has ended: its pair was delisted."}, null)
 	})
 	s.SetSpare()
 }

@@ -217,6 +217,17 @@ func (s *socket) drop(match func(*stream) bool) {
 	})
 }
 
+// dropWith removes the streams that match, each with its last message.
+func (s *socket) dropWith(match func(*stream) bool, last func(*stream) []byte) {
+	s.drop(func(one *stream) bool {
+		ended := match(one)
+		if ended {
+			s.Queue(sockets.NewText(last(one)))
+		}
+		return ended
+	})
+}
+
 // dropFrom removes the streams from a place in the list on.
 func (s *socket) dropFrom(place int) {
 	rest := s.streams[place:]
@@ -308,13 +319,7 @@ func (s *socket) endKeys() {
 
 // terminate ends user data streams, each with its last message.
 func (s *socket) terminate(match func(*stream) bool) {
-	s.drop(func(one *stream) bool {
-		ended := match(one)
-		if ended {
-			s.Queue(sockets.NewText(s.wrap(one, s.f.endMessage(one, s.unit))))
-		}
-		return ended
-	})
+	s.dropWith(match, func(one *stream) []byte { return s.wrap(one, s.f.endMessage(one, s.unit)) })
 }
 
 // endMessage returns the last message of a user data stream.

@@ -197,10 +197,8 @@ func (s *Server) CheckFault(r *fault.Rule) error {
 	if r.Stream() {
 		return nil
 	}
-	for _, l := range []*Listener{s.public, s.aggregator, s.facade} {
-		if l == nil {
-			continue
-		}
+	_, all := s.listeners()
+	for _, l := range all {
 		for _, route := range l.Table {
 			if r.SelectsRoute(l.Name, route.Method, route.Path) && concerns(r.Action, route) {
 				return nil

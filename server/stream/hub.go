@@ -153,14 +153,19 @@ func (h *Hub) unsubscribeAll(c *session) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
-		sub.stream.remove(sub, h.opts.machineMs())
+		h.endSubscription(sub)
 		left = left || key.private()
 	}
-	clear(c.hub.subs)
 	c.hub.pending = nil
 	if left {
 		h.private.watch()
 	}
+}
+
+// endSubscription ends a subscription. The caller calls private.watch once it has ended every private one that it ends.
+func (h *Hub) endSubscription(sub *subscription) {
+	sub.stream.remove(sub, h.opts.machineMs())
+	delete(sub.conn.hub.subs, sub.stream.key.subKey())
 }
 
 // boardReader reads roots for the hub.
@@ -272,12 +277,14 @@ func (h *Hub) endDelisted(root *marketdata.Root) {
 			ended = append(ended, s)
 		}
 	}
+	if len(ended) == 0 {
+		return
+	}
 	h.deliver()
 	for _, s := range ended {
 		code := s.view.Instrument.Code
 		for _, sub := range slices.Clone(s.subs) { // the refusal may close the connection, which shrinks s.subs
-			s.remove(sub, h.opts.machineMs())
-			delete(sub.conn.hub.subs, s.key.subKey())
+			h.endSubscription(sub)
 			if sub.conn.SetSpare(); !sub.conn.hub.detached {
 				operation{h, sub.conn, request{channel: s.key.name()}}.refuse(code, refuse.NotFound,
 					"The pair "+code+" was delisted: this subscription has ended.")

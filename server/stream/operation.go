@@ -339,8 +339,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 
 func (o operation) unsubscribe(key streamKey, v *marketdata.View) {
 	if sub := o.conn.hub.subs[key.subKey()]; sub != nil {
-		sub.stream.remove(sub, o.hub.opts.machineMs())
-		delete(o.conn.hub.subs, key.subKey())
+		o.hub.endSubscription(sub)
 		if key.private() {
 			o.hub.private.watch()
 		}

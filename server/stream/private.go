@@ -238,8 +238,7 @@ func (p *privateStreams) endKey(c *session, message string) {
 func (p *privateStreams) endPrivate(c *session) (ended []streamKey) {
 	for key, sub := range c.hub.subs {
 		if key.private() {
-			sub.stream.remove(sub, p.hub.opts.machineMs())
-			delete(c.hub.subs, key)
+			p.hub.endSubscription(sub)
 			ended = append(ended, key)
 		}
 	}
