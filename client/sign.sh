@@ -20,9 +20,10 @@ if [ $# -lt 2 ]; then
 	exit 2
 fi
 : "${PUBLIC:?set PUBLIC to the public key}" "${PRIVATE_FILE:-${PRIVATE:?set PRIVATE, or PRIVATE_FILE for an Ed25519 or RSA key}}"
-method=$1 target=$2 body=${3-}
-timestamp=$(date +%s%3N)
-case $timestamp in *[!0-9]*) timestamp=$(date +%s)000 ;; esac # a date without %N, as on macOS
+method=$1 target=$2 body=${3-} base=${BASE:-http://127.0.0.1:8080}
+# The time is the exchange's: that of a recording or of a virtual clock is another one than this machine's.
+time=$(curl -sS --fail-with-body "$base/api/time") || { printf '%s\n' "$time" >&2; exit 1; }
+timestamp=$(printf %s "$time" | sed -n 's/.*"serverTime":\([0-9]*\).*/\1/p')
 nonce=$(openssl rand -hex 16)
 hash=$(printf %s "$body" | openssl dgst -sha256 -hex | sed 's/^.* //')
 text=$(printf '%s\n%s\n%s\n%s\n%s' "$timestamp" "$nonce" "$method" "$target" "$hash")
@@ -39,4 +40,4 @@ set -- -sS --fail-with-body -w '\n' -X "$method" -H "API-PublicKey: $PUBLIC" -H 
 if [ -n "$body" ]; then
 	set -- "$@" -H 'Content-Type: application/json' -d "$body"
 fi
-curl "$@" "${BASE:-http://127.0.0.1:8080}$target"
+curl "$@" "$base$target"

@@ -18,9 +18,10 @@ type door struct {
 	closed []net.Listener
 	ended  sync.WaitGroup // of the goroutines that reset connections
 
-	mu    sync.Mutex
-	conns []*net.TCPConn // accepted ones, of which some may have ended
-	limit int            // of conns, before those that have ended are dropped
+	mu     sync.Mutex
+	conns  []*net.TCPConn // accepted ones, of which some may have ended
+	limit  int            // of conns, before those that have ended are dropped
+	killed bool           // by cut, until open: no connection is served
 }
 
 // manyConns is the least number of connections that are looked through for ended ones.
@@ -36,16 +37,23 @@ type outlet struct {
 
 // Accept implements net.Listener.
 func (o outlet) Accept() (net.Conn, error) {
-	c, err := o.Listener.Accept()
-	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		o.of.remember(tcp)
+	for {
+		c, err := o.Listener.Accept()
+		if tcp, ok := c.(*net.TCPConn); ok && err == nil && !o.of.remember(tcp) {
+			reset(c)
+			continue
+		}
+		return c, err
 	}
-	return c, err
 }
 
-func (d *door) remember(c *net.TCPConn) {
+// remember reports whether the exchange may serve a connection.
+func (d *door) remember(c *net.TCPConn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.killed {
+		return false
+	}
 	if len(d.conns) >= d.limit {
 		open := d.conns[:0]
 		for _, c := range d.conns {
@@ -57,6 +65,7 @@ func (d *door) remember(c *net.TCPConn) {
 		d.conns, d.limit = open, 2*len(open)+manyConns
 	}
 	d.conns = append(d.conns, c)
+	return true
 }
 
 func isOpen(c *net.TCPConn) bool {
@@ -81,6 +90,9 @@ func (d *door) open() {
 	}
 	d.ended.Wait()
 	d.asked, d.closed = nil, nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed = false
 }
 
 // close resets connections until open. No exchange listens.
@@ -103,7 +115,7 @@ func (d *door) close() {
 	}
 }
 
-// cut breaks off every connection.
+// cut breaks off every connection and lets in no other one until open: what the exchange still does nobody hears.
 func (d *door) cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +126,7 @@ func (d *door) cut() {
 			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
 		}
 	}
-	d.conns = nil
+	d.conns, d.killed = nil, true
 }
 
 // end closes the sockets.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,9 +34,10 @@ type Exchange struct {
 	door    *door
 	http    *http.Client
 	log     *log
-	launch  *exchange.Launch  // nil: stopped
-	running *exchange.Running // nil: stopped
-	play    *playback         // nil: no recording
+	launch  *exchange.Launch // nil: stopped
+	play    *playback        // nil: no recording
+
+	running atomic.Pointer[exchange.Running] // nil: stopped; any goroutine asks for the time
 }
 
 // stopTime limits the wait for requests at the end.
@@ -115,23 +117,25 @@ func (x *Exchange) begin() {
 		x.t.Fatalf("tickhivetest: %v", err)
 	}
 	x.launch = opened.Launch()
-	if x.running, err = x.launch.Running(); err != nil {
+	running, err := x.launch.Running()
+	if err != nil {
 		x.t.Fatalf("tickhivetest: %v", err)
 	}
+	x.running.Store(running)
 	x.options.Clock.StartGiven = false // a restart goes on
-	public, binance := x.running.PublicAddr(), x.running.BinanceAddrs()
+	public, binance := running.PublicAddr(), running.BinanceAddrs()
 	x.URL, x.StreamURL = "http://"+public, "ws://"+public+"/ws"
-	x.Internal = "http://" + x.running.InternalAddr() + "/internal/v1"
+	x.Internal = "http://" + running.InternalAddr() + "/internal/v1"
 	if len(binance) > 0 {
 		x.Binance, x.BinanceStream = "http://"+binance[0], "ws://"+binance[0]
 		x.BinanceSocket = x.BinanceStream + "/ws-api/v3"
 	}
 	if x.play != nil {
-		if err := x.play.begin(x.running); err != nil {
+		if err := x.play.begin(running); err != nil {
 			x.t.Fatalf("tickhivetest: %v", err)
 		}
 	}
-	x.running.Admit()
+	running.Admit()
 }
 
 // Stop ends the exchange as a signal ends the program. Connections to it fail until Restart.
@@ -143,7 +147,8 @@ func (x *Exchange) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	x.launch.Stop(ctx)
-	x.launch, x.running = nil, nil
+	x.launch = nil
+	x.running.Store(nil)
 	x.door.close()
 }
 
@@ -151,7 +156,7 @@ func (x *Exchange) Stop() {
 // what was not yet written to the log is lost. Connections to it fail until Restart. The rules of Fault end with it.
 func (x *Exchange) Kill() {
 	x.t.Helper()
-	if x.running == nil {
+	if x.running.Load() == nil {
 		x.t.Fatal("tickhivetest: Kill: the exchange does not run; Restart starts it")
 	}
 	if x.play != nil {
@@ -196,7 +201,7 @@ func (x *Exchange) end() {
 // Now returns the time of the exchange's clock. Clients that sign requests use it in place of time.Now, since the
 // exchange refuses timestamps far from its own clock.
 func (x *Exchange) Now() time.Time {
-	if r := x.running; r != nil {
+	if r := x.running.Load(); r != nil {
 		return time.Unix(0, r.NowNs()).UTC()
 	}
 	return time.Time{}

@@ -1,12 +1,15 @@
 package tickhivetest_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,6 +141,52 @@ func TestAKillCutsConnections(t *testing.T) {
 	x.Kill()
 	if n, err := c.Read(answer); err == nil {
 		t.Errorf("read %q", answer[:n])
+	}
+}
+
+// What a killed exchange has answered is there after Restart, also what it answered to connections that are made while it
+// is killed.
+func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
+	t.Parallel()
+	x := tickhivetest.Start(t)
+	x.User.Deposit("10000000", "USDT")
+	var answered sync.Map // ids of orders
+	for range 5 {
+		var wg sync.WaitGroup
+		var stop atomic.Bool
+		began := make(chan struct{}, 1)
+		for range 4 {
+			c := x.Client()
+			wg.Go(func() {
+				for !stop.Load() {
+					id, err := c.PlaceOrder(context.Background(), client.OrderRequest{
+						Pair: "BTC_USDT", Side: "buy", Type: "limit", Price: "100", Amount: "0.05",
+					})
+					if refused := (*client.APIError)(nil); errors.As(err, &refused) {
+						t.Error(err)
+						return
+					} else if err != nil {
+						continue
+					}
+					answered.Store(id, true)
+					select {
+					case began <- struct{}{}:
+					default:
+					}
+				}
+			})
+		}
+		<-began
+		x.Kill()
+		stop.Store(true)
+		wg.Wait()
+		x.Restart()
+		answered.Range(func(id, _ any) bool {
+			if _, err := x.Client().Order(t.Context(), id.(string)); err != nil {
+				t.Errorf("order %s was answered, then: %v", id, err)
+			}
+			return true
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ type User struct {
 // fundedUser returns a new user with the funds of `tickhive demo-key`.
 func (x *Exchange) fundedUser() *User {
 	x.t.Helper()
-	k, err := x.running.FundedKey()
+	k, err := x.running.Load().FundedKey()
 	if err != nil {
 		x.t.Fatalf("tickhivetest: %v", err)
 	}
@@ -150,7 +150,7 @@ const maxAnswer = 16 << 20
 // fails the test.
 func (x *Exchange) call(method, path string, body, out any) {
 	x.t.Helper()
-	if x.running == nil {
+	if x.running.Load() == nil {
 		x.t.Fatalf("tickhivetest: %s %s: the exchange does not run; Restart starts it", method, path)
 	}
 	err := x.send(method, path, body, out)

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -139,16 +140,24 @@ func (v *Verifier) checkTime(nowNs int64, r *Request) *refuse.Refusal {
 			nowMs, wait).After((wait + 999) / 1000)
 	case sent >= nowMs+AheadMs:
 		return unauthorized("API-Timestamp", "API-Timestamp may be less than %d ms ahead of the server's time %d: it "+
-			"differs by %d ms.", AheadMs, nowMs, sent-nowMs)
+			"differs by %d ms.%s", AheadMs, nowMs, sent-nowMs, otherClock(sent-nowMs))
 	case !(Stamp{sent, window, msNs}).In(nowNs):
 		return unauthorized("API-Timestamp", "API-Timestamp is more than %d ms before the server's time %d: it "+
-			"differs by %d ms.", window, nowMs, sent-nowMs)
+			"differs by %d ms.%s", window, nowMs, sent-nowMs, otherClock(sent-nowMs))
 	case sent < v.notBeforeMs:
 		return unauthorized("API-Timestamp", "API-Timestamp is from before the server's start: a request before %d "+
 			"may have been accepted earlier. The server's time is %d: repeat the request with it.", v.notBeforeMs,
 			nowMs).After(1)
 	}
 	return nil
+}
+
+// otherClock says what a difference of hours means.
+func otherClock(differsMs int64) string {
+	if max(differsMs, -differsMs) < time.Hour.Milliseconds() {
+		return ""
+	}
+	return " A recording and a virtual clock have a time of their own: sign with that of /api/time."
 }
 
 func unauthorized(field, format string, args ...any) *refuse.Refusal {

@@ -12,7 +12,7 @@ type simCmd struct {
 	Pause     bool   `xor:"pause" help:"Pause the market: nothing new comes, and its orders stay."`
 	Resume    bool   `xor:"pause" help:"End a pause."`
 	Scenario  string `placeholder:"NAME" help:"Begin a scenario now: flash-crash, trend, halt, thin-night, or none."`
-	Intensity int64  `placeholder:"PERCENT" help:"Activity in per cent, 10 to 1000."`
+	Intensity *int64 `placeholder:"PERCENT" help:"Activity in per cent, 10 to 1000."`
 }
 
 // Run changes what the flags name, and prints the behaviour.
@@ -24,8 +24,8 @@ func (c *simCmd) Run(p *program) error {
 	if c.Scenario != "" {
 		q["scenario"] = c.Scenario
 	}
-	if c.Intensity != 0 {
-		q["intensity"] = c.Intensity
+	if c.Intensity != nil {
+		q["intensity"] = *c.Intensity
 	}
 	method := http.MethodGet
 	if len(q) > 0 {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -149,9 +148,7 @@ func (v *topView) live(ctx context.Context, p *program, every time.Duration) err
 	defer signal.Stop(resized)
 	ticks := time.NewTicker(every)
 	defer ticks.Stop()
-	plain := slices.ContainsFunc(p.environ, func(e string) bool {
-		return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR="
-	})
+	plain := noColor(p.environ)
 	for {
 		if err := v.draw(plain); err != nil {
 			return fmt.Errorf("top: the terminal: %w", err)

@@ -33,10 +33,7 @@ func newLogging(w io.Writer, level, format string, environ []string) (*logging, 
 	case format == config.LogJSON:
 		h = slog.NewJSONHandler(w, o)
 	case format == config.LogHuman || format == config.LogAuto && isTerminal(w):
-		plain := !isTerminal(w) || slices.ContainsFunc(environ, func(e string) bool {
-			name, value, _ := strings.Cut(e, "=")
-			return name == "NO_COLOR" && value != ""
-		})
+		plain := !isTerminal(w) || noColor(environ)
 		h = tint.NewTextHandler(w, &tint.Options{Level: &l.level, TimeFormat: logTime, NoColor: plain})
 	}
 	l.Logger = slog.New(h)
@@ -50,4 +47,12 @@ func (l *logging) set(level string) error {
 	}
 	l.level.Set(v)
 	return nil
+}
+
+// noColor reports whether an environment asks for text without colours (no-color.org).
+func noColor(environ []string) bool {
+	return slices.ContainsFunc(environ, func(e string) bool {
+		name, value, _ := strings.Cut(e, "=")
+		return name == "NO_COLOR" && value != ""
+	})
 }

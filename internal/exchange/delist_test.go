@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -104,6 +105,9 @@ func TestDelistedPair(t *testing.T) {
 		if strings.Count(pairs, `"state":"delisted"`) != 1 || !strings.Contains(pairs, `"code":"AA_USDT"`) ||
 			r.Call("GET", "/pairs/BB_USDT", "")["state"] != "delisted" {
 			t.Errorf("the operator's pairs: %s", pairs)
+		}
+		if n := r.Call("GET", "/figures", "")["pairs"]; fmt.Sprint(n) != "1" {
+			t.Errorf("the figures count %v pairs", n)
 		}
 		book := r.Call("GET", "/book/BB_USDT", "")
 		if book["state"] != "delisted" || len(book["bids"].([]any))+len(book["asks"].([]any)) != 0 {

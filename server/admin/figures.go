@@ -224,7 +224,7 @@ func (f *Figures) write(w *json.Writer, d *difference, p *process) {
 	w.Name("status").Word(f.src.Status())
 	w.Name("version").Text(cmdline.Version)
 	w.Name("uptimeSeconds").Int(int64(time.Duration(d.now.atNs-f.startedNs) / time.Second))
-	w.Name("pairs").Int(int64(f.src.Board.Load().Len()))
+	w.Name("pairs").Int(int64(len(f.src.Board.Load().Sorted())))
 	f.writeRoutes(w, d)
 	f.writeLoop(w, d)
 	d.writeLogs(w)

@@ -24,31 +24,31 @@ func replayRoutes(s *Server) []*edge.Route {
 	refuses := []int{409}
 	return edge.Tagged("Replay", []*edge.Route{
 		{
-			Method: fasthttp.MethodGet, Path: path, Handle: s.playerRoute(nothing),
+			Method: fasthttp.MethodGet, Path: path, Handle: s.playerRoute(func(*player.Player, []byte) *refuse.Refusal { return nil }),
 			Name: "getReplay", Summary: "The recording that is replayed, and where it is", Refuses: refuses,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: path + "/play", Handle: s.playerRoute(play),
+			Method: fasthttp.MethodPost, Path: path + "/play", Handle: s.playerRoute(bare((*player.Player).Play)),
 			Schema: "NoMembers", Members: emptyForm.Members(),
 			Name: "playReplay", Summary: "Go on at the speed", Refuses: refuses,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: path + "/pause", Handle: s.playerRoute(pause),
+			Method: fasthttp.MethodPost, Path: path + "/pause", Handle: s.playerRoute(bare((*player.Player).Pause)),
 			Schema: "NoMembers", Members: emptyForm.Members(),
 			Name: "pauseReplay", Summary: "Stop at the time that is reached", Refuses: refuses,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: path + "/step", Handle: s.playerRoute(step),
+			Method: fasthttp.MethodPost, Path: path + "/step", Handle: s.playerRoute(command(stepForm, step)),
 			Schema: "StepReplay", Members: stepForm.Members(),
 			Name: "stepReplay", Summary: "Feed the next records, or those up to a time, and pause", Refuses: refuses,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: path + "/speed", Handle: s.playerRoute(setSpeed),
+			Method: fasthttp.MethodPost, Path: path + "/speed", Handle: s.playerRoute(command(speedForm, (*player.Player).SetSpeed)),
 			Schema: "SetReplaySpeed", Members: speedForm.Members(),
 			Name: "setReplaySpeed", Summary: "Change the speed", Refuses: refuses,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: path + "/seek", Handle: s.playerRoute(seek),
+			Method: fasthttp.MethodPost, Path: path + "/seek", Handle: s.playerRoute(command(seekForm, seek)),
 			Schema: "SeekReplay", Members: seekForm.Members(),
 			Name: "seekReplay", Summary: "Go to a time", Refuses: refuses,
 			Text: "Forward the records are fed at full speed. Back the recording begins again in a new epoch: trades " +
@@ -104,8 +104,6 @@ func (r *Replay) send(c *edge.Ctx) {
 	c.Private(w.Bytes())
 }
 
-func nothing(*player.Player, []byte) *refuse.Refusal { return nil }
-
 // emptyForm is the body of a command without members: none, or an empty object.
 var emptyForm = json.Of[struct{}]()
 
@@ -116,18 +114,25 @@ func decodeEmpty(body []byte) *refuse.Refusal {
 	return emptyForm.Decode(body, &struct{}{})
 }
 
-func play(p *player.Player, body []byte) *refuse.Refusal {
-	if err := decodeEmpty(body); err != nil {
-		return err
+// command returns a command of the player with the body of a form.
+func command[T any](form *json.Form[T], run func(*player.Player, T) error) func(*player.Player, []byte) *refuse.Refusal {
+	return func(p *player.Player, body []byte) *refuse.Refusal {
+		var q T
+		if err := form.Decode(body, &q); err != nil {
+			return err
+		}
+		return refusedCommand(run(p, q))
 	}
-	return refusedCommand(p.Play())
 }
 
-func pause(p *player.Player, body []byte) *refuse.Refusal {
-	if err := decodeEmpty(body); err != nil {
-		return err
+// bare returns a command of the player without members.
+func bare(run func(*player.Player) error) func(*player.Player, []byte) *refuse.Refusal {
+	return func(p *player.Player, body []byte) *refuse.Refusal {
+		if err := decodeEmpty(body); err != nil {
+			return err
+		}
+		return refusedCommand(run(p))
 	}
-	return refusedCommand(p.Pause())
 }
 
 // maxSteps bounds the records of one step.
@@ -155,26 +160,16 @@ var stepForm = json.Of(
 	Rule("records", "is required, or to instead.",
 		func(q *playerTarget) bool { return q.records != 0 || q.to != 0 })
 
-func step(p *player.Player, body []byte) *refuse.Refusal {
-	var q playerTarget
-	if err := stepForm.Decode(body, &q); err != nil {
-		return err
-	}
+func step(p *player.Player, q playerTarget) error {
 	if q.to != 0 {
-		return refusedCommand(p.StepTo(q.to * 1_000_000))
+		return p.StepTo(q.to * 1_000_000)
 	}
-	return refusedCommand(p.Step(q.records))
+	return p.Step(q.records)
 }
 
 var seekForm = json.Of(targetTime().Need())
 
-func seek(p *player.Player, body []byte) *refuse.Refusal {
-	var q playerTarget
-	if err := seekForm.Decode(body, &q); err != nil {
-		return err
-	}
-	return refusedCommand(p.SeekTo(q.to * 1_000_000))
-}
+func seek(p *player.Player, q playerTarget) error { return p.SeekTo(q.to * 1_000_000) }
 
 var speedForm = json.Of(
 	json.Value("speed", json.KindText, readSpeed, func(q *player.Speed, v player.Speed) { *q = v }).Need().
@@ -193,14 +188,6 @@ func readSpeed(r *json.Reader) (s player.Speed, given bool) {
 		r.Bad("must be max, or a number from 0.001 to 1000000 with at most three decimals.")
 	}
 	return s, err == nil
-}
-
-func setSpeed(p *player.Player, body []byte) *refuse.Refusal {
-	var s player.Speed
-	if err := speedForm.Decode(body, &s); err != nil {
-		return err
-	}
-	return refusedCommand(p.SetSpeed(s))
 }
 
 // refusedCommand returns what a client sees of a command that the player refused.

@@ -34,10 +34,8 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	defer e.finish(c)
 
 	err := e.answer(c)
-	select {
-	case <-e.closing: // also after a shutdown that did not wait: the successor has the address, and clients must find it
+	if e.closed.Load() { // also after a shutdown that did not wait: the successor has the address, clients must find it
 		ctx.SetConnectionClose()
-	default:
 	}
 	e.protect(&ctx.Response.Header, c.public)
 	if err != nil {
@@ -133,7 +131,7 @@ func (e *Listener) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) 
 			Message: fmt.Sprintf("The request target must not be longer than %d bytes.", MaxTargetBytes),
 		}
 	case entry == nil:
-		return nil, noPath()
+		return nil, e.noPath(path)
 	}
 	return entry, e.hostCheck(ctx, entry)
 }
@@ -167,7 +165,7 @@ func (e *Listener) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Ref
 	}
 	isHost := string(ctx.Host()) == e.aggregatorHost
 	if space != NamespaceBoth && isHost != (space == NamespaceAggregator) {
-		return noPath()
+		return e.noPath(nil)
 	}
 	return nil
 }
@@ -193,9 +191,30 @@ func wantsPage(ctx *fasthttp.RequestCtx) bool {
 		!bytes.HasPrefix(path, []byte("/api/")) && !bytes.HasPrefix(path, []byte("/udf/"))
 }
 
-func noPath() *refuse.Refusal {
-	return &refuse.Refusal{Code: refuse.NotFound, Message: "There is no such path; paths are case-sensitive and have " +
-		"one spelling."}
+// interfaces are the beginnings of the paths of each listener, for those who ask another one. name is that of fault rules,
+// empty for the internal listener.
+var interfaces = []struct{ begin, name, listener string }{
+	{InternalPrefix + "/", "", "the internal listener, by default 127.0.0.1:8081"},
+	{"/metrics", "", "the internal listener, by default 127.0.0.1:8081"},
+	{"/debug/", "", "the internal listener, by default 127.0.0.1:8081"},
+	{"/api/v3/", "binance", "the Binance-compatible listener, which --binance-listen ADDRESS starts"},
+	{"/sapi/", "binance", "the Binance-compatible listener, which --binance-listen ADDRESS starts"},
+	{"/api/", "public", "the public listener, by default 127.0.0.1:8080"},
+	{"/listing/", "public", "the public listener, by default 127.0.0.1:8080"},
+}
+
+// noPath refuses a path that this listener does not have, and names the one that may.
+func (e *Listener) noPath(path []byte) *refuse.Refusal {
+	message := "There is no such path; paths are case-sensitive and have one spelling. Those of the public listener are " +
+		"listed by its /swagger."
+	for _, x := range interfaces {
+		if x.name != e.Name && bytes.HasPrefix(path, []byte(x.begin)) {
+			message = fmt.Sprintf("There is no such path here; paths are case-sensitive and have one spelling. Those that "+
+				"begin with %s belong to %s.", x.begin, x.listener)
+			break
+		}
+	}
+	return &refuse.Refusal{Code: refuse.NotFound, Message: message}
 }
 
 // Recovering is the message of every refusal before the server serves clients.
@@ -279,6 +298,9 @@ func (e *Listener) checkAccess(c *Ctx) *refuse.Refusal {
 	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 &&
 		len(c.Request.Header.PeekAll(credentialHeaders[0])) < 2 {
 		return nil
+	}
+	if !e.Ready.Load() {
+		return nil // a route that answers while the accounts are read: nobody's keys are known
 	}
 	caller, err := e.authenticate(c)
 	if lifted && (err != nil || caller == nil) {

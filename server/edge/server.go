@@ -455,7 +455,7 @@ type Listener struct {
 	Accepts *conn.Accepts
 	held    atomic.Int64  // requests that fault rules hold back
 	closing chan struct{} // closed by Shutdown
-	close   sync.Once
+	closed  atomic.Bool   // closing is closed
 }
 
 // NewListener builds the router and the HTTP server of one listener from its route table.
@@ -524,7 +524,9 @@ func (e *Listener) Serve(ln net.Listener) error {
 
 // Shutdown stops accepting, finishes the requests in progress and closes idle connections.
 func (e *Listener) Shutdown(ctx context.Context) error {
-	e.close.Do(func() { close(e.closing) })
+	if e.closed.CompareAndSwap(false, true) {
+		close(e.closing)
+	}
 	defer e.Conns.Finish()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -5,9 +5,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
+	"github.com/tickhive/tickhive/internal/refuse"
 	"github.com/tickhive/tickhive/server/edge"
 	"github.com/tickhive/tickhive/server/public"
 	"github.com/tickhive/tickhive/server/servertest"
@@ -19,6 +23,10 @@ func TestNotReady(t *testing.T) {
 	cold, err := edge.New(edge.Options{
 		Clock:     m.Clock,
 		Resources: []edge.Resource{public.New(public.Options{Board: m.Feed().Board(), Clock: m.Clock}).Routes},
+		Authenticate: func(*edge.Ctx) (*edge.Principal, *refuse.Refusal) {
+			t.Error("the signature is checked before the accounts are there")
+			return nil, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +51,12 @@ func TestNotReady(t *testing.T) {
 				break
 			}
 		}
+	}
+	var signed fasthttp.RequestCtx // clients sign whatever they ask
+	signed.Request.SetRequestURI("/api/status")
+	signed.Request.Header.Set("API-PublicKey", "key")
+	if cold.Handler()(&signed); signed.Response.StatusCode() != 200 {
+		t.Errorf("a signed request for the status: %d", signed.Response.StatusCode())
 	}
 	cold.SetReady()
 	if !cold.Ready() {
@@ -249,5 +263,19 @@ func TestRouteStats(t *testing.T) {
 	}
 	if got["/api/currencies"][2] != 5 || got["/api/tickers"][4] != 1 || got[""][4] != 1 {
 		t.Error(got)
+	}
+}
+
+// A path of another listener is refused with the listener to which it belongs.
+func TestAPathOfAnotherListener(t *testing.T) {
+	m := servertest.NewTradedMarket(t)
+	for path, want := range map[string]string{
+		"/internal/v1/ready": "belong to the internal listener", "/metrics": "belong to the internal listener",
+		"/api/v3/time": "belong to the Binance-compatible listener, which --binance-listen",
+		"/api/nothing": "are listed by its /swagger", "/tickers": "are listed by its /swagger",
+	} {
+		if a := m.Get(path); a.Status != 404 || !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
 	}
 }

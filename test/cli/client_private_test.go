@@ -70,10 +70,7 @@ func TestPrivateStreamsNoticeALostMessage(t *testing.T) {
 			m := harness.NewPrivateMarket(t, in)
 			seen := follow(t, *m.User)
 			got := harness.NewPrivateRecord()
-			for e := (harness.Followed{}); e.Type != "snapshot" || e.Channel != "balances"; { // the stream has begun
-				e = harness.ReceiveFollowed(t, seen)
-				got.Note(t, e)
-			}
+			got.Begin(t, seen)
 			in.Call(http.StatusOK, http.MethodPost, "/faults",
 				`{"rules":["drop channel=fills probability=0.1 seed=1","drop channel=orders probability=0.1 seed=2"]}`)
 			for i := range 60 {

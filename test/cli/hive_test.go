@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -186,8 +187,8 @@ type hiveLoad struct {
 	entries map[string]string // entryId -> reasonCode
 }
 
-// run swaps, votes and adds actions until the process has ended.
-func (l *hiveLoad) run(in *harness.Instance, token string, props []string, n int) {
+// run swaps, votes and adds actions until the process has ended, and counts the acknowledged swaps in acked.
+func (l *hiveLoad) run(in *harness.Instance, token string, props []string, n int, acked *atomic.Int64) {
 	client := &http.Client{Timeout: harness.Patience}
 	defer client.CloseIdleConnections()
 	post := func(url, body string, header ...string) (status int, m map[string]any) {
@@ -217,6 +218,7 @@ func (l *hiveLoad) run(in *harness.Instance, token string, props []string, n int
 		}
 		l.pending--
 		l.spent++
+		acked.Add(1)
 		reason := fmt.Sprintf("r-%d-%d", n, i)
 		status, m := post(in.Internal+"/hive/actions", fmt.Sprintf(
 			`{"sourceAgentId":"scout-1","targetTokenId":%s,"actionType":"signal","reasonCode":%q}`, token, reason))
@@ -272,10 +274,11 @@ func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
 			props = append(props, fmt.Sprint(p["proposalId"]))
 		}
 		var wg sync.WaitGroup
+		var acked atomic.Int64
 		for n, l := range loads {
-			wg.Go(func() { l.run(in, token, props, k*100+n) })
+			wg.Go(func() { l.run(in, token, props, k*100+n, &acked) })
 		}
-		<-time.After(time.Duration(100+70*(k%5)) * time.Millisecond)
+		harness.WaitFor(t, func() bool { return acked.Load() >= 40+int64(k%5)*30 })
 		in.Signal(syscall.SIGKILL)
 		in.Wait()
 		wg.Wait()

@@ -20,6 +20,7 @@ func TestPrivateStreamsGoOnAtTheNextWriter(t *testing.T) {
 			f.start(1, f.standby(1, "--set", "sim.enabled=false"))
 			bases := []string{f.nodes[0].Public, f.nodes[1].Public}
 			seen, got := follow(t, *m.User, bases[1]), harness.NewPrivateRecord()
+			got.Begin(t, seen)
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(done)

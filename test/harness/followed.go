@@ -157,6 +157,15 @@ func NewPrivateRecord() *PrivateRecord {
 	return &PrivateRecord{ended: map[string]string{}, last: map[string]uint64{}}
 }
 
+// Begin notes events until the stream has begun: it tells the ends of the orders that are placed from then on.
+func (r *PrivateRecord) Begin(t *testing.T, seen <-chan Followed) {
+	t.Helper()
+	for e := (Followed{}); e.Type != "snapshot" || e.Channel != "balances"; {
+		e = ReceiveFollowed(t, seen)
+		r.Note(t, e)
+	}
+}
+
 // Note notes an event.
 func (r *PrivateRecord) Note(t *testing.T, e Followed) {
 	t.Helper()
