@@ -31,3 +31,6 @@ func (l *told) Transferred(user uint32, currency string, amount fixed.I128) {
 }
 
 func (l *told) KeyDeleted(key uint64) { l.deleted = append(l.deleted, key) }
+
+// OpenOrders returns the number of open orders of an account.
+func (s *State) OpenOrders(account uint32) int { return s.dir.mustFind(account).orders }

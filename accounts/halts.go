@@ -108,11 +108,3 @@ func (s *State) HaltedOrders(n uint32) (open int, halted bool) {
 	}
 	return u.orders, true
 }
-
-// OpenOrders returns how many orders of user n are open.
-func (s *State) OpenOrders(n uint32) int {
-	if u := s.dir.user(n); u != nil {
-		return u.orders
-	}
-	return 0
-}

@@ -111,14 +111,6 @@ func (x *Canceler) Halt(account engine.AccountID) (canceled, open int) {
 	return canceled, open
 }
 
-// Open returns how many orders of the account are open.
-func (x *Canceler) Open(account engine.AccountID) (open int, refusal *refuse.Refusal) {
-	if err := x.e.opt.Exchange.Query(func() { open = x.state.OpenOrders(uint32(account)) }); err != nil {
-		return 0, NotApplied(err)
-	}
-	return open, nil
-}
-
 // Join counts a socket of the account that asks for the cancel of all orders when it is gone.
 func (x *Canceler) Join(account engine.AccountID) {
 	x.mu.Lock()

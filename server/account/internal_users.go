@@ -53,7 +53,7 @@ func (s *Service) InternalRoutes() []*edge.Route {
 		},
 		{
 			Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id,
-			Name: "getUser", Summary: "One user, with balances and the number of open orders",
+			Name: "getUser", Summary: "One user, with balances",
 		},
 		{
 			Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser",
@@ -179,15 +179,10 @@ func (us users) getUser(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	open, err := us.canceler.Open(engine.AccountID(user.Number))
-	if err != nil {
-		return err
-	}
 	var w json.Writer
 	w.Object()
 	us.writeUser(&w, &user)
 	writeBalances(&w, us.balancesOf(user.Number))
-	w.Name("openOrders").Int(int64(open))
 	w.EndObject()
 	c.Private(w.Bytes())
 	return nil

@@ -62,7 +62,7 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	g := h.MustInternal("GET", "/users/"+id, "")
-	whole := strings.NewReplacer("avatarId ", "avatarId balances ", "nickname ", "nickname noTradeCommissions openOrders ",
+	whole := strings.NewReplacer("avatarId ", "avatarId balances ", "nickname ", "nickname noTradeCommissions ",
 		"noTradeCommissions ", "").Replace(userMembers)
 	if got := servertest.KeysOf(g); got != whole {
 		t.Errorf("members %s", got)
@@ -205,11 +205,6 @@ func TestKeysOfAUserAreListedAndDeleted(t *testing.T) {
 	}
 	if got := keys(); !strings.Contains(got, " parent") || !strings.Contains(got, " child") {
 		t.Errorf("keys%s", got)
-	}
-	before := h.MustInternal("GET", "/users/"+a.ID, "")["openOrders"]
-	child.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":1}`)
-	if after := h.MustInternal("GET", "/users/"+a.ID, "")["openOrders"]; fmt.Sprint(before, " ", after) != "0 1" {
-		t.Errorf("%v open orders, then %v", before, after)
 	}
 	path := "/users/" + a.ID + "/apikeys/" + parent.Public
 	for _, other := range []string{"/users/" + b.ID + "/apikeys/" + parent.Public, "/users/" + a.ID + "/apikeys/nope"} {

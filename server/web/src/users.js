@@ -73,20 +73,19 @@ async function userPanel(id, act, listAgain) {
   const facts = el('dl', { class: 'figures' }), balances = el('div', { class: 'wide' }), keys = el('div', { class: 'wide' }), name = el('h2', {});
   const halt = el('button', { type: 'button', 'data-halt': '', onclick: () => act(async () => {
     const lifts = user.halted;
-    if (!lifts && !await ask('halting', `Halt ${user.nickname}?`, el('p', {}, `${openOrders()} canceled, and new orders are refused until you lift the halt. Cancels, deposits and withdrawals go on.`), answer('', 'Let it trade'), answer('halt', 'Halt', { class: 'sell' }))) return undefined;
+    if (!lifts && !await ask('halting', `Halt ${user.nickname}?`, el('p', {}, `All open orders are canceled, and new orders are refused until you lift the halt. Cancels, deposits and withdrawals go on.`), answer('', 'Let it trade'), answer('halt', 'Halt', { class: 'sell' }))) return undefined;
     await internal(lifts ? 'DELETE' : 'POST', `${path}/halt`);
     await read();
     await listAgain();
     return `${user.nickname} ${lifts ? 'trades again' : 'is halted'}.`;
   }) });
   let user;
-  const openOrders = () => (user.openOrders === 1 ? 'The open order is' : `All ${group(user.openOrders)} open orders are`);
 
   const read = async (quiet) => {
     user = await internal('GET', `${path}?decimals=string`, undefined, quiet);
     name.textContent = user.nickname;
     const rows = [['Id', user.id], ['Public id', user.publicId], ['Address', user.address], ['Invite code', user.inviteCode], ['Name', [user.name, user.secondName].filter(Boolean).join(' ')],
-      ['Level', `${user.level}, staking ${user.stakingLevel}`], ['Created', day(user.dateCreated)], ['Open orders', group(user.openOrders)], ['State', user.halted ? 'halted' : user.unlimited ? 'unlimited money' : 'trades']];
+      ['Level', `${user.level}, staking ${user.stakingLevel}`], ['Created', day(user.dateCreated)], ['State', user.halted ? 'halted' : user.unlimited ? 'unlimited money' : 'trades']];
     const all = rows.filter(([, text]) => text);
     if (facts.textContent !== all.flat().join('')) fill(facts, all.flatMap(([what, text]) => [el('dt', {}, what), el('dd', {}, text)]));
     halt.textContent = user.halted ? 'Lift the halt' : 'Halt';
