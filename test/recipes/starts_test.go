@@ -30,9 +30,11 @@ func TestGuideOfTestsRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blockOf := func(t *testing.T, language, file string) string {
+	blockOf := func(t *testing.T, section, language, file string) string {
 		t.Helper()
-		blocks := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1)
+		_, part, _ := strings.Cut(text, "\n## "+section+"\n")
+		part, _, _ = strings.Cut(part, "\n## ")
+		blocks := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(part, -1)
 		if len(blocks) != 1 {
 			t.Fatalf("%d blocks", len(blocks))
 		}
@@ -55,10 +57,12 @@ func TestGuideOfTestsRuns(t *testing.T) {
 		}
 	}
 	t.Run("go", func(t *testing.T) {
-		file := blockOf(t, "go", "bot_test.go")
+		file := blockOf(t, "Go", "go", "bot_test.go")
 		run(t, "--- PASS: TestAnOrderIsPlacedOnceOnABadLine", "sh", "-ec", "cd \"$1\"\n. \"$2\"\ngo test -v .", "sh",
-			filepath.Dir(file), blockOf(t, "sh", "module.sh"))
+			filepath.Dir(file), blockOf(t, "Go", "sh", "module.sh"))
 	})
-	t.Run("js", func(t *testing.T) { run(t, "# pass 1\n", "node", "--test-reporter=tap", blockOf(t, "js", "bot.mjs")) })
-	t.Run("python", func(t *testing.T) { run(t, "Ran 1 test", "python3", blockOf(t, "python", "bot.py")) })
+	t.Run("js", func(t *testing.T) {
+		run(t, "# pass 1\n", "node", "--test-reporter=tap", blockOf(t, "JavaScript", "js", "bot.mjs"))
+	})
+	t.Run("python", func(t *testing.T) { run(t, "Ran 1 test", "python3", blockOf(t, "Python", "python", "bot.py")) })
 }
