@@ -47,7 +47,7 @@ var localPages = &consoleFilter{&pageFilter{
 		"such as curl",
 }}
 
-// LocalPages refuses what server.console = loopback refuses, for another listener with a page of its own.
+// LocalPages refuses the requests that server.console = loopback refuses. A listener with a page of its own uses it.
 func LocalPages(ctx *fasthttp.RequestCtx) *refuse.Refusal { return localPages.refuse(ctx) }
 
 // proxyHeaders are what a proxy adds to a request, besides those that begin with forwardedPrefix.

@@ -24,7 +24,7 @@ func replayRoutes(s *Server) []*edge.Route {
 	refuses := []int{409}
 	return edge.Tagged("Replay", []*edge.Route{
 		{
-			Method: fasthttp.MethodGet, Path: path, Handle: s.playerRoute(func(*player.Player, []byte) *refuse.Refusal { return nil }),
+			Method: fasthttp.MethodGet, Path: path, Handle: s.playerRoute(nothing),
 			Name: "getReplay", Summary: "The recording that is replayed, and where it is", Refuses: refuses,
 		},
 		{
@@ -43,7 +43,8 @@ func replayRoutes(s *Server) []*edge.Route {
 			Name: "stepReplay", Summary: "Feed the next records, or those up to a time, and pause", Refuses: refuses,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: path + "/speed", Handle: s.playerRoute(command(speedForm, (*player.Player).SetSpeed)),
+			Method: fasthttp.MethodPost, Path: path + "/speed",
+			Handle: s.playerRoute(command(speedForm, (*player.Player).SetSpeed)),
 			Schema: "SetReplaySpeed", Members: speedForm.Members(),
 			Name: "setReplaySpeed", Summary: "Change the speed", Refuses: refuses,
 		},
@@ -103,6 +104,8 @@ func (r *Replay) send(c *edge.Ctx) {
 	w.EndObject()
 	c.Private(w.Bytes())
 }
+
+func nothing(*player.Player, []byte) *refuse.Refusal { return nil }
 
 // emptyForm is the body of a command without members: none, or an empty object.
 var emptyForm = json.Of[struct{}]()

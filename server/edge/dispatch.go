@@ -191,30 +191,32 @@ func wantsPage(ctx *fasthttp.RequestCtx) bool {
 		!bytes.HasPrefix(path, []byte("/api/")) && !bytes.HasPrefix(path, []byte("/udf/"))
 }
 
-// interfaces are the beginnings of the paths of each listener, for those who ask another one. name is that of fault rules,
-// empty for the internal listener.
-var interfaces = []struct{ begin, name, listener string }{
-	{InternalPrefix + "/", "", "the internal listener, by default 127.0.0.1:8081"},
-	{"/metrics", "", "the internal listener, by default 127.0.0.1:8081"},
-	{"/debug/", "", "the internal listener, by default 127.0.0.1:8081"},
-	{"/api/v3/", "binance", "the Binance-compatible listener, which --binance-listen ADDRESS starts"},
-	{"/sapi/", "binance", "the Binance-compatible listener, which --binance-listen ADDRESS starts"},
-	{"/api/", "public", "the public listener, by default 127.0.0.1:8080"},
-	{"/listing/", "public", "the public listener, by default 127.0.0.1:8080"},
+// interfaces are the listeners and how paths begin that belong to each, for those who ask another one. name is that of
+// fault rules, empty for the internal listener. /api/ comes after what is longer.
+var interfaces = []struct {
+	name, listener string
+	begins         []string
+}{
+	{"", "the internal listener, by default 127.0.0.1:8081", []string{InternalPrefix + "/", "/metrics", "/debug/"}},
+	{
+		"binance", "the Binance-compatible listener, which --binance-listen ADDRESS starts",
+		[]string{"/api/v3/", "/sapi/"},
+	},
+	{"public", "the public listener, by default 127.0.0.1:8080", []string{"/api/"}},
 }
 
 // noPath refuses a path that this listener does not have, and names the one that may.
 func (e *Listener) noPath(path []byte) *refuse.Refusal {
-	message := "There is no such path; paths are case-sensitive and have one spelling. Those of the public listener are " +
-		"listed by its /swagger."
 	for _, x := range interfaces {
-		if x.name != e.Name && bytes.HasPrefix(path, []byte(x.begin)) {
-			message = fmt.Sprintf("There is no such path here; paths are case-sensitive and have one spelling. Those that "+
-				"begin with %s belong to %s.", x.begin, x.listener)
-			break
+		for _, begin := range x.begins {
+			if x.name != e.Name && bytes.HasPrefix(path, []byte(begin)) {
+				return refuse.New(refuse.NotFound, "", "There is no such path here; paths are case-sensitive and have one "+
+					"spelling. Those that begin with %s belong to %s.", begin, x.listener)
+			}
 		}
 	}
-	return &refuse.Refusal{Code: refuse.NotFound, Message: message}
+	return refuse.New(refuse.NotFound, "", "There is no such path; paths are case-sensitive and have one spelling. Those "+
+		"of the public listener are listed by its /swagger.")
 }
 
 // Recovering is the message of every refusal before the server serves clients.
