@@ -73,7 +73,7 @@ export class Stream {
     const { socket } = this;
     if (!hasKeys()) return;
     await syncClock().catch(() => {}); // then with the last known time
-    if (this.socket === socket) this.send({ op: 'auth', ...credentials('GET', '/ws') });
+    if (this.socket === socket) this.send({ op: 'auth' }); // flush signs: the message may wait, and its time counts
   }
 
   // forget ends the private subscriptions of a key that the user has forgotten, with a new connection.
@@ -101,7 +101,8 @@ export class Stream {
     const now = performance.now();
     this.sent = this.sent.filter((at) => now - at < 1000);
     while (this.queue.length && this.sent.length < perSecond && this.socket?.readyState === WebSocket.OPEN) {
-      this.socket.send(JSON.stringify(this.queue.shift()));
+      const message = this.queue.shift();
+      this.socket.send(JSON.stringify(message.op === 'auth' ? { ...message, ...credentials('GET', '/ws') } : message));
       this.sent.push(now);
     }
     if (this.queue.length) this.timer = setTimeout(() => this.flush(), 100);
@@ -133,10 +134,11 @@ export class Stream {
       this.gone.add(pair);
       this.onGone(pair);
     } else if (m.type === 'error') {
-      console.error(`stream: ${m.code}: ${m.message}`);
+      const first = m.code === 'UNAUTHORIZED' && !this.signedIn && this.refused !== this.socket;
+      if (!first) console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
-      if (m.code === 'UNAUTHORIZED' && !this.signedIn && this.refused !== this.socket) {
-        this.refused = this.socket; // directly after a start the exchange accepts nothing signed for a second
+      if (first) { // directly after a start the exchange accepts nothing signed for a second, and a busy page signs late
+        this.refused = this.socket;
         setTimeout(() => { if (this.refused === this.socket) this.auth(); }, startMs);
       } else if (m.code === 'UNAUTHORIZED') { // the key ended: private channels wait for the next one
         this.signedIn = false;
