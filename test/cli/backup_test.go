@@ -186,7 +186,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
+	for range 10 {
 		at := r.IntN(len(raw))
 		refused(fmt.Sprint("cut at ", at), raw[:at])
 		flipped := bytes.Clone(raw)
