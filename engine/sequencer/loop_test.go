@@ -22,7 +22,8 @@ type recorder struct {
 	mu        sync.Mutex
 	events    []engine.Event
 	positions []uint64
-	published []int // len(events) at each publication
+	published []int  // len(events) at each publication
+	before    func() // called before each publication; nil: nothing
 	nextNs    int64
 }
 
@@ -36,6 +37,9 @@ func (r *recorder) Fold(events []engine.Event, pos uint64) {
 func (r *recorder) Publish(int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.before != nil {
+		r.before()
+	}
 	r.published = append(r.published, len(r.events))
 }
 

@@ -53,6 +53,11 @@ func TestOtherPartsAreShownAndAnsweredAtTheirMarks(t *testing.T) {
 	for show := sequencer.Written; show <= sequencer.Acked; show++ {
 		s := &sums{}
 		m := newMarkedWith(t, show, s)
+		m.rec.before = func() { // who sees a trade sees the balances that it has changed
+			if s.published != s.told {
+				t.Errorf("show %d: the market is published before the other parts, at %d of %d", show, s.published, s.told)
+			}
+		}
 		add := func(n byte) *sequencer.Batch { return m.offerBatch(addition(n, sequencer.Synced)) }
 		one, two := add(1), add(2)
 		m.is(one, false, nil)
