@@ -46,6 +46,11 @@ type figures struct {
 		Role                  string
 		Term, Position, LagMs int64
 		AckP50Us, AckP99Us    *int64
+		Nodes                 []struct { // the first one is the node that answers
+			Address, Role, Version         string
+			Term, Position, LagMs, HeardMs int64
+			Stale, Failed                  bool
+		}
 	}
 	Faults []struct {
 		ID, Applied int64
@@ -67,6 +72,7 @@ const (
 	topHeads = "listener" // begins the heads of the routes
 
 	mostIncidents = 3
+	mostNodes     = 8
 	mostFaults    = 3
 )
 
@@ -108,10 +114,7 @@ func (f *figures) view(at string, rows int) []string {
 	p := &f.Process
 	line("process", "memory %s  heap %s  processor %.0f %%  goroutines %d  files %d of %d", size(p.ResidentBytes),
 		size(p.HeapBytes), p.CPUMsPerSecond/10, p.Goroutines, p.OpenFiles, p.MaxFiles)
-	if r := f.Replication; r != nil {
-		line("cluster", "%s  term %d  position %d  lag %d ms  acknowledged p50 %s  p99 %s", r.Role, r.Term, r.Position,
-			r.LagMs, micros(r.AckP50Us), micros(r.AckP99Us))
-	}
+	f.cluster(line)
 	for i, x := range f.Faults {
 		if i == mostFaults {
 			line("fault", "and %d more: tickhive faults list", len(f.Faults)-i)
@@ -124,6 +127,35 @@ func (f *figures) view(at string, rows int) []string {
 			x.Count)
 	}
 	return append(lines, f.routes(rows-len(lines)-1)...)
+}
+
+// cluster adds a line of the place in a cluster, and one for each other node.
+func (f *figures) cluster(line func(name, format string, args ...any)) {
+	r := f.Replication
+	if r == nil {
+		return
+	}
+	line("cluster", "%s  term %d  position %d  lag %d ms  acknowledged p50 %s  p99 %s", r.Role, r.Term, r.Position,
+		r.LagMs, micros(r.AckP50Us), micros(r.AckP99Us))
+	for i := 1; i < len(r.Nodes); i++ {
+		if i > mostNodes {
+			line("node", "and %d more", len(r.Nodes)-i)
+			break
+		}
+		n := &r.Nodes[i]
+		notes := ""
+		if n.Failed {
+			notes += "  failed"
+		}
+		if n.Stale {
+			notes += "  stale"
+		}
+		if n.Version != f.Version {
+			notes += "  version " + n.Version
+		}
+		line("node", "%s  %s  term %d  position %d  lag %d ms  heard %d ms ago%s", cmp.Or(n.Address, "(no address)"),
+			n.Role, n.Term, n.Position, n.LagMs, n.HeardMs, notes)
+	}
 }
 
 // disk adds the lines of the log and of its disk.

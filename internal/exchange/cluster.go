@@ -190,6 +190,7 @@ func (f *front) replicationStat() *admin.ReplicationStat {
 		answered, unreached, unknown := f.forward.Counts()
 		return &admin.ReplicationStat{
 			Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Void: y.void.Load(),
+			Nodes:     y.tells.list(y.self()),
 			Forwarded: map[string]uint64{"answered": answered, "unreached": unreached, "unanswered": unknown},
 		}
 	}
@@ -198,7 +199,9 @@ func (f *front) replicationStat() *admin.ReplicationStat {
 	}
 	if m := s.running.stream.Load(); m != nil {
 		r, acks := m.status(), m.Acks()
-		return &admin.ReplicationStat{Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Acks: &acks}
+		return &admin.ReplicationStat{
+			Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Acks: &acks, Nodes: m.tells.list(m.self()),
+		}
 	}
 	return nil
 }

@@ -87,6 +87,7 @@ type Following struct {
 	age      *ageWatch
 	keeps    *snapshots // of the copy; nil: there is none
 	trims    *trimming  // nil: it does not trim
+	tells    *announcing
 }
 
 // Follow executes the stream up to its present end, and then goes on in the background. After an error the caller
@@ -97,6 +98,9 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	last, err := r.o.Follow.Log.Last(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
+	}
+	if y.tells, err = r.announce(r.o.Follow.Log, y.self); err != nil {
+		return nil, err
 	}
 	r.front.runSockets(r.o.Machine.Driver)
 	r.front.enter(phaseView{accounts: r.accounts, follows: y})
@@ -124,6 +128,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	}
 	cancel(err)
 	<-y.over
+	y.tells.end()
 	r.front.endSockets(r.o.Machine.Driver)
 	r.front.enter(phaseView{accounts: r.accounts})
 	return nil, err
@@ -476,7 +481,7 @@ func (y *Following) status() *public.Replication {
 		since = (y.sentNs.Load() + most) / int64(time.Millisecond)
 	}
 	return &public.Replication{
-		Role: "replica", Term: y.term.Load(), Position: y.position.Load(), LagMs: lag / int64(time.Millisecond),
+		Role: node.RoleReplica, Term: y.term.Load(), Position: y.position.Load(), LagMs: lag / int64(time.Millisecond),
 		Writer: y.front.forward.Writer().Address, Failed: y.halted.Load(), StaleSinceMs: since,
 	}
 }
@@ -490,6 +495,7 @@ func (y *Following) Stop(ctx context.Context) {
 	if y.keeps != nil {
 		y.keeps.End() // after a pending snapshot
 	}
+	y.tells.end()
 	y.front.endSockets(y.o.Machine.Driver)
 	y.cancel(errFollowEnds)
 	step.Wait(y.o.Machine.Driver, y.over)

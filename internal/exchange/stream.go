@@ -202,7 +202,8 @@ func (b *base) streamKeys() *stream.Keys { return stream.KeysOf(b.clusterKey) }
 type writing struct {
 	*node.Sender
 	*leading
-	x *Running
+	x     *Running
+	tells *announcing
 }
 
 // send begins to send what the stream lacks.
@@ -235,6 +236,10 @@ func (x *Running) send(ctx context.Context) error {
 			w.drain(ctx)
 			return fmt.Errorf("stream: %w", err)
 		}
+	}
+	if w.tells, err = x.announce(w.log, w.self); err != nil {
+		w.drain(ctx)
+		return err
 	}
 	x.stream.Store(w)
 	return nil
@@ -297,7 +302,7 @@ func (w *writing) status() *public.Replication {
 	}
 	at := w.At()
 	return &public.Replication{
-		Role: "writer", Term: at.Term, Position: at.End.Seq,
+		Role: node.RoleWriter, Term: at.Term, Position: at.End.Seq,
 		LagMs: max(w.x.clock.NowNs()-at.SentNs, 0) / int64(time.Millisecond), Failed: w.Failure() != nil,
 	}
 }
@@ -307,6 +312,7 @@ func (w *writing) drain(ctx context.Context) {
 	if w == nil {
 		return
 	}
+	w.tells.end()
 	err := w.x.journal.makeDurable()
 	switch err = errors.Join(err, w.Drain(ctx)); {
 	case errors.Is(err, jet.ErrFenced): // the incident says so, and the next start does not send them

@@ -1,9 +1,9 @@
 // Package node holds what a node of a cluster does besides executing records: it takes and keeps a term, sends the
 // records of a writer's log, brings a log and its stream together at a start, notices that the writer is silent, keeps
-// a copy of the log, and fetches the snapshot of another node.
+// a copy of the log, fetches the snapshot of another node, and tells the other nodes about itself.
 //
 // Owner: any goroutine may call a Term and a Sender, which have goroutines of their own unless the Machine has a
-// Driver. A Copy and a Joining belong to one goroutine.
+// Driver. A Copy and a Joining belong to one goroutine; Nodes says whose it is.
 //
 // Invariants:
 //

@@ -420,5 +420,24 @@ func (f *Figures) writeReplication(w *json.Writer) {
 		acks = &clock.Counts{}
 	}
 	quantiles(w, "ackP", acks)
+	w.Name("nodes").List()
+	for i := range r.Nodes {
+		r.Nodes[i].write(w)
+	}
+	w.EndList()
+	w.EndObject()
+}
+
+func (n *NodeStat) write(w *json.Writer) {
+	w.Object()
+	w.Name("address").Text(n.Address)
+	w.Name("role").Word(n.Role)
+	w.Name("term").Uint(n.Term)
+	w.Name("position").Uint(n.Position)
+	w.Name("lagMs").Int(n.LagMs)
+	w.Name("stale").Bool(n.Stale)
+	w.Name("failed").Bool(n.Failed)
+	w.Name("version").Text(n.Version)
+	w.Name("heardMs").Int(n.HeardMs)
 	w.EndObject()
 }

@@ -395,6 +395,19 @@ type ReplicationStat struct {
 	Void uint64
 	// Forwarded counts the requests of a replica by their outcome; nil: a writer.
 	Forwarded map[string]uint64
+	Nodes     []NodeStat // of the cluster: this one first, then the others that it hears
+}
+
+// NodeStat is a node of a cluster, as it has announced itself.
+type NodeStat struct {
+	Address        string // as cluster.advertise; empty: not known
+	Role           string // writer, standby or replica
+	Version        string
+	Term, Position uint64
+	LagMs          int64
+	Stale          bool  // it refuses reads
+	Failed         bool  // it sends, or executes, nothing more
+	HeardMs        int64 // since the announcement
 }
 
 var (
@@ -406,9 +419,13 @@ var (
 	descVoid      = metric("stream_void_total", "Messages of former writers that a replica has passed over.", "role")
 	descForwarded = metric("forwarded_total", "Requests that a replica was to send to the writer, by the outcome.",
 		"outcome")
+	descNodes    = metric("nodes", "Nodes of the cluster that this node hears, itself among them.", "role")
+	descNodesLag = metric("nodes_lag_seconds", "Largest lag of the nodes with a role, 0 without any.", "role")
 )
 
-var replicationDescs = []*prometheus.Desc{descTerm, descPosition, descLag, descAcks, descVoid, descForwarded}
+var replicationDescs = []*prometheus.Desc{
+	descTerm, descPosition, descLag, descAcks, descVoid, descForwarded, descNodes, descNodesLag,
+}
 
 func (m *metrics) collectReplication(ch chan<- prometheus.Metric) {
 	r := m.src.Replication()
@@ -420,6 +437,16 @@ func (m *metrics) collectReplication(ch chan<- prometheus.Metric) {
 	gauge(ch, descLag, float64(r.LagMs)/1e3, r.Role)
 	if r.Acks != nil {
 		histogram(ch, descAcks, r.Acks, r.Role)
+	}
+	for _, role := range [...]string{"writer", "standby", "replica"} {
+		n, lagMs := 0, int64(0)
+		for i := range r.Nodes {
+			if r.Nodes[i].Role == role {
+				n, lagMs = n+1, max(lagMs, r.Nodes[i].LagMs)
+			}
+		}
+		gauge(ch, descNodes, float64(n), role)
+		gauge(ch, descNodesLag, float64(lagMs)/1e3, role)
 	}
 	if r.Forwarded == nil {
 		return

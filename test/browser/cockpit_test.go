@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tickhive/tickhive/test/harness"
@@ -28,6 +30,9 @@ func TestBrowserCockpit(t *testing.T) {
 		d.textContent.startsWith('drop channel=book'))`)
 	b.wait("the public figures below it",
 		`document.querySelector('[aria-label=Pairs]').textContent.includes('BTC_USDT')`)
+	if b.js(`document.querySelector('[aria-label=Nodes]')?.checkVisibility() ?? false`) != "false" {
+		t.Error("an exchange without a stream lists nodes")
+	}
 	b.wait("no dash in the place of a figure", `!document.querySelector('main').textContent.includes('–')`)
 
 	plain := harness.StartEmpty(t)
@@ -37,4 +42,23 @@ func TestBrowserCockpit(t *testing.T) {
 	b.wait("the public figures", `document.querySelector('[aria-label=Pairs]')`)
 	b.wait("no cockpit", `!document.querySelector('.cockpit') && !performance.getEntriesByType('resource').some((r) =>
 		r.name.includes('/internal/') || r.name.includes('console.js'))`)
+}
+
+// The status page of a node of a cluster has a row for each node, this one first.
+func TestBrowserCockpitOfACluster(t *testing.T) {
+	t.Parallel()
+	at := harness.StreamAddress(t)
+	in := harness.Start(t, "--console", "loopback", "--pairs", "none", "--sim", "off", "--data-dir", t.TempDir(),
+		"--journal", "embedded", "--set", "stream.listen="+at, "--set", "cluster.key_file="+harness.StreamSeed.Key)
+	replica := harness.StartReplica(t, at)
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/status")
+	b.wait("both nodes", fmt.Sprintf(`[...document.querySelectorAll('[aria-label=Nodes] tbody tr')].map((row) =>
+		[...row.children].slice(0, 3).map((c) => c.textContent).join()).join(' ') === %q`,
+		strings.TrimPrefix(in.Public, "http://")+",writer (this node),ok "+
+			strings.TrimPrefix(replica.Public, "http://")+",replica,ok"))
+	if v := b.axe(axeSource(t)); len(v) > 0 {
+		t.Errorf("axe: %v", v)
+	}
+	b.clean()
 }

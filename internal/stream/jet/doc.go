@@ -1,8 +1,8 @@
 // Package jet carries the messages of internal/stream over NATS JetStream. It is the only package that imports NATS.
 //
 // A Log is the ordered log that internal/stream needs: Conn.Log opens a JetStream stream on an external server or on
-// the embedded Server. Appender drives a stream.Writer over any Log. One conformance test runs over them and over the
-// log in memory of package jettest.
+// the embedded Server; a Talk is one whose users also speak to each other beside it. Appender drives a stream.Writer
+// over any Log. One conformance test runs over them and over the log in memory of package jettest.
 //
 // Owner: any goroutine may call a Log. Appender.Run is the goroutine of an appender, or a driver calls Appender.Step;
 // any goroutine may call its other methods.

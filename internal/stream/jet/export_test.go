@@ -22,6 +22,9 @@ var (
 // JetStream returns the client below the connection.
 func (c *Conn) JetStream() jetstream.JetStream { return c.js }
 
+// Flush waits until the server has seen, and answered, everything that was sent.
+func (c *Conn) Flush(ctx context.Context) error { return c.nc.FlushWithContext(ctx) }
+
 // SetStaleFor changes the time for which a log may look shorter than it was.
 func (c *Conn) SetStaleFor(d time.Duration) { c.staleFor = d }
 

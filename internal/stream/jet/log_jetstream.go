@@ -21,6 +21,7 @@ type jetLog struct {
 	stream  jetstream.Stream
 	name    string
 	subject string
+	nodes   string // subject of what nodes tell each other (Talk)
 	inbox   string // the answer to a publication goes to inbox, a point and its number
 	sub     *nats.Subscription
 	answers chan Answer
@@ -108,8 +109,8 @@ func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error)
 		return nil, err
 	}
 	l := &jetLog{
-		conn: c, stream: s, name: want.Name, subject: want.Subjects[0], inbox: nats.NewInbox(),
-		answers: make(chan Answer, openAnswers),
+		conn: c, stream: s, name: want.Name, subject: want.Subjects[0], nodes: "tickhive." + epoch + ".nodes",
+		inbox: nats.NewInbox(), answers: make(chan Answer, openAnswers),
 	}
 	if l.sub, err = c.nc.Subscribe(l.inbox+".*", l.answered); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -87,10 +87,21 @@ const routes = (f) => table('Routes', ['Listener', 'Route', num('/s'), num('p50'
   f.routes.slice(0, 20).map((r) => el('tr', {}, cell(r.listener), cell(`${r.method} ${r.path || 'no route'}`, 'text'), cell(rate(r.perSecond), 'num'), cell(micros(r.p50Us), 'num'),
     cell(micros(r.p99Us), 'num'), cell(rate(r.refusedPerSecond), 'num'), cell(rate(r.failedPerSecond), r.failedPerSecond ? 'num down' : 'num'), cell(group(r.total), 'num'))));
 
+// nodes is a table with a row for each node of a cluster, this one first.
+function nodes(all) {
+  const row = (n, i) => {
+    const state = n.failed ? 'failed' : n.stale ? 'stale' : 'ok';
+    return el('tr', {}, cell(n.address || 'no address', 'text'), cell(i ? n.role : `${n.role} (this node)`), cell(state, state === 'ok' ? null : 'down'), cell(group(n.term), 'num'),
+      cell(group(n.position), 'num'), cell(`${group(n.lagMs)} ms`, 'num'), cell(i ? `${group(n.heardMs)} ms ago` : 'now', 'num'), cell(n.version));
+  };
+  return table('Nodes', ['Address', 'Role', 'State', num('Term'), num('Position'), num('Lag'), num('Heard'), 'Version'], all.map(row));
+}
+
 // cockpit fills the place that the status page has for it.
 export async function cockpit(node, { place }) {
   const cards = graphs.map(graph), past = [];
-  const said = el('p', { class: 'notice bad', hidden: true }), below = el('div', { class: 'figure-panels' }), busiest = el('div', {});
+  const said = el('p', { class: 'notice bad', hidden: true }), below = el('div', { class: 'figure-panels' }), cluster = el('div', {}), busiest = el('div', {});
+  const panel = el('section', { class: 'panel wide', hidden: true }, el('h2', {}, 'Nodes'), cluster);
   const read = async (quiet) => {
     try {
       const f = await internal('GET', '/figures?span=5', undefined, quiet);
@@ -98,6 +109,8 @@ export async function cockpit(node, { place }) {
       if (past.length > kept) past.shift();
       for (const c of cards) c.draw(f, past);
       fill(below, panels(f));
+      panel.hidden = !f.replication;
+      fill(cluster, nodes(f.replication?.nodes ?? []));
       fill(busiest, routes(f));
       said.hidden = true;
     } catch (error) {
@@ -106,7 +119,7 @@ export async function cockpit(node, { place }) {
     }
   };
   await read(false);
-  fill(place, el('section', { 'aria-label': 'Cockpit', class: 'cockpit' }, said, el('div', { class: 'cards' }, cards.map((c) => c.node)), below,
+  fill(place, el('section', { 'aria-label': 'Cockpit', class: 'cockpit' }, said, el('div', { class: 'cards' }, cards.map((c) => c.node)), below, panel,
     el('section', { class: 'panel wide' }, el('h2', {}, 'Routes'), busiest),
     el('p', { class: 'links' }, el('a', { href: '/docs/operating#what-to-watch' }, 'What to watch'), el('a', { href: '/docs/contract/internal#figures' }, 'What the figures mean'),
       el('a', { href: '/docs/operating#metrics' }, 'Metrics for Prometheus'), el('a', { href: '/docs/contract/internal' }, 'Internal API and profiles'))));
