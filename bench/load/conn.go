@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNotLocal refuses a target on another machine.
-var ErrNotLocal = errors.New("load: the target is not a loopback address")
+var ErrNotLocal = errors.New("the target is not a loopback address")
 
 // Conn is one keep-alive connection. Owner: one goroutine.
 type Conn struct {
@@ -40,7 +40,7 @@ type Conn struct {
 func Local(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("load: %w", err)
+		return err
 	}
 	if host == "localhost" {
 		return nil
@@ -72,7 +72,7 @@ func DialAny(addr string, secure *tls.Config) (*Conn, error) {
 		c = t
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
+		return nil, err
 	}
 	return &Conn{c: c, buf: make([]byte, connBuffer)}, nil
 }
@@ -218,8 +218,8 @@ type Answer struct {
 }
 
 var (
-	errHead   = errors.New("load: not an HTTP/1.1 answer")
-	errLength = errors.New("load: an answer without a length")
+	errHead   = errors.New("not an HTTP/1.1 answer")
+	errLength = errors.New("an answer without a length")
 	headEnd   = []byte("\r\n\r\n")
 )
 
@@ -287,7 +287,7 @@ func (a *Answer) parse(head []byte) error {
 		return errLength
 	}
 	if a.length > maxBody {
-		return fmt.Errorf("load: an answer of %d bytes", a.length)
+		return fmt.Errorf("an answer of %d bytes", a.length)
 	}
 	return nil
 }

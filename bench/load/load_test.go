@@ -153,6 +153,42 @@ func TestScheduleIsPure(t *testing.T) {
 	}
 }
 
+// A run lasts for its length although its last request is due earlier, so that its rate is not too high.
+func TestARateIsByTheLengthOfTheRun(t *testing.T) {
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	even := Even{PerSecond: 4, For: time.Second / 2}
+	res, err := Loop{Addr: addr, Schedule: even, Requests: []*Request{Get("", "/")}}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Answers+res.Missed != 2 || res.Rate() > 4 {
+		t.Errorf("%d answers in %s are %g/s", res.Answers, res.Elapsed, res.Rate())
+	}
+}
+
+// A result counts what its judge says, of all workers and behind the warm-up, in a limited number of reasons.
+func TestReasonsAreCounted(t *testing.T) {
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	res, err := Loop{
+		Addr: addr, Schedule: Even{PerSecond: 100, For: 400 * time.Millisecond}, Requests: []*Request{Get("", "/")},
+		Workers: 2, Warm: 200 * time.Millisecond, Grace: time.Minute,
+		Judge: func(worker int, a *Answer) (string, string) { return fmt.Sprint(worker, a.Status), "no" },
+	}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Reasons) != 2 || res.Reasons["0 200"] != 10 || res.Reasons["1 200"] != 10 ||
+		!strings.HasSuffix(fmt.Sprint(res.Err), " 200: no") {
+		t.Errorf("%v, %v", res.Reasons, res.Err)
+	}
+	for i := range 2 * maxReasons {
+		res.Blame(fmt.Sprint("x", i), "")
+	}
+	if len(res.Reasons) != maxReasons+1 || res.Reasons["other"] != maxReasons+2 {
+		t.Errorf("%v", res.Reasons)
+	}
+}
+
 // What is due before Warm is sent, but not counted; each worker goes round in its span.
 func TestWarmingUpIsNotCounted(t *testing.T) {
 	var mu sync.Mutex

@@ -156,6 +156,9 @@ type Loop struct {
 	Stop <-chan struct{}
 	// Each runs in the worker after every answer; nil: nothing runs.
 	Each func(worker int, sent time.Time, a *Answer)
+	// Judge runs in the worker after every answer and returns what is wrong with it, empty for nothing, and the message
+	// of it; nil: nothing runs.
+	Judge func(worker int, a *Answer) (reason, message string)
 }
 
 // Live counts the requests of a run that goes on. Any goroutine may read it.
@@ -213,16 +216,17 @@ func (l Loop) Run() (*Result, error) {
 		defer workers[i].close()
 	}
 	if l.Schedule != nil {
-		return l.run(workers, l.Schedule.Length()+l.Grace, l.Warm), nil
+		return l.run(workers, l.Schedule.Length(), l.Grace, l.Warm), nil
 	}
 	if l.Warm > 0 {
-		l.run(workers, l.Warm, 0)
+		l.run(workers, l.Warm, 0, 0)
 	}
-	return l.run(workers, l.For, 0), nil
+	return l.run(workers, l.For, 0, 0), nil
 }
 
-// run lets all workers send for the time d and adds up what they did behind the warm-up.
-func (l *Loop) run(workers []*worker, d, warm time.Duration) *Result {
+// run lets all workers send for the time d and adds up what they did behind the warm-up. It lasts for d, although the
+// last request is due before its end: a rate is requests by the length of the run.
+func (l *Loop) run(workers []*worker, d, grace, warm time.Duration) *Result {
 	all := &Result{Hist: NewHistogram()}
 	from := make(chan usage, 1)
 	start := time.Now()
@@ -234,9 +238,13 @@ func (l *Loop) run(workers []*worker, d, warm time.Duration) *Result {
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		w.res = Result{Hist: NewHistogram()}
-		wg.Go(func() { w.run(start, start.Add(d), warm) })
+		wg.Go(func() { w.run(start, start.Add(d+grace), warm) })
 	}
 	wg.Wait()
+	select {
+	case <-time.After(time.Until(start.Add(d))):
+	case <-l.Stop: // never, if it is nil
+	}
 	u, now := <-from, l.usage()
 	all.Elapsed, all.Client, all.Server = now.at.Sub(u.at), now.client-u.client, now.server-u.server
 	for _, w := range workers {
@@ -373,6 +381,11 @@ func (w *worker) ask(start time.Time) error {
 	w.res.count(&a, time.Since(start))
 	if w.Each != nil {
 		w.Each(w.index, sent, &a)
+	}
+	if w.Judge != nil {
+		if reason, message := w.Judge(w.index, &a); reason != "" {
+			w.res.Blame(reason, message)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,8 @@ type Result struct {
 	Hist    *hdrhistogram.Histogram
 	Seconds []int64 // number of answers in each second
 	Routes  map[string]*Route
-	Err     error // the first error
+	Reasons map[string]int64 // number of answers in which something was wrong, by what it was
+	Err     error            // the first error
 }
 
 // Rate returns the answers a second.
@@ -123,8 +125,33 @@ func (r *Result) Merge(w *Result) {
 		all.Errors += of.Errors
 		all.Hist.Merge(of.Hist)
 	}
+	for reason, n := range w.Reasons {
+		r.blame(reason, n)
+	}
 	if r.Err == nil {
 		r.Err = w.Err
+	}
+}
+
+// maxReasons limits the reasons of a run, which the server names.
+const maxReasons = 30
+
+// blame adds n to a reason. Reasons beyond maxReasons are one.
+func (r *Result) blame(reason string, n int64) {
+	if r.Reasons == nil {
+		r.Reasons = map[string]int64{}
+	}
+	if _, ok := r.Reasons[reason]; !ok && len(r.Reasons) >= maxReasons {
+		reason = "other"
+	}
+	r.Reasons[reason] += n
+}
+
+// Blame counts a reason of an error, and stores it as the first error with its message, empty for none.
+func (r *Result) Blame(reason, message string) {
+	r.blame(reason, 1)
+	if r.Err == nil && message != "" {
+		r.Err = errors.New(reason + ": " + message)
 	}
 }
 
@@ -162,8 +189,12 @@ func (r *Result) Route(name string) *Route {
 // Record adds a latency.
 func (r *Result) Record(d time.Duration) { record(r.Hist, d) }
 
-// RecordMessage adds the latency of a message of a channel.
-func (r *Result) RecordMessage(channel string, d time.Duration) {
+// CountMessage counts a message of a channel, with bytes of text, that arrived at the time at of the run and was
+// under way for d.
+func (r *Result) CountMessage(channel string, bytes int, at, d time.Duration) {
+	r.Answers++
+	r.Bytes += int64(bytes)
+	r.countSecond(at)
 	r.Record(d)
 	r.Route(channel).count(d, false)
 }
@@ -172,13 +203,6 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	if h.RecordValue(max(d.Microseconds(), 1)) != nil {
 		_ = h.RecordValue(maxLatency.Microseconds())
 	}
-}
-
-// CountMessage counts a message of a socket like an answer, with bytes of text.
-func (r *Result) CountMessage(bytes int, at time.Duration) {
-	r.Answers++
-	r.Bytes += int64(bytes)
-	r.countSecond(at)
 }
 
 func (r *Result) countSecond(at time.Duration) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"text/tabwriter"
 )
 
@@ -35,15 +36,38 @@ func ReadReport(file string) (r *Report, err error) {
 // no p99 and no share of errors is higher by more than that. A route that is gone cannot be compared, so it is worse.
 func WriteComparison(w io.Writer, before, after *Report, limit *float64) (met bool, err error) {
 	for _, r := range []*Report{before, after} {
-		fmt.Fprintf(w, "%s  %s %s\n", r.Started.Format("2006-01-02 15:04:05"), r.Target, r.Mix)
+		fmt.Fprintf(w, "%s  %s\n", r.Started.Format("2006-01-02 15:04:05"), r.Target)
+	}
+	text := func(v any) any {
+		if reflect.ValueOf(v).IsZero() {
+			return "none"
+		}
+		return v
+	}
+	for _, p := range []struct {
+		what     string
+		old, new any
+	}{
+		{"targets", before.Target, after.Target},
+		{"mixes", before.Mix, after.Mix},
+		{"methods", before.Method, after.Method},
+		{"stages", before.Stages, after.Stages},
+		{"wanted rates", before.WantedRate, after.WantedRate},
+		{"connections", before.Connections, after.Connections},
+	} {
+		if p.old != p.new {
+			fmt.Fprintf(w, "the runs differ: their %s are %v and %v\n", p.what, text(p.old), text(p.new))
+		}
 	}
 	c := comparison{
 		table: tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight), limit: limit, met: true,
 	}
 	fmt.Fprintf(c.table, "\told\tnew\tchange\t\t\n")
-	c.row("wanted rate, /s", "%.1f", before.WantedRate, after.WantedRate, indifferent)
+	if before.WantedRate+after.WantedRate > 0 { // stages have several
+		c.row("wanted rate, /s", "%.1f", before.WantedRate, after.WantedRate, indifferent)
+	}
 	c.row("rate, /s", "%.1f", before.Rate, after.Rate, lowerIsWorse)
-	c.row("answers", "%.0f", float64(before.Answers), float64(after.Answers), indifferent)
+	c.row(after.unit(), "%.0f", float64(before.Answers), float64(after.Answers), indifferent)
 	c.row("errors", "%.0f", float64(before.Errors), float64(after.Errors), indifferent)
 	c.row("errors, %", "%.3f", before.errorShare(), after.errorShare(), higherIsWorse)
 	c.row("sent late", "%.0f", float64(before.Late), float64(after.Late), indifferent)

@@ -161,6 +161,41 @@ func TestErrorsCount(t *testing.T) {
 	}
 }
 
+// Refusals are counted by status and code, with the message of the first one and what lifts a rate limit, in every form
+// of a report.
+func TestRefusalsAreNamed(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		switch n.Add(1) % 3 {
+		case 0:
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(w, `{"code":"RATE_LIMIT","message":"Retry after 1 second."}`)
+		case 1:
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, `<html>`)
+		}
+	})
+	r, err := Run(context.Background(), options(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, bad := r.Reasons["429 RATE_LIMIT"], r.Reasons["502"]
+	if len(r.Reasons) != 2 || limited == 0 || bad == 0 || limited+bad+r.Missed != r.Errors ||
+		r.FirstError != "429 RATE_LIMIT: Retry after 1 second." {
+		t.Errorf("%+v", r)
+	}
+	var text, page bytes.Buffer
+	if err := errors.Join(r.WriteText(&text), r.WriteHTML(&page)); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []string{text.String(), page.String()} {
+		if !strings.Contains(b, "429 RATE_LIMIT") || !strings.Contains(b, "rate.allow") {
+			t.Errorf("no refusal in %s", b)
+		}
+	}
+}
+
 // The mix of a listing site requests the routes of either standard, of the first pairs.
 func TestTheMixFindsThePairs(t *testing.T) {
 	for list, want := range map[string][]string{
@@ -195,6 +230,62 @@ func TestTheMixFindsThePairs(t *testing.T) {
 		}
 		if seen("/l/orderbook?depth=100&ticker_id=E_F")+seen("/l/orderbook/E_F") > 0 {
 			t.Error("a third pair was requested")
+		}
+	}
+}
+
+// The line of a second has the figures of that second, and says whether it was warm-up.
+func TestTheFiguresOfASecondAreItsOwn(t *testing.T) {
+	t.Parallel()
+	live, stop, n := &load.Live{}, make(chan struct{}), int64(0)
+	o := Options{Warm: 1250 * time.Millisecond}
+	o.Second = func(s Second) {
+		if s.Errors != 3*n || s.Late != 2*n || s.WarmingUp != (n == 0) {
+			t.Errorf("second %d: %+v", n+1, s)
+		}
+		if n++; n == 3 {
+			close(stop)
+		}
+		live.Errors.Add(3 * n)
+		live.Late.Add(2 * n)
+	}
+	o.watch(live, time.Now(), stop)
+}
+
+// An axis has about five marks at round values, or powers of ten, around all values.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, top float64
+		log      bool
+		want     string
+	}{
+		{0, 0.001, false, "[0 0.0002 0.0004 0.0006 0.0008 0.001]"}, {0, 3.2, false, "[0 1 2 3 4]"},
+		{0, 500, false, "[0 100 200 300 400 500]"}, {0, 501, false, "[0 200 400 600]"},
+		{0.3, 12, true, "[0.1 1 10 100]"}, {1, 10, true, "[1 10]"}, {5, 5, true, "[1 10]"},
+	} {
+		if got := fmt.Sprintf("%.4g", ticks(c.low, c.top, c.log)); got != c.want {
+			t.Errorf("from %g to %g: %s, want %s", c.low, c.top, got, c.want)
+		}
+	}
+}
+
+// The charts have the rate over time, and the thresholds of latency and the wanted rate as lines.
+func TestChartsHaveTheirLimits(t *testing.T) {
+	r := Report{
+		Target: "http://a/", WantedRate: 100, Latencies: []Point{{50, 1000}, {99, 2000}, {99.9, 3000}, {100, 4000}},
+		Timeline: []Moment{{1, 90, 1000, 2000, 3000}, {2, 110, 1000, 2000, 3000}}, Answers: 200,
+	}
+	r.Apply(Thresholds{P99: new(5 * time.Millisecond), P999: new(70 * time.Millisecond), MaxErrors: new(1.)})
+	var page bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for want, n := range map[string]int{
+		`<text class="limit"`: 5, `<line class="limit"`: 5, ">limit of p99<": 2, ">limit of p99.9<": 2, ">wanted<": 1,
+		`aria-label="Rate over time"`: 1, ">80 ms<": 1, ">100 ms<": 1, ">125 /s<": 0, ">120 /s<": 0, ">150 /s<": 1,
+	} {
+		if got := strings.Count(page.String(), want); got != n {
+			t.Errorf("%d times %s, want %d", got, want, n)
 		}
 	}
 }

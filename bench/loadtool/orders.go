@@ -72,7 +72,6 @@ type lane struct {
 	kind    string // of the last request
 	open    string // route of the open order or list; "": none
 	placing string // the request under way places an order or a list that stays open, on this route; "": it does not
-	reasons map[string]int64
 }
 
 func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) (*Report, error) {
@@ -83,9 +82,9 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 	defer m.client.HTTP.CloseIdleConnections()
 	defer m.followClock(ctx)()
 	run := o.loop(ctx, u, secure, live)
-	run.Next, run.Each = m.next, m.answered
+	run.Next, run.Judge = m.next, m.answered
 	run.Name = func(worker int) string { return m.lanes[worker].kind }
-	r, err := o.measure(ctx, live, m.reasons, run.Run)
+	r, err := o.measure(ctx, live, run.Run)
 	// The orders are canceled after Ctrl-C too.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
@@ -348,18 +347,17 @@ func (m *orderMix) append(dst []byte, method, target string, body []byte) ([]byt
 	return load.Of(method, m.host, "", target, body, headers).Bytes(dst, nil), nil
 }
 
-// answered keeps the route of what stays open and counts refusals.
-func (m *orderMix) answered(worker int, _ time.Time, a *load.Answer) {
+// answered keeps the route of what stays open and judges the answer.
+func (m *orderMix) answered(worker int, a *load.Answer) (reason, message string) {
 	l := &m.lanes[worker]
 	if a.Status >= http.StatusBadRequest {
-		l.refused(a)
-		return
+		return judge(worker, a)
 	}
 	id, list := "", client.List{}
 	var err error
 	switch l.placing {
 	case "":
-		return
+		return "", ""
 	case listRoute:
 		err = json.Unmarshal(a.Body, &list)
 		id = list.ID
@@ -367,48 +365,10 @@ func (m *orderMix) answered(worker int, _ time.Time, a *load.Answer) {
 		err = json.Unmarshal(a.Body, &id)
 	}
 	if err != nil || id == "" {
-		l.count("an answer without an id")
-		return
+		return "an answer without an id", fmt.Sprintf("%.100q", a.Body)
 	}
 	l.open = l.placing + "/" + id
-}
-
-// refused counts a refusal by its code.
-func (l *lane) refused(a *load.Answer) {
-	var e struct {
-		Code string `json:"code"`
-	}
-	if json.Unmarshal(a.Body, &e) != nil || e.Code == "" {
-		e.Code = strconv.Itoa(a.Status)
-	}
-	l.count(e.Code)
-}
-
-func (l *lane) count(reason string) { l.reasons = counted(l.reasons, reason, 1) }
-
-// maxReasons limits the reasons of a run, which the exchange names.
-const maxReasons = 100
-
-// counted adds n to a reason and returns the map, which may be nil before. Reasons beyond maxReasons are one.
-func counted(to map[string]int64, reason string, n int64) map[string]int64 {
-	if to == nil {
-		to = map[string]int64{}
-	}
-	if _, ok := to[reason]; !ok && len(to) >= maxReasons {
-		reason = "other"
-	}
-	to[reason] += n
-	return to
-}
-
-// reasons adds up the refusals of all connections.
-func (m *orderMix) reasons() (all map[string]int64) {
-	for i := range m.lanes {
-		for reason, n := range m.lanes[i].reasons {
-			all = counted(all, reason, n)
-		}
-	}
-	return all
+	return "", ""
 }
 
 // clean cancels every order of this run that is still open, also those whose answer was lost.

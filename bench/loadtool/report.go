@@ -27,14 +27,15 @@ type Report struct {
 	Connections int       `json:"connections"`
 	WantedRate  float64   `json:"wantedRate"` // requests a second; 0: as many as are answered
 	Rate        float64   `json:"rate"`       // answers a second
-	Answers     int64     `json:"answers"`
-	Bytes       int64     `json:"bytes"`  // of bodies
-	Errors      int64     `json:"errors"` // no answer, or a status other than 2xx and 304, or never sent
-	Late        int64     `json:"late"`   // sent more than 1 ms late
-	Missed      int64     `json:"missed"` // never sent
+	Answers     int64     `json:"answers"`    // of MixStreams updates
+	Bytes       int64     `json:"bytes"`      // of bodies
+	Errors      int64     `json:"errors"`     // no answer, or a status other than 2xx and 304, or never sent
+	Late        int64     `json:"late"`       // sent more than 1 ms late
+	Missed      int64     `json:"missed"`     // never sent
 	Statuses    string    `json:"statuses"`
 	FirstError  string    `json:"firstError,omitempty"`
-	// Reasons counts errors by the exchange's code (MixOrders, MixStreams), and by gap, slow and closed (MixStreams).
+	// Reasons counts refusals by status and code, such as "429 RATE_LIMIT", and errors of MixStreams by gap, slow,
+	// the code of an error message, and how a connection ended.
 	Reasons map[string]int64 `json:"reasons,omitempty"`
 	// Stopped reports that the run was ended early.
 	Stopped   bool    `json:"stopped,omitempty"`
@@ -44,8 +45,10 @@ type Report struct {
 	Timeline  []Moment `json:"timeline,omitempty"`
 	PerSecond []int64  `json:"perSecond"` // answers in each second
 	Checks    []Check  `json:"thresholds"`
-	// Search has the runs of FindMax, the last of which is this report.
-	Search []Trial `json:"search,omitempty"`
+	// Search has the runs of FindMax, Verdict what it found, and HighestRate the rate; 0: none.
+	Search      []Trial `json:"search,omitempty"`
+	Verdict     string  `json:"verdict,omitempty"`
+	HighestRate float64 `json:"highestRate,omitempty"`
 }
 
 // Route holds the results of one kind of request.
@@ -133,7 +136,7 @@ func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *R
 		Target: o.Target, Mix: o.Mix, Started: started.UTC(), Seconds: res.Elapsed.Seconds(),
 		Connections: o.Connections, WantedRate: o.RPS, Rate: res.Rate(), Answers: res.Answers, Bytes: res.Bytes,
 		Errors: res.Errors + res.Missed, Late: res.Late, Missed: res.Missed, Statuses: res.Statuses(),
-		Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
+		Reasons: res.Reasons, Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
 	}
 	if o.Mix == "" {
 		r.Method = o.method()
@@ -173,16 +176,30 @@ func stagesText(stages load.Stages) string {
 
 // addTimeline adds the seconds that lie behind the warm-up, at least with their greater part.
 func (r *Report) addTimeline(o *Options, seconds []Second) {
-	began := -o.Warm
 	for _, s := range seconds {
-		at := s.At - o.Warm
-		behind := began+at > 0
-		if began = at; behind {
+		if !s.WarmingUp {
 			r.Timeline = append(r.Timeline, Moment{
-				at.Seconds(), s.Rate, s.P50.Microseconds(), s.P99.Microseconds(), s.Slowest.Microseconds(),
+				At: (s.At - o.Warm).Seconds(), Rate: s.Rate, P50Us: s.P50.Microseconds(), P99Us: s.P99.Microseconds(),
+				MaxUs: s.Slowest.Microseconds(),
 			})
 		}
 	}
+}
+
+// unit names what the rate of a report counts.
+func (r *Report) unit() string {
+	if r.Mix == MixStreams {
+		return "updates"
+	}
+	return "answers"
+}
+
+// Hint returns what an operator of TickHive does about a reason of errors, empty for nothing.
+func (r *Report) Hint(reason string) string {
+	if strings.HasSuffix(reason, " RATE_LIMIT") {
+		return "rate.allow of the exchange lifts the limits of an address"
+	}
+	return ""
 }
 
 // At returns a percentile of the latencies.
@@ -206,7 +223,7 @@ func (r *Report) Apply(t Thresholds) bool {
 	}{{99, t.P99}, {99.9, t.P999}} {
 		if p.limit != nil {
 			got := r.At(p.percent)
-			check(fmt.Sprintf("p%g, ms, at most", p.percent), ms(*p.limit), ms(got), got <= *p.limit && r.Answers > 0)
+			check(checkName(p.percent), ms(*p.limit), ms(got), got <= *p.limit && r.Answers > 0)
 		}
 	}
 	if share := r.errorShare(); t.MaxErrors != nil {
@@ -229,6 +246,9 @@ func (r *Report) Apply(t Thresholds) bool {
 	}
 	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return !c.OK })
 }
+
+// checkName returns the name of the threshold of a percentile.
+func checkName(percent float64) string { return fmt.Sprintf("p%g, ms, at most", percent) }
 
 // errorShare returns the errors in percent of the requests.
 func (r *Report) errorShare() float64 {
@@ -280,7 +300,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "rate\t%.1f/s\t%s, %d connections, %.1f s\n", r.Rate, wanted, r.Connections, r.Seconds)
 	if r.Mix == MixStreams {
-		fmt.Fprintf(t, "messages\t%d\t%.1f MB\n", r.Answers, float64(r.Bytes)/1e6)
+		fmt.Fprintf(t, "updates\t%d\t%.1f MB\n", r.Answers, float64(r.Bytes)/1e6)
 		fmt.Fprintf(t, "errors\t%d\t\n", r.Errors)
 	} else {
 		fmt.Fprintf(t, "answers\t%d\t%s, %.1f MB\n", r.Answers, r.Statuses, float64(r.Bytes)/1e6)
@@ -288,7 +308,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "sent late\t%d\tby more than 1 ms; latency counts from the intended time\n", r.Late)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
-		fmt.Fprintf(t, "  %s\t%d\t\n", reason, r.Reasons[reason])
+		fmt.Fprintf(t, "  %s\t%d\t%s\n", reason, r.Reasons[reason], r.Hint(reason))
 	}
 	for _, p := range r.Latencies {
 		fmt.Fprintf(t, "p%g\t%s\t\n", p.Percent, msText(p.Us))
@@ -298,7 +318,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		if r.Mix == MixStreams {
 			by = "channel"
 		}
-		fmt.Fprintf(t, "\nby %s\tanswers\terrors\tp50\tp99\tp100\n", by)
+		fmt.Fprintf(t, "\nby %s\t%s\terrors\tp50\tp99\tp100\n", by, r.unit())
 		for _, of := range r.Routes {
 			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\n", of.Name, of.Answers, of.Errors, msText(of.P50Us),
 				msText(of.P99Us), msText(of.MaxUs))
@@ -316,11 +336,14 @@ func (r *Report) WriteText(w io.Writer) error {
 		if !s.OK {
 			word = "missed"
 		}
-		fmt.Fprintf(t, "search: %g/s\t%.1f/s\tp99 %s, errors %d: %s\n", s.Wanted, s.Rate, msText(s.P99Us),
-			s.Errors, word)
+		fmt.Fprintf(t, "search: %s\t%.1f/s\tp99 %s, errors %d, %.1f s: %s\n", perSecond(s.Wanted), s.Rate, msText(s.P99Us),
+			s.Errors, s.Seconds, word)
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	if r.Verdict != "" {
+		fmt.Fprintln(w, r.Verdict)
 	}
 	if r.FirstError != "" {
 		fmt.Fprintf(w, "first error: %s\n", r.FirstError)
@@ -343,44 +366,76 @@ type line struct {
 	values []float64
 }
 
-// chart draws lines through points whose values are from 0 to the largest. labels are the texts below the points, empty
-// for none.
-func chart(title, unit string, lines []line, labels []string, log bool) template.HTML {
-	var values []float64
-	for _, l := range lines {
-		values = append(values, l.values...)
-	}
-	low, top := 0.0, 0.001
-	for _, v := range values {
-		top = max(top, v)
-	}
-	scale := func(v float64) float64 { return v / top }
+// chart is a chart under construction.
+type chart struct {
+	title, unit string
+	lines       []line
+	labels      []string // the texts below the points, empty for none
+	limits      []line   // thresholds, each with one value
+	log         bool     // the axis has powers of ten, and begins below the smallest value
+}
+
+// ticks returns the values at which an axis up to top has marks, the last of which is top or more: powers of ten from
+// low on, or about five multiples of 1, 2 or 5 times one.
+func ticks(low, top float64, log bool) (all []float64) {
 	if log {
-		low = top
-		for _, v := range values {
-			low = min(low, max(v, 0.001))
+		at := math.Pow10(int(math.Floor(math.Log10(low))))
+		for all = append(all, at); at < top; all = append(all, at) {
+			at *= 10
 		}
-		scale = func(v float64) float64 {
-			if top <= low {
-				return 0
-			}
-			return math.Log(max(v, low)/low) / math.Log(top/low)
+		return all
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(top / 5))))
+	for _, times := range []float64{1, 2, 5, 10} {
+		if step*times*5 >= top {
+			step *= times
+			break
 		}
 	}
+	for n := 0.; n == 0 || all[len(all)-1] < top; n++ {
+		all = append(all, n*step)
+	}
+	return all
+}
+
+// draw returns the chart as SVG.
+func (c *chart) draw() template.HTML {
+	low, top := math.Inf(1), 0.001
+	for _, l := range append(slices.Clip(c.lines), c.limits...) {
+		for _, v := range l.values {
+			low, top = min(low, max(v, 0.001)), max(top, v)
+		}
+	}
+	marks := ticks(min(low, top), top, c.log)
+	low, top = marks[0], marks[len(marks)-1]
 	x := func(i int) float64 {
-		return chartLeft + (chartWidth-chartLeft-16)*(float64(i)+0.5)/float64(max(len(labels), 1))
+		return chartLeft + (chartWidth-chartLeft-16)*(float64(i)+0.5)/float64(max(len(c.labels), 1))
 	}
-	y := func(v float64) float64 { return 16 + (chartHeight-chartBottom-16)*(1-scale(v)) }
+	y := func(v float64) float64 {
+		share := v / top
+		if c.log {
+			share = math.Log(max(v, low)/low) / max(math.Log(top/low), 1)
+		}
+		return 16 + (chartHeight-chartBottom-16)*(1-share)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, chartWidth, chartHeight,
-		template.HTMLEscapeString(title))
-	for _, v := range []float64{low, top} {
-		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`, chartLeft, chartWidth-16, y(v),
+		template.HTMLEscapeString(c.title))
+	across := func(class string, v float64) {
+		fmt.Fprintf(&b, `<line class="%s" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`, class, chartLeft, chartWidth-16, y(v),
 			y(v))
-		fmt.Fprintf(&b, `<text class="y" x="%g" y="%.1f">%.4g %s</text>`, chartLeft-6, y(v)+4, v,
-			template.HTMLEscapeString(unit))
 	}
-	for n, l := range lines {
+	for _, v := range marks {
+		across("grid", v)
+		fmt.Fprintf(&b, `<text class="y" x="%g" y="%.1f">%.4g %s</text>`, chartLeft-6, y(v)+4, v,
+			template.HTMLEscapeString(c.unit))
+	}
+	for _, l := range c.limits {
+		across("limit", l.values[0])
+		fmt.Fprintf(&b, `<text class="limit" x="%g" y="%.1f">%s</text>`, chartWidth-16, y(l.values[0])-3,
+			template.HTMLEscapeString(l.name))
+	}
+	for n, l := range c.lines {
 		fmt.Fprintf(&b, `<polyline class="line%d" points="`, n)
 		for i, v := range l.values {
 			fmt.Fprintf(&b, "%.1f,%.1f ", x(i), y(v))
@@ -391,7 +446,7 @@ func chart(title, unit string, lines []line, labels []string, log bool) template
 				template.HTMLEscapeString(l.name))
 		}
 	}
-	for i, text := range labels {
+	for i, text := range c.labels {
 		if text != "" {
 			fmt.Fprintf(&b, `<text class="x" x="%.1f" y="%g">%s</text>`, x(i), chartHeight-6,
 				template.HTMLEscapeString(text))
@@ -410,7 +465,9 @@ table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem 1rem .2rem 0;te
 svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}
 .y{text-anchor:end}.x{text-anchor:middle}.grid{stroke:currentColor;opacity:.25}
 polyline{fill:none;stroke-width:2}polyline.line0{stroke:#2a7de1}polyline.line1{stroke:#d9480f}
-text.line0{fill:#2a7de1}text.line1{fill:#d9480f}.missed{color:#c62828;font-weight:600}
+text.line0{fill:#2a7de1}text.line1{fill:#d9480f}
+line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anchor:end}
+.missed{color:#c62828;font-weight:600}
 </style>
 <h1>Load of {{.Target}}</h1>
 <p>{{.Started.Format "2006-01-02 15:04:05 MST"}}{{if .Mix}}, mix {{.Mix}}{{end}}
@@ -420,63 +477,66 @@ text.line0{fill:#2a7de1}text.line1{fill:#d9480f}.missed{color:#c62828;font-weigh
 <table>
 <tr><th>Rate<td>{{printf "%.1f" .Rate}}/s{{if .WantedRate}} of {{.WantedRate}}/s{{end}}
 <tr><th>Length<td>{{printf "%.1f" .Seconds}} s, {{.Connections}} connections
-{{if eq .Mix "streams"}}<tr><th>Messages<td>{{.Answers}}
+{{if eq .Mix "streams"}}<tr><th>Updates<td>{{.Answers}}
 <tr><th>Errors<td>{{.Errors}}{{else}}<tr><th>Answers<td>{{.Answers}} ({{.Statuses}})
 <tr><th>Sent late<td>{{.Late}}
 <tr><th>Errors<td>{{.Errors}}, of which {{.Missed}} were never sent{{end}}
 {{- if .FirstError}}; first: {{.FirstError}}{{end}}
-{{range $reason, $n := .Reasons}}<tr><th>{{$reason}}<td>{{$n}}
+{{range $reason, $n := .Reasons}}<tr><th>{{$reason}}<td>{{$n}} {{$.Hint $reason}}
 {{end}}</table>
 {{if .Checks}}<h2>Thresholds</h2><table>
 {{range .Checks}}<tr><th>{{.Name}}<td>{{printf "%.3f" .Got}}<td>limit {{.Limit}}
 <td>{{if .OK}}ok{{else}}<span class="missed">missed</span>{{end}}
 {{end}}</table>{{end}}
-{{if .Search}}<h2>Search for the highest rate</h2><table><tr><th>Wanted<th>Rate<th>p99<th>Errors<th>
+{{if .Search}}<h2>Search for the highest rate</h2><p>{{.Verdict}}</p>
+<table><tr><th>Wanted<th>Rate<th>p99<th>Errors<th>Length<th>
 {{range .Search}}<tr><td>{{.Wanted}}/s<td>{{printf "%.1f" .Rate}}/s<td>{{ms .P99Us}}<td>{{.Errors}}
+<td>{{printf "%.1f" .Seconds}} s
 <td>{{if .OK}}ok{{else}}<span class="missed">missed</span>{{end}}
 {{end}}</table>{{end}}
 {{if .Routes}}<h2>By {{if eq .Mix "streams"}}channel{{else}}route{{end}}</h2>
-<table><tr><th><th>Answers<th>Errors<th>p50<th>p99<th>p100
+<table><tr><th><th>{{if eq .Mix "streams"}}Updates{{else}}Answers{{end}}<th>Errors<th>p50<th>p99<th>p100
 {{range .Routes}}<tr><td>{{.Name}}<td>{{.Answers}}<td>{{.Errors}}<td>{{ms .P50Us}}<td>{{ms .P99Us}}<td>{{ms .MaxUs}}
 {{end}}</table>{{end}}
 {{if .Timeline}}<h2>Latency over time</h2>
-{{.TimeChart}}{{end}}
+{{.TimeChart}}
+<h2>{{if eq .Mix "streams"}}Updates{{else}}Answers{{end}} a second over time</h2>
+{{.RateChart}}{{end}}
 <h2>Latency by percentile</h2>
 {{.LatencyChart}}
 <table>{{range .Latencies}}<tr><th>p{{.Percent}}<td>{{ms .Us}}{{end}}</table>
-<h2>{{if eq .Mix "streams"}}Messages{{else}}Answers{{end}} in each second</h2>
-{{.RateChart}}
 `))
 
 // WriteHTML writes the report as one page without scripts and without other files.
 func (r *Report) WriteHTML(w io.Writer) error {
-	var values, rates []float64
-	var labels, seconds []string
+	var values, p50, p99, rates []float64
+	var labels, times []string
 	for _, p := range r.Latencies {
 		values, labels = append(values, float64(p.Us)/1e3), append(labels, fmt.Sprint(p.Percent))
 	}
-	for i, n := range r.PerSecond {
-		text := ""
-		if i%max(len(r.PerSecond)/10, 1) == 0 {
-			text = fmt.Sprint(i, " s")
-		}
-		rates, seconds = append(rates, float64(n)), append(seconds, text)
-	}
-	var p50, p99 []float64
-	var times []string
 	for i, m := range r.Timeline {
 		text := ""
 		if i%max(len(r.Timeline)/10, 1) == 0 {
 			text = fmt.Sprintf("%.0f s", m.At)
 		}
 		p50, p99, times = append(p50, float64(m.P50Us)/1e3), append(p99, float64(m.P99Us)/1e3), append(times, text)
+		rates = append(rates, m.Rate)
 	}
+	var limits []line
+	for _, c := range r.Checks {
+		if c.Name == checkName(99) || c.Name == checkName(99.9) {
+			limits = append(limits, line{"limit of " + strings.TrimSuffix(c.Name, ", ms, at most"), []float64{c.Limit}})
+		}
+	}
+	var wanted []line
+	if r.WantedRate > 0 {
+		wanted = []line{{"wanted", []float64{r.WantedRate}}}
+	}
+	byPercent := chart{"Latency by percentile", "ms", []line{{"", values}}, labels, limits, true}
+	byTime := chart{"Latency over time", "ms", []line{{"p50", p50}, {"p99", p99}}, times, limits, false}
+	rate := chart{"Rate over time", "/s", []line{{"", rates}}, times, wanted, false}
 	return page.Execute(w, struct {
 		*Report
 		LatencyChart, TimeChart, RateChart template.HTML
-	}{
-		r, chart("Latency by percentile", "ms", []line{{"", values}}, labels, true),
-		chart("Latency over time", "ms", []line{{"p50", p50}, {"p99", p99}}, times, false),
-		chart("Answers in each second", "/s", []line{{"", rates}}, seconds, false),
-	})
+	}{r, byPercent.draw(), byTime.draw(), rate.draw()})
 }

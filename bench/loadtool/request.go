@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -102,7 +103,31 @@ func (o *Options) runSigned(ctx context.Context, u *url.URL, secure *tls.Config,
 		}
 		return o.request(u, headers).Bytes(dst, nil), nil
 	}
-	return o.measure(ctx, live, nil, run.Run)
+	return o.measure(ctx, live, run.Run)
+}
+
+// Limits of what a report takes from a refusal, in bytes.
+const (
+	maxCode    = 60
+	maxMessage = 500
+)
+
+// refusal returns the status of an answer with the code of its body, and the message of the body, if it has them.
+func refusal(status int, body []byte) (reason, message string) {
+	var e struct{ Code, Message string }
+	reason = strconv.Itoa(status)
+	if json.Unmarshal(body, &e) == nil && e.Code != "" && len(e.Code) <= maxCode {
+		reason += " " + e.Code
+	}
+	return reason, e.Message[:min(len(e.Message), maxMessage)]
+}
+
+// judge names the refusal of an answer that counts as an error.
+func judge(_ int, a *load.Answer) (reason, message string) {
+	if a.Status/100 == 2 || a.Status == http.StatusNotModified {
+		return "", ""
+	}
+	return refusal(a.Status, a.Body)
 }
 
 // validateStages checks the stages.

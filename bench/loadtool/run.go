@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -63,8 +64,9 @@ type Options struct {
 // Second holds the figures of one second of a run.
 type Second struct {
 	At           time.Duration // since the start
+	WarmingUp    bool          // at least its greater part was warm-up
 	Rate         float64       // answers a second
-	Errors, Late int64         // since the start
+	Errors, Late int64         // of this second
 	// Of the answers of this second; 0 without any.
 	P50, P99, Slowest time.Duration
 }
@@ -152,14 +154,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	run := o.loop(ctx, u, secure, live)
 	run.Requests = list
-	return o.measure(ctx, live, nil, run.Run)
+	return o.measure(ctx, live, run.Run)
 }
 
 // loop returns the loop of a run without its requests: open at a rate, closed without one.
 func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) load.Loop {
 	run := load.Loop{
 		Addr: address(u), For: o.For, Warm: o.Warm, Workers: o.Connections, Grace: time.Second, Live: live,
-		Stop: ctx.Done(), ByRoute: true,
+		Stop: ctx.Done(), ByRoute: true, Judge: judge,
 		Dial: func(addr string) (*load.Conn, error) { return load.DialAny(addr, secure) },
 	}
 	switch {
@@ -172,10 +174,8 @@ func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live
 	return run
 }
 
-// measure runs run with a line each second and reports its result. reasons are read after the run.
-func (o *Options) measure(ctx context.Context, live *load.Live, reasons func() map[string]int64,
-	run func() (*load.Result, error),
-) (*Report, error) {
+// measure runs run with a line each second and reports its result.
+func (o *Options) measure(ctx context.Context, live *load.Live, run func() (*load.Result, error)) (*Report, error) {
 	started := time.Now()
 	stop, done := make(chan struct{}), make(chan struct{})
 	var seconds []Second
@@ -191,9 +191,6 @@ func (o *Options) measure(ctx context.Context, live *load.Live, reasons func() m
 	}
 	r := newReport(o, started, res, ctx.Err() != nil)
 	r.addTimeline(o, seconds)
-	if reasons != nil {
-		r.Reasons = reasons()
-	}
 	return r, nil
 }
 
@@ -201,17 +198,17 @@ func (o *Options) measure(ctx context.Context, live *load.Live, reasons func() m
 func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}) (all []Second) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	before, last := int64(0), started
+	answers, errs, late, last := int64(0), int64(0), int64(0), started
 	take := func(now time.Time) {
-		n, h := live.Answers.Load(), live.Take()
+		h, began, at := live.Take(), last.Sub(started), now.Sub(started)
 		s := Second{
-			At: now.Sub(started), Rate: float64(n-before) / now.Sub(last).Seconds(), Errors: live.Errors.Load(),
-			Late: live.Late.Load(),
+			At: at, WarmingUp: (began+at)/2 < o.Warm, Rate: float64(since(&live.Answers, &answers)) / (at - began).Seconds(),
+			Errors: since(&live.Errors, &errs), Late: since(&live.Late, &late),
 		}
 		if h != nil {
 			s.P50, s.P99, s.Slowest = quantile(h, 50), quantile(h, 99), quantile(h, 100)
 		}
-		before, last, all = n, now, append(all, s)
+		last, all = now, append(all, s)
 	}
 	for {
 		select {
@@ -227,6 +224,14 @@ func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}
 			}
 		}
 	}
+}
+
+// since returns by how much a count has grown since it was last asked.
+func since(count *atomic.Int64, last *int64) int64 {
+	now := count.Load()
+	grown := now - *last
+	*last = now
+	return grown
 }
 
 func quantile(h *hdrhistogram.Histogram, percent float64) time.Duration {

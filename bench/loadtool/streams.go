@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fasthttp/websocket"
@@ -22,6 +25,8 @@ const (
 	maxStreamMessage = 64 << 20
 	streamBuffer     = 32 << 10
 	redialAfter      = time.Second
+	// openTimeout limits the time in which all sockets open, after which the run begins without the rest.
+	openTimeout = 30 * time.Second
 )
 
 // streamMix receives what the exchange sends to sockets.
@@ -29,12 +34,12 @@ type streamMix struct {
 	url    string
 	dialer websocket.Dialer
 	pairs  []string
-	behind time.Duration // the exchange's clock less that of this machine
-	began  time.Time
+	behind time.Duration             // the exchange's clock less that of this machine
+	began  atomic.Pointer[time.Time] // of the run; nil: the sockets are being opened, and updates do not count
 	live   *load.Live
 }
 
-// The reasons of errors that have no code of the exchange.
+// Reasons of errors that the tool names.
 const (
 	reasonGap  = "gap"  // a book or the trades went on behind a message that is missing
 	reasonSlow = "slow" // the exchange dropped the backlog of a socket and sent a snapshot
@@ -46,9 +51,10 @@ type socket struct {
 	conn    *websocket.Conn
 	pair    string
 	res     load.Result
-	reasons map[string]int64
-	seq     uint64 // of the book
-	trade   uint64 // newest id of the trades
+	seq     uint64        // of the book
+	trade   uint64        // newest id of the trades
+	awaited []string      // channels that have sent nothing yet
+	opened  chan struct{} // closed when none is awaited, or when the socket could not be opened
 }
 
 // streamMessage has the members of messages that the tool reads.
@@ -56,6 +62,7 @@ type streamMessage struct {
 	Type    string `json:"type"`
 	Channel string `json:"channel"`
 	Code    string `json:"code"`
+	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Seq     uint64 `json:"seq"`
 	PrevSeq uint64 `json:"prevSeq"`
@@ -71,26 +78,46 @@ func (o *Options) runStreams(ctx context.Context, u *url.URL, secure *tls.Config
 		return nil, err
 	}
 	m.live = live
-	var sockets []*socket
-	defer func() {
+	run, end := context.WithCancel(ctx)
+	defer end()
+	var wg sync.WaitGroup
+	all := &load.Result{Hist: load.NewHistogram()}
+	sockets := m.open(run, &wg, o.Connections)
+	return o.measure(ctx, live, func() (*load.Result, error) {
+		began := time.Now()
+		m.began.Store(&began)
+		select {
+		case <-ctx.Done():
+		case <-time.After(o.For):
+		}
+		end()
+		wg.Wait()
+		all.Elapsed = time.Since(began)
 		for _, s := range sockets {
-			_ = s.conn.Close() // after the run no one is left to report to
+			all.Merge(&s.res)
 		}
-	}()
-	for i := range o.Connections {
-		s := &socket{streamMix: m, pair: m.pairs[i%len(m.pairs)], res: load.Result{Hist: load.NewHistogram()}}
-		if err = s.open(ctx); err != nil {
-			return nil, err
-		}
-		sockets = append(sockets, s)
-	}
-	var all map[string]int64
-	r, err := o.measure(ctx, live, func() map[string]int64 { return all }, func() (*load.Result, error) {
-		var res *load.Result
-		res, all = m.receive(ctx, o.For, sockets)
-		return res, nil
+		return all, nil
 	})
-	return r, err
+}
+
+// open opens n sockets, one after the other so that the opening is no burst, and returns when all have what their
+// channels begin with. Their goroutines read until ctx ends.
+func (m *streamMix) open(ctx context.Context, wg *sync.WaitGroup, n int) (sockets []*socket) {
+	patience, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	for i := range n {
+		s := &socket{
+			streamMix: m, pair: m.pairs[i%len(m.pairs)], res: load.Result{Hist: load.NewHistogram()},
+			opened: make(chan struct{}),
+		}
+		wg.Go(func() { s.run(ctx) })
+		sockets = append(sockets, s)
+		select {
+		case <-s.opened:
+		case <-patience.Done():
+		}
+	}
+	return sockets
 }
 
 // newStreamMix reads the clock and the pairs.
@@ -125,35 +152,23 @@ func (o *Options) newStreamMix(ctx context.Context, u *url.URL, secure *tls.Conf
 	return m, nil
 }
 
-// receive lets all sockets read for the time d and adds up their results.
-func (m *streamMix) receive(ctx context.Context, d time.Duration, sockets []*socket) (*load.Result, map[string]int64) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	m.began = time.Now()
-	var wg sync.WaitGroup
-	for _, s := range sockets {
-		wg.Go(func() { s.run(ctx) })
-	}
-	wg.Wait()
-	all := &load.Result{Hist: load.NewHistogram(), Elapsed: time.Since(m.began)}
-	var reasons map[string]int64
-	for _, s := range sockets {
-		all.Merge(&s.res)
-		for reason, n := range s.reasons {
-			reasons = counted(reasons, reason, n)
-		}
-	}
-	return all, reasons
-}
-
-// open opens the socket and subscribes to book, trades and ticker of its pair, each change at once.
-func (s *socket) open(ctx context.Context) error {
+// dial opens the socket and subscribes to book, trades and ticker of its pair, each change at once. A refusal is
+// counted by its code.
+func (s *socket) dial(ctx context.Context) bool {
 	conn, resp, err := s.dialer.DialContext(ctx, s.url, http.Header{"User-Agent": {"tickhive-load"}})
-	if err != nil {
-		if resp != nil {
-			err = fmt.Errorf("%s: %w", resp.Status, err)
+	switch {
+	case ctx.Err() != nil:
+		if err == nil {
+			_ = conn.Close() // after the run no one is left to report to
 		}
-		return fmt.Errorf("socket: %w", err)
+		return false
+	case err != nil && resp != nil:
+		body, _ := io.ReadAll(resp.Body) // the library has read it, in part
+		s.fail(refusal(resp.StatusCode, body))
+		return false
+	case err != nil:
+		s.fail("not connected", err.Error())
+		return false
 	}
 	conn.SetReadLimit(maxStreamMessage)
 	s.conn, s.seq, s.trade = conn, 0, 0
@@ -164,53 +179,61 @@ func (s *socket) open(ctx context.Context) error {
 		{Op: "subscribe", Channel: "ticker", Pairs: whole},
 	} {
 		if err := conn.WriteJSON(r); err != nil {
-			return errors.Join(fmt.Errorf("socket: %w", err), conn.Close())
+			s.lost(err)
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
-// run reads until ctx ends. It opens a lost connection again.
+// run reads until ctx ends. It opens a lost connection again, and one that was refused after a while.
 func (s *socket) run(ctx context.Context) {
+	s.awaited = []string{"book", "trades", "ticker"}
 	for ctx.Err() == nil {
+		if !s.dial(ctx) {
+			s.await("")
+			select {
+			case <-ctx.Done():
+			case <-time.After(redialAfter):
+			}
+			continue
+		}
 		conn := s.conn
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		err := s.read()
-		stop()
-		if ctx.Err() != nil {
-			return
+		if stop() {
+			s.lost(err)
 		}
-		s.lost(err)
-		for s.open(ctx) != nil {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(redialAfter):
-			}
-			s.fail("not connected")
-		}
+	}
+}
+
+// await takes a channel that has sent something, empty for all, from those that are awaited.
+func (s *socket) await(channel string) {
+	if len(s.awaited) == 0 {
+		return
+	}
+	s.awaited = slices.DeleteFunc(s.awaited, func(a string) bool { return channel == "" || a == channel })
+	if len(s.awaited) == 0 {
+		close(s.opened)
 	}
 }
 
 // lost counts a connection that ended.
 func (s *socket) lost(err error) {
 	_ = s.conn.Close() // it has failed already
-	if s.res.Err == nil {
-		s.res.Err = err
-	}
 	reason := "connection lost"
 	var closed *websocket.CloseError
 	if errors.As(err, &closed) {
 		reason = fmt.Sprintf("closed with %d", closed.Code)
 	}
-	s.fail(reason)
+	s.fail(reason, err.Error())
 }
 
 // fail counts an error.
-func (s *socket) fail(reason string) {
+func (s *socket) fail(reason, message string) {
 	s.res.Errors++
 	s.live.Errors.Add(1)
-	s.reasons = counted(s.reasons, reason, 1)
+	s.res.Blame(reason, message)
 }
 
 // read reads messages until the connection fails.
@@ -225,13 +248,14 @@ func (s *socket) read() error {
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return fmt.Errorf("message %.100q: %w", raw, err)
 		}
-		s.res.CountMessage(len(raw), now.Sub(s.began))
-		delay := time.Duration(0)
-		if m.Type == "update" {
-			delay = max(now.Add(s.behind).Sub(time.UnixMilli(m.Time)), 0)
-			s.res.RecordMessage(m.Channel, delay)
+		if m.Type != "subscribed" {
+			s.await(m.Channel)
 		}
-		s.live.Count(delay, false)
+		if began := s.began.Load(); began != nil && m.Type == "update" {
+			delay := max(now.Add(s.behind).Sub(time.UnixMilli(m.Time)), 0)
+			s.res.CountMessage(m.Channel, len(raw), now.Sub(*began), delay)
+			s.live.Count(delay, false)
+		}
 		s.check(&m)
 	}
 }
@@ -240,14 +264,14 @@ func (s *socket) read() error {
 func (s *socket) check(m *streamMessage) {
 	switch {
 	case m.Type == "error":
-		s.fail(m.Code)
+		s.fail(m.Code, m.Message)
 	case m.Type == "snapshot" && m.Reason == reasonSlow:
-		s.fail(reasonSlow)
+		s.fail(reasonSlow, "")
 	}
 	switch m.Channel {
 	case "book":
 		if m.Type == "update" && m.PrevSeq != s.seq {
-			s.fail(reasonGap)
+			s.fail(reasonGap, "")
 		}
 		if m.Type == "update" || m.Type == "snapshot" {
 			s.seq = m.Seq
@@ -255,7 +279,7 @@ func (s *socket) check(m *streamMessage) {
 	case "trades":
 		for i, t := range m.Trades {
 			if (m.Type == "update" || i > 0) && s.trade != 0 && t.TradeID != s.trade+1 {
-				s.fail(reasonGap)
+				s.fail(reasonGap, "")
 			}
 			s.trade = t.TradeID
 		}

@@ -23,11 +23,11 @@ type loadCmd struct {
 	Body        *string                  `placeholder:"TEXT" help:"Body of the request, JSON unless --header names a Content-Type; @FILE reads it from a file."`
 	Header      []string                 `sep:"none" placeholder:"LINE" help:"Header of the request, such as \"Accept: text/csv\". Repeatable."`
 	RPS         *float64                 `name:"rps" placeholder:"N" help:"Requests a second, sent whatever the answers (100); 0: as many as are answered."`
-	Duration    *time.Duration           `placeholder:"DURATION" help:"Length of the run (10s); with --find-max of each of its runs."`
+	Duration    *time.Duration           `placeholder:"DURATION" help:"Length of the run (10s); with --find-max of each of its runs, which are longer when a percentile needs more requests."`
 	Stages      string                   `placeholder:"D:RATE,..." help:"Ramps in place of --rps and --duration, such as 10s:100,30s:100,10s:0: each a length and the rate at its end, from 0 on. 0s:RATE jumps."`
-	WarmUp      time.Duration            `placeholder:"DURATION" help:"Load before the run, which the report leaves out."`
-	FindMax     bool                     `help:"Search the highest rate that meets the thresholds, beginning at --rps, and confirm it twice."`
-	Connections int                      `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
+	WarmUp      time.Duration            `placeholder:"DURATION" help:"Load before the run, which the report leaves out; not with --mix streams, whose run begins when all sockets are open."`
+	FindMax     bool                     `help:"Search the highest rate that meets the thresholds, beginning at --rps. Three runs have to meet it, and three have to miss the one above."`
+	Connections int                      `default:"10" placeholder:"C" help:"Connections, at most 1000, each with one request under way (${default})."`
 	Mix         string                   `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
 	Signed      string                   `placeholder:"FILE" help:"Key that signs the requests, as tickhive demo-key writes it; for one URL or --mix orders."`
 	Pairs       *int                     `placeholder:"N" help:"Pairs of the mix (20)."`
@@ -89,8 +89,7 @@ func (c *loadCmd) Run(p *program) error {
 	}
 	if !c.Quiet {
 		o.Second = func(s loadtool.Second) {
-			fmt.Fprintf(p.err, "%4.0f s  %9.0f/s  errors %d  sent late %d  slowest %.3f ms\n", s.At.Seconds(),
-				s.Rate, s.Errors, s.Late, float64(s.Slowest.Microseconds())/1e3)
+			fmt.Fprintln(p.err, secondLine(s))
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -106,6 +105,16 @@ func (c *loadCmd) Run(p *program) error {
 		return err
 	}
 	return c.judge(p, r, err)
+}
+
+// secondLine returns the line of a second.
+func secondLine(s loadtool.Second) string {
+	text := fmt.Sprintf("%4.0f s  %9.0f/s  errors %d  sent late %d  slowest %.3f ms", s.At.Seconds(), s.Rate, s.Errors,
+		s.Late, float64(s.Slowest.Microseconds())/1e3)
+	if s.WarmingUp {
+		text += "  warm-up"
+	}
+	return text
 }
 
 // options returns the options of a run by the flags. Validate checks their ranges.

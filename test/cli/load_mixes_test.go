@@ -135,7 +135,7 @@ func TestLoadOfOrders(t *testing.T) {
 	code, r = f.loadMix("--mix", "orders", "--signed", keyFile(t, poor), "--rps", "50", "--connections", "1",
 		"--max-errors", "50")
 	reasons, _ := r["reasons"].(map[string]any)
-	if code != 4 || fmt.Sprintf("%v %v", reasons["INSUFFICIENT_FUNDS"], r["errors"]) != "50 50" {
+	if code != 4 || fmt.Sprintf("%v %v", reasons["400 INSUFFICIENT_FUNDS"], r["errors"]) != "50 50" {
 		t.Errorf("an account without money: exit code %d, %v", code, r)
 	}
 }

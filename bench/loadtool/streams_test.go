@@ -1,0 +1,136 @@
+package loadtool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+)
+
+// streamed is an exchange with one pair whose sockets are scripted.
+func streamed(
+	t *testing.T, script func(socket int64, send func(format string, a ...any), w http.ResponseWriter),
+) Options {
+	t.Helper()
+	var sockets atomic.Int64
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/api/time":
+			fmt.Fprintf(w, `{"serverTime":%d}`, time.Now().UnixMilli())
+		case !websocket.IsWebSocketUpgrade(r):
+			fmt.Fprint(w, `[{"code":"A_B"}]`)
+		default:
+			var conn *websocket.Conn
+			script(sockets.Add(1), func(format string, a ...any) {
+				if conn == nil {
+					var err error
+					if conn, err = (&websocket.Upgrader{}).Upgrade(w, r, nil); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				_ = conn.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, format, a...)) // the run may be over
+			}, w)
+			if conn != nil {
+				_, _, err := conn.ReadMessage() // the tool asks for its channels
+				for err == nil {
+					_, _, err = conn.ReadMessage()
+				}
+				_ = conn.Close()
+			}
+		}
+	})
+	return Options{Target: url, Mix: MixStreams, For: time.Second, Connections: 2, Pairs: 1}
+}
+
+// An update counts by its latency when all sockets are open. Snapshots, heartbeats and what came before do not count,
+// so that rows and seconds add up to the run.
+func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	const delay = 300 * time.Millisecond
+	o := streamed(t, func(socket int64, send func(string, ...any), _ http.ResponseWriter) {
+		sent := time.Now().Add(-delay).UnixMilli()
+		for _, channel := range []string{"book", "trades", "ticker"} {
+			send(`{"type":"subscribed","channel":%q}`, channel)
+			send(`{"type":"update","channel":%q,"time":%d}`, "book", sent-1e6) // late by the opening
+			send(`{"type":"snapshot","channel":%q,"time":%d}`, channel, sent)
+		}
+		<-began
+		for range 10 {
+			send(`{"type":"update","channel":"ticker","time":%d}`, sent)
+			for range 100 {
+				send(`{"type":"heartbeat","channel":"trades","time":%d}`, sent)
+			}
+		}
+	})
+	var once atomic.Bool
+	o.Second = func(Second) {
+		if once.CompareAndSwap(false, true) {
+			close(began)
+		}
+	}
+	o.For = 2 * time.Second
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Answers != 20 || len(r.Routes) != 1 || r.Routes[0].Answers != 20 || r.At(0) < delay ||
+		r.At(100) > 100*time.Second {
+		t.Errorf("%+v", r)
+	}
+	seconds := 0.
+	for i, m := range r.Timeline {
+		last := 0.
+		if i > 0 {
+			last = r.Timeline[i-1].At
+		}
+		seconds += m.Rate * (m.At - last)
+		if m.P50Us != 0 && m.P50Us < delay.Microseconds() {
+			t.Errorf("a median of messages that are no updates: %+v", m)
+		}
+	}
+	if seconds < 19.9 || seconds > 20.1 {
+		t.Errorf("%g updates in the seconds: %+v", seconds, r.Timeline)
+	}
+	var text, page bytes.Buffer
+	if err := errors.Join(r.WriteText(&text), r.WriteHTML(&page)); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []string{text.String(), page.String()} {
+		if lower := strings.ToLower(b); !strings.Contains(lower, "updates") || strings.Contains(lower, "answers") ||
+			strings.Contains(lower, "messages") {
+			t.Errorf("not all updates are named so: %s", b)
+		}
+	}
+}
+
+// A socket that is refused is an error by its code, with the message of the exchange, and the others go on.
+func TestARefusedSocketIsAnError(t *testing.T) {
+	t.Parallel()
+	o := streamed(t, func(socket int64, send func(string, ...any), w http.ResponseWriter) {
+		if socket == 1 {
+			w.WriteHeader(http.StatusTooManyRequests)
+			_ = json.NewEncoder(w).Encode(map[string]string{"code": "RATE_LIMIT", "message": "limit of 1 (server.x)"})
+			return
+		}
+		for _, channel := range []string{"book", "trades", "ticker"} {
+			send(`{"type":"snapshot","channel":%q}`, channel)
+		}
+	})
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Reasons["429 RATE_LIMIT"] != 1 || r.Errors != 1 || r.FirstError != "429 RATE_LIMIT: limit of 1 (server.x)" {
+		t.Errorf("%+v", r)
+	}
+}
