@@ -139,6 +139,22 @@ func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
 	}
 }
 
+// The order that another load tool sends is accepted each time.
+func TestTheOrderOfOtherLoadToolsIsValid(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t).Of(t)
+	m := regexp.MustCompile(`(?m)^hey .* -d '(.*)' http://127.0.0.1:8081/internal/v1(/orders)$`).
+		FindStringSubmatch(harness.ReadTree(t, "docs/guide/load.md"))
+	if m == nil {
+		t.Fatal("no order")
+	}
+	for range 2 {
+		if o := in.Call(200, "POST", m[2], m[1]); o["status"] != "Canceled" || o["endReason"] != "remainder" {
+			t.Errorf("%v", o)
+		}
+	}
+}
+
 // The first orders wait, are filled, are listed and are canceled.
 func TestTheFirstOrders(t *testing.T) {
 	t.Parallel()
