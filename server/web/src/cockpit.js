@@ -76,8 +76,7 @@ function panels(f) {
     list('Process', [
       ['Memory', bytes(p.residentBytes)], ['Heap', bytes(p.heapBytes)], ['Goroutines', group(p.goroutines)], ['Files', `${group(p.openFiles)} of ${group(p.maxFiles)}`],
       ['Connections', group(f.requests.connections)], ['Refused by a limit', `${rate(f.requests.limitedPerSecond)}/s`]]),
-    r && list('Cluster', [['Role', r.role], ['Term', group(r.term)], ['Position', group(r.position)], ['Lag', `${group(r.lagMs)} ms`],
-      r.ackP99Us !== null && ['Acknowledged', `p50 ${micros(r.ackP50Us)}, p99 ${micros(r.ackP99Us)}`]]),
+    r && r.ackP99Us !== null && list('Cluster', [['Acknowledged', `p50 ${micros(r.ackP50Us)}, p99 ${micros(r.ackP99Us)}`]]),
     f.faults.length > 0 && list('Faults', f.faults.map((x) => [`Rule ${x.id}`, `${x.rule}: applied ${group(x.applied)} times`])),
   ].filter(Boolean);
 }
@@ -91,10 +90,10 @@ const routes = (f) => table('Routes', ['Listener', 'Route', num('/s'), num('p50'
 function nodes(all) {
   const row = (n, i) => {
     const state = n.failed ? 'failed' : n.stale ? 'stale' : 'ok';
-    return el('tr', {}, cell(n.address || 'no address', 'text'), cell(i ? n.role : `${n.role} (this node)`), cell(state, state === 'ok' ? null : 'down'), cell(group(n.term), 'num'),
-      cell(group(n.position), 'num'), cell(`${group(n.lagMs)} ms`, 'num'), cell(i ? `${group(n.heardMs)} ms ago` : 'now', 'num'), cell(n.version));
+    return el('tr', {}, cell(n.address || 'no address', 'text'), cell(i ? n.role : `${n.role} (this node)`), cell(state, state === 'ok' ? null : 'down'), cell(n.version), cell(group(n.term), 'num'),
+      cell(group(n.position), 'num'), cell(`${group(n.lagMs)} ms`, 'num'), cell(i ? `${group(n.heardMs)} ms ago` : 'now', 'num'));
   };
-  return table('Nodes', ['Address', 'Role', 'State', num('Term'), num('Position'), num('Lag'), num('Heard'), 'Version'], all.map(row));
+  return table('Nodes', ['Address', 'Role', 'State', 'Version', num('Term'), num('Position'), num('Lag'), num('Heard')], all.map(row));
 }
 
 // cockpit fills the place that the status page has for it.
