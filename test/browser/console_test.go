@@ -226,3 +226,28 @@ func TestBrowserConsoleAsksForTheToken(t *testing.T) {
 	b.wait("the state", `document.querySelector('.chips').innerText.includes('as usual')`)
 	b.clean()
 }
+
+// moved returns the places of the page's content between which a layout shift has moved it.
+const moved = `(() => { const o = new PerformanceObserver(() => {}); o.observe({type: 'layout-shift', buffered: true});
+	return o.takeRecords().flatMap((e) => e.sources.filter((s) => s.node?.id === 'page').map((s) =>
+		s.previousRect.top + ' to ' + s.currentRect.top)).join(); })()`
+
+// The strip of the console comes into the place that the page has kept for it, on a phone too, and with the player of a
+// replay: the market does not move.
+func TestBrowserTheConsoleMovesNothing(t *testing.T) {
+	t.Parallel()
+	market := harness.Start(t, "--console", "loopback", "--backfill", "1h")
+	replay := harness.Launch(t, nil, "replay", "--sample", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
+	replay.TakeAddresses(replay.WaitLine("ready "))
+	for name, in := range map[string]*harness.Instance{"market": market, "replay": replay} {
+		for _, width := range []int64{1280, 390} {
+			b := newBrowser(t, in, width, 800)
+			b.open("/")
+			b.wait("the market and the strip", `document.querySelectorAll('.bid .row').length > 4 &&
+				document.querySelector('.controls .chips').innerText`)
+			if places := b.js(moved); places != "" {
+				t.Errorf("%s, %d px: the market moves from %s px", name, width, places)
+			}
+		}
+	}
+}

@@ -11,9 +11,12 @@ import { users } from './users.js';
 // itself, and of what the page's show has returned.
 const parts = { '/': [player, controls, demo], '/status': [cockpit], '/admin': [users, pairadmin] };
 
-// mount adds the parts of a page. They are folded away until they have something to show.
-export function mount(main, page) {
-  document.head.append(el('link', { rel: 'stylesheet', href: new URL('./console.css', import.meta.url).href }));
+// mount adds the parts of a page, once their style is there: they come in the place that the page has kept for them. They are
+// folded away until they have something to show.
+export async function mount(main, page) {
+  await new Promise((done) => {
+    document.head.append(el('link', { rel: 'stylesheet', href: new URL('./console.css', import.meta.url).href, onload: done, onerror: done }));
+  });
   const place = el('section', { id: 'console', 'aria-label': 'Console' });
   for (const part of parts[location.pathname]) part(place, page);
   if (place.firstChild) main.before(place);
