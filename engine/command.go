@@ -31,7 +31,7 @@ const (
 // RulesVersion is the version of the rules by which the exchange applies commands, those of the other parts too. Each
 // record of the journal has it: other rules would make another state of the same records, so DecodeCommand refuses a
 // record of any other version. A change of a command's effect takes the next number.
-const RulesVersion = 26
+const RulesVersion = 27
 
 // Flags of a Place.
 const (

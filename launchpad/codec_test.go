@@ -180,6 +180,18 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 			a[5]++
 			s.past.Set(pastKey(tokenAsset(c.token), *a, c.seq), held)
 		},
+		"candle": func(s *State) {
+			t := s.edit(s.window.At(0).token)
+			k := *t.newest
+			k.High = k.High.Add(One)
+			t.newest = &k
+			s.put(t)
+		},
+		"old candle": func(s *State) {
+			t := s.edit(s.window.At(0).token)
+			t.closed = append(t.closed, *t.newest)
+			s.put(t)
+		},
 		"past": func(s *State) { k, held, _ := s.past.Min(); s.past.Set(k, held.Add(One)) },
 	} {
 		s := base()

@@ -152,12 +152,20 @@ type Result struct {
 	Refused *refuse.Refusal // spawn: the refusal by an injected fault, which it used up
 	Token   *Token          // spawn, liquidity, swap, boost: the token after the command
 	In, Out Amount          // swap: the amounts paid and received
-	Price   Amount          // swap: quote currency per token
+	Sell    bool            // swap: In is tokens, Out quote currency
 	Block   int64           // swap: the block
 	Balance Amount          // deposit, withdraw: the account's balance after the command
 	TxHash  Hash            // spawn, transfer, liquidity, swap
 	// Fact is the change that the hive must fold; nil when no token changed.
 	Fact *Fact
+}
+
+// Price returns the price of a swap: quote currency per token. The reader computes it, not the goroutine of the machine.
+func (r *Result) Price() Amount {
+	if r.Sell {
+		return quotient(r.Out, r.In)
+	}
+	return quotient(r.In, r.Out)
 }
 
 // maxText limits each text of a command and of a snapshot, in bytes. It is at least the limit of every form.

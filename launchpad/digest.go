@@ -17,6 +17,7 @@ const (
 	mixCheckpoint
 	mixPast
 	mixHead
+	mixCandle
 )
 
 // Digest returns a sum over the whole state: what each thing in it adds is taken off when the thing changes and added
@@ -48,7 +49,7 @@ func (id *Ident) mix() uint64 {
 	return mix.Of(mix.Bytes(mixIdent, wire.Append(nil, c.code)), uint64(id.No))
 }
 
-// mix mixes what a snapshot has of a token.
+// mix mixes what a snapshot has of a token but its candles.
 func (t *Token) mix() uint64 {
 	boosted := uint64(t.BoostTier)
 	if t.Boosted {
@@ -79,6 +80,9 @@ func (s *State) digestOf() (sum uint64) {
 		id := s.idents.at(i)
 		t, _ := s.tokens.Get(id.No)
 		sum += id.mix() + t.mix()
+		for k := range t.Candles {
+			sum += k.mix(id.No)
+		}
 	}
 	s.balances.Scan(func(k string, v Amount) bool {
 		sum += mixAmount(mixBalance, k, v)

@@ -63,23 +63,18 @@ func (s *State) swap(cmd *Swap, res *Result) *refuse.Refusal {
 	res.TxHash = s.nextTxHash()
 	s.debit(cmd.From, payIn, cmd.AmountIn)
 	s.credit(cmd.From, payOut, out)
-	res.Token, res.In, res.Out = s.trade(cmd, out), cmd.AmountIn, out
-	quote, tokens := cmd.AmountIn, out
-	if cmd.Sell {
-		quote, tokens = tokens, quote
-	}
-	res.Price = quotient(quote, tokens)
+	res.Token, res.In, res.Out, res.Sell = s.trade(cmd, out), cmd.AmountIn, out, cmd.Sell
 	res.Block = blockAt(s.genesisNs, s.nowNs)
 	res.Fact = res.Token.fact()
 	return nil
 }
 
-// trade changes the pool and the volume of a swap's token, and returns the token.
+// trade changes the pool, the volume and the candles of a swap's token, and returns the token.
 func (s *State) trade(cmd *Swap, out Amount) *Token {
-	t, quote := s.edit(cmd.Token), cmd.AmountIn
+	t, quote, tokens := s.edit(cmd.Token), cmd.AmountIn, out
 	pooled := &s.totals[t.Side.Currency()].Pooled
 	if cmd.Sell {
-		quote = out
+		quote, tokens = tokens, quote
 		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(cmd.AmountIn), t.ReserveQuote.Sub(out)
 		*pooled = pooled.Sub(out)
 	} else {
@@ -90,6 +85,7 @@ func (s *State) trade(cmd *Swap, out Amount) *Token {
 	t.Window = t.Window.Add(quote)
 	s.digest += s.window.push(mark{sec: t.LastTradeSec, token: t.No, quote: quote})
 	t.derive(&s.opt)
+	s.chart(t, quote, tokens)
 	s.put(t)
 	return t
 }
@@ -131,6 +127,7 @@ func (s *State) addLiquidity(cmd *AddLiquidity, res *Result) *refuse.Refusal {
 	t = s.edit(cmd.Token) // as the debit has left it
 	t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(tokens), t.ReserveQuote.Add(quote)
 	t.derive(&s.opt)
+	s.chart(t, Amount{}, Amount{})
 	s.put(t)
 	res.Token = t
 	return nil
@@ -205,7 +202,7 @@ func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	unit := pow10(Decimals - 2)
 	if side == WNative {
 		v.Mul(v, o.NativeUSD.Big())
-		unit.Mul(unit, pow10(Decimals))
+		unit = new(big.Int).Mul(unit, pow10(Decimals))
 	}
 	v = quoHalfEven(v, unit)
 	if v.BitLen() > 128 {

@@ -26,8 +26,8 @@ func TestSwapsFollowTheFormulaExactly(t *testing.T) {
 		usdText(p.Volume) != "10.00" || usdText(p.TVL) != "2020.00" || p.LastTradeSec != start/secondNs {
 		t.Fatalf("%+v", p)
 	}
-	if res.Price != quotient(AmountOf(10), out) || !strings.HasPrefix(res.Price.String(), "0.0010") {
-		t.Fatalf("price %s", res.Price)
+	if res.Price() != quotient(AmountOf(10), out) || !strings.HasPrefix(res.Price().String(), "0.0010") {
+		t.Fatalf("price %s", res.Price())
 	}
 	r.check()
 }

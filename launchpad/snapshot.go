@@ -124,6 +124,7 @@ func (t *Token) code(c *wire.Coder) {
 	c.I64(&t.BoostUntilSec)
 	c.U8((*uint8)(&t.BoostTier), uint8(tiers)-1)
 	c.Bool(&t.Boosted)
+	t.codeCandles(c)
 	if t.BoostUntilSec < 0 || t.BoostUntilSec >= 1<<43 {
 		c.Fail("boost until second %d", t.BoostUntilSec)
 	}
@@ -192,6 +193,7 @@ func (s *State) readToken(c *wire.Coder) {
 	s.symbols[id.Symbol] = id.No
 	s.byAddress.Set(key(id.Address), id.No)
 	s.tokens.Set(id.No, t)
+	s.candles += t.candles()
 	coin := &s.totals[id.Side.Currency()]
 	coin.Pooled = coin.Pooled.Add(t.ReserveQuote)
 	if t.Boosted {

@@ -44,6 +44,8 @@ type State struct {
 	past        *btree.Map[string, Amount] // holdings that they remember; key: pastKey; shared
 	maxPast     int                        // MaxPast
 	maxMarks    int                        // MaxWindowMarks
+	candles     int                        // of all tokens
+	maxCandles  int                        // MaxCandles
 
 	digest uint64 // of everything but the head (digest.go)
 }
@@ -66,6 +68,8 @@ func New(opt Options) *State {
 		past:      btree.NewMap[string, Amount](degree),
 		maxPast:   MaxPast,
 		maxMarks:  MaxWindowMarks,
+
+		maxCandles: MaxCandles,
 	}
 	for c := range Currency(currencies) {
 		s.totals[c].Currency = c
@@ -163,6 +167,11 @@ const (
 	// MaxWindowMarks bounds the marks of the 24 h windows: one mark of 48 bytes per token and second with a
 	// swap. When it is reached, swaps are refused until marks have left.
 	MaxWindowMarks = 1 << 22
+	// MaxTokenCandles is the number of candles that a token keeps: one answer has them all.
+	MaxTokenCandles = 1000
+	// MaxCandles bounds the candles of all tokens, 200 bytes each. When it is reached, a token's new candle takes the
+	// place of its oldest one, and only the first candle of a token is one more.
+	MaxCandles = 1 << 20
 	// MaxCheckpoints bounds the checkpoints that last. One takes about 150 bytes.
 	MaxCheckpoints = 1 << 20
 	// MaxPast bounds the holdings that all checkpoints remember, 150 bytes each. When it is reached, commands that
@@ -311,6 +320,7 @@ func (s *State) Check() error {
 		return err
 	}
 	var pooled [currencies]Amount
+	candles := 0
 	for i := range s.idents.n {
 		id := s.idents.at(i)
 		t, ok := s.tokens.Get(id.No)
@@ -325,6 +335,10 @@ func (s *State) Check() error {
 		}
 		coin := id.Side.Currency()
 		pooled[coin] = pooled[coin].Add(t.ReserveQuote)
+		if err := t.checkCandles(s.nowNs); err != nil {
+			return fmt.Errorf("token %d: %w", id.No, err)
+		}
+		candles += t.candles()
 		if i > 0 && id.ListBlock <= s.idents.at(i-1).ListBlock {
 			return fmt.Errorf("token %d: list blocks do not rise", id.No)
 		}
@@ -338,6 +352,9 @@ func (s *State) Check() error {
 			return fmt.Errorf("%s does not add up: held %s of %s, pooled %s of %s, all %s of %s",
 				t.Currency, t.Held, supply[c], t.Pooled, pooled[c], in, out)
 		}
+	}
+	if candles != s.candles {
+		return fmt.Errorf("there are %d candles, not %d", candles, s.candles)
 	}
 	if err := s.CheckDigest(); err != nil {
 		return err

@@ -74,6 +74,9 @@ type Token struct {
 	LastTradeSec int64  // Unix seconds, 0: never
 	Holders      int64  // number of addresses with a balance, not counting the pool
 
+	closed []Candle // behind what a version has, State appends to the array
+	newest *Candle  // nil before the first liquidity
+
 	BoostUntilSec int64 // end of the last boost (expiresAt), 0: never boosted
 	BoostTier     Tier
 	Boosted       bool // the boost is running at the view's time
@@ -89,10 +92,10 @@ func (t *Token) Empty() bool { return t.ReserveToken.IsZero() }
 
 // Price returns the pool's price in quote currency per token; ok is false when the pool is empty.
 func (t *Token) Price() (price Amount, ok bool) {
-	if t.Empty() {
+	if t.newest == nil {
 		return Amount{}, false
 	}
-	return quotient(t.ReserveQuote, t.ReserveToken), true
+	return t.newest.Close, true
 }
 
 // derive computes the USD figures after the reserves or the window have changed.

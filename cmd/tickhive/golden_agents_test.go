@@ -64,7 +64,9 @@ func (g *golden) launchpad(w people) string {
 		"/tokens?pageSize=101", "/tokens?sort=price",
 		"/tokens?asOf=1", "/tokens/" + token, "/tokens/" + address, "/tokens/0x00", "/tokens/" + token +
 			"/pool", "/tokens/" + token + "/worker",
-		"/tokens/10002/pool",
+		"/tokens/10002/pool", "/tokens/" + token + "/ohlc?interval=minute", "/tokens/10002/ohlc?interval=day",
+		"/tokens/" + token + "/ohlc?interval=week", "/tokens/" + token +
+			"/ohlc?interval=day&start=2026-01-03&end=2026-01-02",
 	} {
 		g.get("/api/launchpad" + target)
 	}

@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 		"engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/agents": {
-		"server/edge", "server/json", "server/objects", "engine", "accounts", "launchpad", "hive",
+		"server/edge", "server/json", "server/objects", "engine", "marketdata", "accounts", "launchpad", "hive",
 	},
 	"server/admin": {
 		"server/conn", "server/edge", "server/json", "server/objects", "engine", "marketdata",

@@ -16,6 +16,7 @@ import (
 	"github.com/tickhive/tickhive/internal/rawjson"
 	"github.com/tickhive/tickhive/internal/refuse"
 	"github.com/tickhive/tickhive/launchpad"
+	"github.com/tickhive/tickhive/marketdata"
 	"github.com/tickhive/tickhive/server/edge"
 	"github.com/tickhive/tickhive/server/json"
 )
@@ -142,6 +143,8 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 			Does("getToken", "One Agent Token"),
 		get("/api/launchpad/tokens/{id}/pool", s.pool, tokenOf).
 			Does("getTokenPool", "Its pool"),
+		get("/api/launchpad/tokens/{id}/ohlc", s.ohlc, tokenOf, interval, start, end).
+			Does("getTokenCandles", "Candles of its pool's price, ascending"),
 		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker, tokenOf).
 			Does("getTokenWorker", "Its worker"),
 		post("/api/launchpad/tokens/{id}/swaps", s.swapOwn, "OwnSwap", ownSwapForm.Members(), tokenOf).
@@ -177,6 +180,11 @@ var (
 	tokenOf   = edge.Text("id").Says("Token address (any case) or NFT id.")
 	asOf      = edge.Int64("asOf", 0, math.MaxInt64).
 			Says("Only what was spawned at or before this block; X-As-Of of the first page.")
+
+	interval = edge.WordFor("interval", marketdata.IntervalNames(), marketdata.ParseInterval).Need().
+			Says("Length of a candle.").Like("hour")
+	start = edge.Date("start").Says("Inclusive lower bound on a candle's date.").Like("2026-01-01")
+	end   = edge.Date("end").Says("Inclusive upper bound on a candle's date.").Like("2030-01-01")
 
 	hivePages      = pages(hive.DefaultPageSize)
 	hiveRows       = edge.RowOf(hivePages)

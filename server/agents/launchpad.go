@@ -107,6 +107,49 @@ func (s *Service) pool(c *edge.Ctx) *refuse.Refusal {
 	return sendFree(c, &w)
 }
 
+// ohlc serves GET /api/launchpad/tokens/:id/ohlc: the sums of the token's candles by interval.
+func (s *Service) ohlc(c *edge.Ctx) *refuse.Refusal {
+	length, err := interval.Of(c)
+	if err != nil {
+		return err
+	}
+	from, err := filter(c, start)
+	if err != nil {
+		return err
+	}
+	to, err := filter(c, end)
+	if err != nil {
+		return err
+	}
+	if from != nil && to != nil && from.After(*to) {
+		return refuse.Param("start", "The parameter start must not be after end.")
+	}
+	v := s.views()
+	t, err := v.token(c)
+	if err != nil {
+		return err
+	}
+	var rows []launchpad.Candle
+	for k := range t.Candles {
+		date := edge.Moment{Sec: length.Floor(k.StartSec)}
+		switch n := len(rows); {
+		case from != nil && from.After(date) || to != nil && date.After(*to):
+		case n > 0 && rows[n-1].StartSec == date.Sec:
+			rows[n-1].Merge(k)
+		default:
+			rows = append(rows, *k)
+			rows[n].StartSec = date.Sec
+		}
+	}
+	var w json.Writer
+	w.List()
+	for i := range rows {
+		writeCandle(&w, &rows[i])
+	}
+	w.EndList()
+	return sendFree(c, &w)
+}
+
 // tokenWorker serves GET /api/launchpad/tokens/:id/worker.
 func (s *Service) tokenWorker(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
@@ -336,6 +379,19 @@ func writePool(w *json.Writer, t *launchpad.Token) {
 	w.EndObject()
 }
 
+// writeCandle writes the members of docs/contract/api.md, as the decimals of the launchpad.
+func writeCandle(w *json.Writer, k *launchpad.Candle) {
+	w.Object()
+	w.Name("date").Second(k.StartSec)
+	w.Name("open").Word(k.Open.String())
+	w.Name("max").Word(k.High.String())
+	w.Name("min").Word(k.Low.String())
+	w.Name("close").Word(k.Close.String())
+	w.Name("volume").Word(k.Volume.String())
+	w.Name("volumeBase").Word(k.VolumeToken.String())
+	w.EndObject()
+}
+
 func writePrice(w *json.Writer, t *launchpad.Token) {
 	w.Name("price")
 	if price, ok := t.Price(); ok {
@@ -405,7 +461,7 @@ func writeSwap(w *json.Writer, res *launchpad.Result) {
 	w.Object()
 	w.Name("amountIn").Raw([]byte(res.In.String()))
 	w.Name("amountOut").Raw([]byte(res.Out.String()))
-	w.Name("price").Raw([]byte(res.Price.String()))
+	w.Name("price").Raw([]byte(res.Price().String()))
 	w.Name("txHash").Word(res.TxHash.String())
 	w.Name("blockNumber").Int(res.Block)
 	writePool(w.Name("pool"), res.Token)

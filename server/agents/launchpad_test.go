@@ -1,7 +1,9 @@
 package agents_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -245,6 +247,9 @@ func TestLaunchpadReadsRefuse(t *testing.T) {
 		"/api/launchpad/tokens/AAA":                                        {404, "NOT_FOUND", "id"},
 		"/api/launchpad/tokens/0x0000000000000000000000000000000000000000": {404, "NOT_FOUND", "id"},
 		"/api/launchpad/tokens/10002/pool":                                 {404, "NOT_FOUND", "id"},
+		"/api/launchpad/tokens/10002/ohlc?interval=day":                    {404, "NOT_FOUND", "id"},
+		"/api/launchpad/tokens/10001/ohlc":                                 {400, "INVALID_PARAM", "interval"},
+		"/api/launchpad/tokens/10001/ohlc?interval=week":                   {400, "INVALID_PARAM", "interval"},
 		"/api/launchpad/tokens/10002/worker":                               {404, "NOT_FOUND", "id"},
 		"/api/launchpad/tokens/10001/":                                     {404, "NOT_FOUND", ""},
 		"/api/launchpad/spawn":                                             {405, "METHOD_NOT_ALLOWED", ""},
@@ -430,6 +435,66 @@ func TestACallerSwapsForHimself(t *testing.T) {
 		a := c.Do("POST", target, wrong.body, header...)
 		if a.Status != wrong.status || !strings.Contains(string(a.Body), wrong.code) {
 			t.Errorf("%s: %d %s", wrong.body, a.Status, a.Body)
+		}
+	}
+}
+
+// The candles of a longer interval are the sums of the minutes in it; start and end bound their dates, inclusive.
+func TestCandlesOfATokenAreSumsOfItsMinutes(t *testing.T) {
+	c := servertest.NewUnlimitedAgents(t)
+	id := c.Token(1, "ALPHA")
+	base := "/api/launchpad/tokens/" + id
+	candles := func(query string) (rows []map[string]string) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(c.Get(base+"/ohlc?"+query).Body), &rows); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	if rows := candles("interval=minute"); len(rows) != 0 {
+		t.Fatalf("an empty pool has the candles %v", rows)
+	}
+	c.Fund(1, 0, 1000)
+	c.MustInternal("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(
+		`{"userId":%q,"tokenAmount":400,"quoteAmount":100}`, servertest.UserUUID(1)))
+	for _, swap := range []string{`"buy","amountIn":10`, `"sell","amountIn":90`, `"buy","amountIn":1`} {
+		c.MustInternal("/launchpad/tokens/"+id+"/swaps", fmt.Sprintf(`{"userId":%q,"side":%s}`,
+			servertest.UserUUID(1), swap))
+		c.MustInternal("/clock", `{"advance":"61s"}`)
+	}
+	minutes, days := candles("interval=minute"), candles("interval=day")
+	first, last := minutes[0], minutes[2]
+	if len(minutes) != 3 || first["open"] != "0.25" || first["volume"] != "10.0" || last["volume"] != "1.0" {
+		t.Fatalf("the minutes are %v", minutes)
+	}
+	if price := servertest.At(c.Must(c.Get(base+"/pool")), "price"); last["close"] != price {
+		t.Errorf("the newest candle closes at %s, the price is %s", last["close"], price)
+	}
+	sum := func(member string) string {
+		var all launchpad.Amount
+		for _, row := range minutes {
+			a, err := launchpad.ParseAmount(row[member])
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = all.Add(a)
+		}
+		return all.String()
+	}
+	want := map[string]string{
+		"date": first["date"][:10] + "T00:00:00", "open": first["open"], "max": first["max"], "min": minutes[1]["min"],
+		"close": last["close"], "volume": sum("volume"), "volumeBase": sum("volumeBase"),
+	}
+	if len(days) != 1 || !maps.Equal(days[0], want) {
+		t.Errorf("the day is %v, not %v", days, want)
+	}
+	c.CheckRefusal(c.Get(base+"/ohlc?interval=day&start=2026-01-02&end=2026-01-01"), 400, "INVALID_PARAM", "start")
+	second := minutes[1]["date"]
+	for query, n := range map[string]int{
+		"start=" + second: 2, "end=" + second: 2, "start=" + second + ".5": 1, "start=" + second + "&end=" + second: 1,
+	} {
+		if rows := candles("interval=minute&" + query); len(rows) != n {
+			t.Errorf("%s: %d rows, not %d", query, len(rows), n)
 		}
 	}
 }

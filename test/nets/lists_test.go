@@ -71,6 +71,7 @@ var orders = []order{
 		"market-data.md", "the same records with the caller's",
 	},
 	{"/api/deals ", "", "-dealDateUtc", "market-data.md", "Rows are newest first; equal"},
+	{"/api/launchpad/tokens/{id}/ohlc ", "", "date", "launchpad.md", "volume, volumeBase}]`, ascending"},
 	{"/api/launchpad/tokens .items", "sort=volume", "-volume24h address", "launchpad.md", byAddress},
 	{"/api/launchpad/tokens .items", "sort=tvl", "-tvl address", "launchpad.md", byAddress},
 	{"/api/launchpad/tokens .items", "sort=holders", "-holders address", "launchpad.md", byAddress},

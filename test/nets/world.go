@@ -325,6 +325,7 @@ func (b *builder) agents() {
 	b.step(time.Hour)
 	b.value("/api/launchpad/tokens/{id} id", tokens[0], addresses[1], tokens[4])
 	b.value("/api/launchpad/tokens/{id}/pool id", tokens[0], addresses[1])
+	b.value("/api/launchpad/tokens/{id}/ohlc id", tokens[0], addresses[2], tokens[1])
 	b.value("/api/launchpad/tokens/{id}/worker id", tokens[0], tokens[2])
 	b.value("tokenId", tokens[0], tokens[1], tokens[2])
 	b.value("tokenAddress", addresses[0])
