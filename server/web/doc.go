@@ -18,7 +18,7 @@
 //  6. app/*.js and app/style.css are bundles of src. A first visit of the market page transfers at most 130 KB.
 //  7. Tests and scripts may rely on data-panel, data-pair, data-interval, data-tab and data-list of the market page,
 //     and on the console: tickhive.candles(), lines(), studies(), price(), alerts() and now() return what is
-//     drawn.
+//     drawn. The page of the launchpad has tickhive.candles() of its token.
 //
 // It renders docs/programs.md alone. The market page reads the public routes.
 package web

@@ -92,5 +92,13 @@ func TestBrowserAnAgentIsSpawned(t *testing.T) {
 	}
 	spawn(`{name: 'Bee two', symbol: 'BTO'}`)
 	b.wait("what no field has", `/spawn/i.test(document.querySelector('.spawn .notice.bad').innerText)`)
+	b.open("/launchpad")
+	b.wait("no chart without a price", `/no price yet/.test(document.querySelector('.plot')?.innerText) &&
+		!tickhive.candles().length`)
+	in.Call(200, "POST", "/launchpad/tokens/10001/liquidity",
+		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"0.05"}`, user))
+	b.open("/launchpad")
+	b.wait("the first price", `/Nobody has bought/.test(document.querySelector('.plot')?.innerText) &&
+		/C 0.000050000/.test(document.querySelector('.plot .legend').innerText.replace(/\s+/g, ' '))`)
 	b.answered(3, "400 from")
 }

@@ -86,7 +86,7 @@ func TestBrowserATraderLooksBack(t *testing.T) {
 }
 
 // A token is bought and sold on the launchpad with the key of the tab; without one the page says where to sign in. The
-// hive names tokens and takes votes.
+// chart of its price follows. The hive names tokens and takes votes.
 func TestBrowserATokenIsBoughtAndSold(t *testing.T) {
 	t.Parallel()
 	in := ownDemo(t)
@@ -103,10 +103,17 @@ func TestBrowserATokenIsBoughtAndSold(t *testing.T) {
 	b.open("/launchpad")
 	b.wait("what the buyer has", `/You have 1.?000/.test(document.querySelector('.swap')?.innerText)`)
 	b.wait("prices", `/\d/.test(document.querySelector('tr[data-row] td:nth-child(2)').innerText)`)
+	b.wait("the chart", `tickhive.candles().length && document.querySelector('.plot canvas')?.height > 100`)
+	before := b.js(`String(tickhive.candles().at(-1).close)`)
 	b.run(chromedp.SendKeys(`.swap [name=amountIn]`, "10"))
 	b.wait("the estimate", `/You get about \d/.test(document.querySelector('.swap').innerText)`)
 	b.press(kb.Enter)
 	b.wait("bought", `/You bought at/.test(document.querySelector('.swap [role=status]').innerText)`)
+	b.wait("the higher price in the chart", `tickhive.candles().at(-1).close > `+before+` &&
+		/^O.*H.*L.*C.*V/s.test(document.querySelector('.plot .legend').innerText)`)
+	b.js(`document.querySelector('.plot [data-interval=day]').click()`)
+	b.wait("days", `tickhive.candles().length && tickhive.candles().every((c) => c.time % 86400 === 0) &&
+		document.querySelector('.plot [aria-pressed=true]').dataset.interval === 'day'`)
 	token := b.js(`(() => { const x = new XMLHttpRequest();
 		x.open('GET', '/api/launchpad/tokens/' + document.querySelector('[data-shows]').dataset.shows, false); x.send();
 		return String(JSON.parse(x.responseText).worker.agentNftId); })()`)

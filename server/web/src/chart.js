@@ -1,96 +1,66 @@
 // The candle chart: it reads the history from /udf/history, which answers the candles of /api/ohlc in
 // a third of the bytes, older candles when the view reaches the first one, and each changed candle
 // from the stream. A chart calculates, so it asks for numbers.
-import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeriesMarkers } from './vendor/lightweight-charts.mjs';
+import * as library from './vendor/lightweight-charts.mjs';
 import { canMove } from './account.js';
 import { get } from './api.js';
+import { Candles, bar, intervals, seconds, volume } from './candles.js';
 import { Depth } from './depth.js';
-import { brief, clockTime, css, dateTime, el, group, isLocal, menu, setLocal, stored, wait } from './dom.js';
-import { percent } from './pairs.js';
+import { brief, css, el, group, isLocal, menu, setLocal, stored, wait } from './dom.js';
 import { nameOf, settingsOf, studies } from './study.js';
 
-export const intervals = {
-  minute: ['1m', 60, '1'], minutes3: ['3m', 180, '3'], minutes5: ['5m', 300, '5'], minutes15: ['15m', 900, '15'], minutes30: ['30m', 1800, '30'],
-  hour: ['1h', 3600, '60'], hour4: ['4h', 14400, '240'], day: ['1d', 86400, '1D'], month: ['1M', 2678400, '1M'], year: ['1y', 31622400, '12M'],
-};
+const { HistogramSeries, LineSeries, createSeriesMarkers } = library;
 const shown = 160, older = 500; // candles of the first request and of a later one for older candles
 const latest = 253402300799; // s: the end of the year 9999
 const reach = 5; // px between the pointer and a line that it grabs
-const few = 100; // candles that are spread over the whole width
-const tagHeight = 16; // px of a label at the axis
 const mainShare = 4; // of the height of the candles to that of a study's pane
-const seconds = (date) => Date.parse(`${date}Z`) / 1000;
-const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close, volume: +c.volumeBase });
 const bars = (u) => (u.s === 'ok' ? u.t.map((time, i) => ({ time, open: u.o[i], high: u.h[i], low: u.l[i], close: u.c[i], volume: u.v[i] })) : []);
-const colour = (b) => css(b.close >= b.open ? '--up-soft' : '--down-soft');
-const volume = (b) => ({ time: b.time, value: b.volume, color: colour(b) });
 const firstWait = 500, longestWait = 10000; // ms before the page requests the history again
 const saved = stored('chart', {});
 const remember = (change) => { Object.assign(saved, change); localStorage.setItem('chart', JSON.stringify(saved)); };
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-export class Chart {
+export class Chart extends Candles {
   // onInterval receives an interval that the user picked, onDepth whether the depth chart is open, onEdit an order and the
   // price to which its line was dragged, onPrice a price that was picked in the depth chart.
   constructor(stream, { onInterval, onDepth, onEdit, onPrice }) {
-    Object.assign(this, { stream, onDepth, onEdit, interval: 'minute', bars: [], drawn: new Map(), orders: [], fills: [], alerts: [], priceLines: [], alertLines: [] });
-    this.canvas = el('div', { class: 'canvas', role: 'img', 'aria-label': 'Candle chart' });
+    super(onInterval);
+    Object.assign(this, { stream, onDepth, onEdit, interval: 'minute', drawn: new Map(), orders: [], fills: [], alerts: [], priceLines: [], alertLines: [] });
     this.depth = new Depth(onPrice);
-    this.legend = el('p', { class: 'legend', 'aria-hidden': 'true' });
     this.say = el('p', { role: 'status', class: 'say' });
     this.turn = 0; // counts the loads: an answer to an earlier load is dropped
     this.pending = []; // updates that arrived while the history is loading
     const button = (attributes, label, onclick) => el('button', { type: 'button', ...attributes, onclick }, label);
-    this.choices = Object.entries(intervals).map(([name, [label]]) => button({ 'data-interval': name }, label, () => onInterval(name)));
     const chosen = menu('studies', 'Studies', el('table', { 'aria-label': 'Studies' }, el('tbody', {}, Object.keys(studies).map((name) => this.choice(name)))));
     this.log = button({ 'data-scale': 'log', 'aria-pressed': String(!!saved.log), 'aria-label': 'Log scale' }, 'Log', () => { remember({ log: !saved.log }); this.scale(); });
     this.zone = button({ 'data-zone': '' }, '', () => setLocal(!isLocal()));
     this.modes = [false, true].map((deep) => button({ [deep ? 'data-depth' : 'data-candles']: '', 'aria-pressed': String(!deep) }, deep ? 'Depth' : 'Candles', () => this.setDepth(deep)));
     const full = button({ class: 'full', 'aria-label': 'Full screen' }, 'Full', () => { if (document.fullscreenElement) document.exitFullscreen(); else this.node.requestFullscreen().catch(() => {}); });
     this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' },
-      el('div', { class: 'tools' }, el('div', { class: 'modes', role: 'group', 'aria-label': 'Chart' }, this.modes), el('div', { class: 'intervals', role: 'group', 'aria-label': 'Interval' }, this.choices),
+      el('div', { class: 'tools' }, el('div', { class: 'modes', role: 'group', 'aria-label': 'Chart' }, this.modes), this.spans,
         this.menus = el('div', { class: 'menus', role: 'group', 'aria-label': 'On the chart' }, chosen.button),
         this.actions = el('div', { class: 'actions', role: 'group', 'aria-label': 'View' }, this.log, this.zone, full)),
       chosen.panel,
-      this.say, this.stage = el('div', { class: 'stage' }, this.legend, this.canvas, this.depth.node,
-        el('p', { class: 'credit' }, 'Charts by ', el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView'))));
+      this.say, this.stage);
+    this.canvas.after(this.depth.node);
   }
 
   mount() {
-    this.chart = createChart(this.canvas, {
-      autoSize: true, layout: { attributionLogo: false, fontSize: 11, fontFamily: 'Inter, system-ui, sans-serif' }, crosshair: { mode: 0 },
-      timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4 }, rightPriceScale: { borderVisible: false },
-      localization: { timeFormatter: (t) => dateTime(t * 1000) },
-    });
-    this.candles = this.chart.addSeries(CandlestickSeries, { lastValueVisible: false, priceLineVisible: false }); // these show the last candle in view
-    this.tag = this.candles.createPriceLine({ price: NaN, lineWidth: 1, lineStyle: 1, axisLabelVisible: true, title: '' }); // the live price
-    this.volumes = this.chart.addSeries(HistogramSeries, { priceScaleId: 'volume', priceFormat: { type: 'volume' }, lastValueVisible: false, priceLineVisible: false });
-    this.chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.84, bottom: 0 } });
-    this.chart.priceScale('right').applyOptions({ scaleMargins: { top: 0.12, bottom: 0.2 } });
+    super.mount(library);
     this.markers = createSeriesMarkers(this.candles, []);
-    this.chart.subscribeCrosshairMove((m) => { this.hovered = m.time; this.drawLegend(); });
     this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => { if (range && range.from < 5) this.reachBack(); });
     this.canvas.addEventListener('pointerup', () => this.keepShares());
     this.chart.subscribeClick((m) => { if (this.placing && m.paneIndex === 0) this.place(m.point.y); });
     document.addEventListener('keydown', (e) => { if (e.key === 'Escape') this.placeAlert(null); });
-    document.fonts.ready.then(() => this.chart.applyOptions({ layout: { fontSize: 11 } })); // it measures its labels again
     this.drags();
     this.paint();
     this.scale();
     this.zoned();
-    document.addEventListener('theme', () => this.paint());
-    document.addEventListener('zone', () => this.zoned());
   }
 
   zoned() {
     this.zone.textContent = isLocal() ? 'Local' : 'UTC';
     this.zone.setAttribute('aria-label', isLocal() ? 'Times are local; show UTC' : 'Times are in UTC; show local times');
-    this.chart.timeScale().applyOptions({ tickMarkFormatter: (t, type) => this.tick(t, type) });
-  }
-
-  tick(t, type) {
-    const [date] = dateTime(t * 1000).split(' '), [year, month, day] = date.split('-');
-    return [year, months[month - 1], `${+day} ${months[month - 1]}`, clockTime(t * 1000).slice(0, 5), clockTime(t * 1000)][type];
+    super.zoned();
   }
 
   scale() {
@@ -108,12 +78,7 @@ export class Chart {
   }
 
   paint() {
-    this.chart.applyOptions({
-      layout: { background: { color: css('--panel') }, textColor: css('--dim'), panes: { separatorColor: css('--line'), separatorHoverColor: css('--grid') } },
-      grid: { vertLines: { color: css('--grid') }, horzLines: { color: css('--grid') } },
-    });
-    this.candles.applyOptions({ upColor: css('--up'), downColor: css('--down'), wickUpColor: css('--up'), wickDownColor: css('--down'), borderVisible: false });
-    this.volumes.setData(this.bars.map(volume));
+    super.paint();
     for (const name of [...this.drawn.keys()]) this.undraw(name);
     this.drawStudies();
     this.mine();
@@ -195,19 +160,16 @@ export class Chart {
   }
 
   drawLegend() {
-    const b = (this.hovered !== undefined && this.bars.find((x) => x.time === this.hovered)) || this.bars.at(-1);
-    if (!b) { this.legend.replaceChildren(); return; }
-    const p = (v) => group(v.toFixed(this.digits)), cls = b.close >= b.open ? 'up' : 'down', change = (b.close / b.open - 1) * 100;
-    const part = (name, text) => [el('span', {}, name), el('b', { class: cls }, text)];
+    const b = super.drawLegend();
+    if (!b) return;
     const values = (name, d) => [el('span', {}, nameOf(name, d.settings)), ...Object.keys(d.lines).map((line) => {
       const point = d.points[line].findLast((x) => x.time <= b.time);
-      const node = el('b', {}, point?.time === b.time ? (studies[name].guides ? point.value.toFixed(1) : p(point.value)) : '–');
+      const node = el('b', {}, point?.time === b.time ? (studies[name].guides ? point.value.toFixed(1) : this.price(point.value)) : '–');
       node.style.color = css(studies[name].lines[line]);
       return node;
     })];
     const all = [...this.drawn];
-    this.legend.replaceChildren(...part('O', p(b.open)), ...part('H', p(b.high)), ...part('L', p(b.low)), ...part('C', p(b.close)),
-      el('b', { class: cls }, percent(change)), ...part('V', group(brief(b.volume.toFixed(4)))), ...all.filter(([, d]) => !d.legend).map(([name, d]) => el('span', { class: 'of' }, values(name, d))));
+    this.legend.append(...all.filter(([, d]) => !d.legend).map(([name, d]) => el('span', { class: 'of' }, values(name, d))));
     for (const [name, d] of all) d.legend?.replaceChildren(...values(name, d));
     this.placeLegends();
   }
@@ -220,9 +182,9 @@ export class Chart {
 
   load(pair, digits, interval = this.interval) {
     if (this.pair) this.stream.unsubscribe(`candles.${this.interval}`, this.pair);
-    Object.assign(this, { pair, digits, interval, turn: this.turn + 1, pending: [], whole: true });
+    Object.assign(this, { pair, digits, turn: this.turn + 1, pending: [], whole: true });
     wait(this.node, this.of !== `${pair} ${interval}`);
-    this.choices.forEach((b) => b.setAttribute('aria-pressed', String(b.dataset.interval === interval)));
+    this.choose(interval);
     this.depth.load(pair);
     this.stream.subscribe(`candles.${interval}`, pair, (m) => this.receive(m));
   }
@@ -281,19 +243,10 @@ export class Chart {
 
   draw(bars) {
     this.of = `${this.pair} ${this.interval}`;
-    this.bars = bars;
-    this.candles.setData(bars);
-    this.volumes.setData(bars.map(volume));
+    super.draw(bars);
     this.drawStudies();
     this.drawLegend();
     this.mine();
-  }
-
-  // spreadOut shows few candles over the whole width, and the newest of many.
-  spreadOut() {
-    const n = this.bars.length, margin = Math.max(0, (40 - n) / 2);
-    this.chart.timeScale().resetTimeScale();
-    if (n && n < few) this.chart.timeScale().setVisibleLogicalRange({ from: -0.5 - margin, to: n + 2 + margin });
   }
 
   // reachBack loads the candles before the first one.
@@ -328,20 +281,7 @@ export class Chart {
     this.drawLegend();
   }
 
-  // format returns how prices are written. Beside the axis none is where a label of a line lies upon it.
-  format() {
-    return { type: 'custom', minMove: 10 ** -this.digits, formatter: (p) => group(p.toFixed(this.digits)), tickmarksFormatter: (prices) => {
-      const labels = [this.tag, ...this.priceLines.map((l) => l.line), ...this.alertLines].map((line) => this.candles.priceToCoordinate(line.options().price)).filter((y) => y !== null);
-      return prices.map((p) => { const y = this.candles.priceToCoordinate(p); return labels.some((at) => Math.abs(at - y) < tagHeight) ? '' : group(p.toFixed(this.digits)); });
-    } };
-  }
-
-  // retag shows the live price, which is that of the newest candle wherever the view is.
-  retag() {
-    const b = this.bars.at(-1);
-    this.tag.applyOptions(b ? { price: b.close, color: css(b.close >= b.open ? '--up' : '--down'), lineVisible: true, axisLabelVisible: true } : { lineVisible: false, axisLabelVisible: false });
-    this.candles.applyOptions({ priceFormat: this.format() });
-  }
+  labelled() { return [...super.labelled(), ...this.priceLines.map((l) => l.line), ...this.alertLines]; }
 
   // setAlerts draws the alerts of the pair as lines at their prices.
   setAlerts(alerts) { this.alerts = alerts; if (this.chart) this.mine(); }
@@ -425,14 +365,6 @@ export class Chart {
   // studied returns the points of the studies that are drawn, and the settings of each.
   studied() { return Object.fromEntries([...this.drawn].map(([name, { settings, lines }]) => [name, { settings, lines: Object.fromEntries(Object.entries(lines).map(([part, s]) => [part, s.data()])) }])); }
 
-  // tagged returns the price of the tag at the axis, alerted the prices of the alerts that are drawn.
-  tagged() { return this.tag.options().price; }
-
+  // alerted returns the prices of the alerts that are drawn.
   alerted() { return this.alertLines.map((line) => line.options().price); }
-
-  // data returns the candles that are drawn.
-  data() {
-    const volumes = this.volumes.data();
-    return this.candles.data().map((c, i) => ({ time: c.time, open: c.open, high: c.high, low: c.low, close: c.close, volume: volumes[i].value }));
-  }
 }

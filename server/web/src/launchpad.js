@@ -1,8 +1,9 @@
-// The launchpad page: tokens, and one token with its pool, worker and boost, to buy and to sell.
+// The launchpad page: tokens, and one token with the chart of its price, its pool, worker and boost, to buy and to sell.
 import { face } from './avatar.js';
 import { brief, cell, dateTime, el, fill, group, money, short, table } from './dom.js';
 import { click, poll } from './poll.js';
 import { Swap } from './swap.js';
+import { TokenChart } from './tokenchart.js';
 
 const sorts = { recent: 'Newest', volume: 'Volume', tvl: 'TVL', holders: 'Holders' };
 const pageSize = 25, pollMs = 15000;
@@ -16,6 +17,12 @@ export async function show(main) {
   const list = el('div', { class: 'wide', 'aria-live': 'off' });
   const detail = el('section', { class: 'panel wide', 'aria-label': 'Token' }, el('p', { class: 'empty' }, 'Select a token.'));
   const say = el('p', { class: 'busy', role: 'status' });
+  const chart = new TokenChart(async () => {
+    const address = picked, answers = await busy('Loading the candles', [candles(address)]);
+    if (answers && picked === address) chart.show(address, answers[0]);
+  });
+  const candles = (address) => [`/api/launchpad/tokens/${address}/ohlc`, { interval: chart.interval }];
+  const library = import('./vendor/lightweight-charts.mjs'); // the other pages of this bundle need none
   const swap = new Swap(() => { if (picked) open(picked); });
   const tools = el('div', { class: 'tools' }, el('div', { role: 'group', 'aria-label': 'Sort by' }, Object.entries(sorts).map(([value, label]) => el('button', {
     type: 'button', 'data-sort': value, onclick: () => { sort = value; number = 1; turnTo(); },
@@ -62,21 +69,25 @@ export async function show(main) {
     picked = address;
     detail.setAttribute('aria-busy', 'true');
     mark();
-    const answers = await busy('Loading the token', ['', '/pool', '/worker'].map((part) => [`/api/launchpad/tokens/${address}${part}`]));
+    const calls = [...['', '/pool', '/worker'].map((part) => [`/api/launchpad/tokens/${address}${part}`]), candles(address)];
+    const [answers, charts] = await Promise.all([busy('Loading the token', calls), library]);
     if (!answers || picked !== address) return;
     detail.removeAttribute('aria-busy');
-    const [t, pool, worker] = answers;
+    const [t, pool, worker, rows] = answers;
     detail.dataset.shows = address;
     swap.load(t, pool);
-    fill(detail, el('h2', {}, face(address), `${t.token.symbol} · ${t.token.name}`), t.metadata.description ? el('p', { class: 'dim' }, t.metadata.description) : null, swap.node, el('table', { 'aria-label': 'Token' }, el('tbody', {},
+    fill(detail, el('h2', {}, face(address), `${t.token.symbol} · ${t.token.name}`), t.metadata.description ? el('p', { class: 'dim' }, t.metadata.description) : null, chart.node, swap.node, el('table', { 'aria-label': 'Token' }, el('tbody', {},
       item('Address', short(t.token.address)), item('Owner', short(t.token.owner)), item('Supply', group(t.token.totalSupply)), item('Pool', `${pool.side}, fee ${pool.feeTier / 10000} %`),
       item('Price', pool.price ? money(pool.price) : 'no liquidity'), item('Reserves', `${money(brief(pool.reserveToken))} / ${money(brief(pool.reserveQuote))}`), item('TVL', `$ ${group(t.pool.tvl)}`),
       item('24 h volume', `$ ${group(t.pool.volume24h)}`), item('Boost', t.boost.active ? `${t.boost.tier} until ${dateTime(t.boost.expiresAt * 1000)}` : 'none'),
       item('Worker', `${worker.worker.id}, ${worker.worker.status}`))),
     el('h2', {}, 'Recent actions'), table('Actions', ['Action', 'Block', 'At'],
       worker.recentActions.map((a) => el('tr', {}, cell(a.actionType), cell(String(a.blockNumber)), cell(dateTime(a.blockTimestamp * 1000))))));
+    if (!chart.chart) chart.mount(charts); // it takes the size that it has on the page
+    chart.show(address, rows);
   };
 
+  window.tickhive = { candles: () => chart.data() }; // for tests and the console
   drawTools();
   fill(main, el('h1', { class: 'unseen' }, 'Launchpad'), el('div', { class: 'split' }, el('section', { class: 'panel', 'aria-label': 'Tokens' }, el('h2', {}, 'Agent tokens'), tools, list, el('p', { class: 'paging' }, back, count, next)), detail));
   const first = await busy('Loading the tokens', [request()]);

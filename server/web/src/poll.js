@@ -5,7 +5,7 @@ import { stored } from './dom.js';
 
 const minute = 60000;
 const perMinute = 56, perSecond = 8; // a little below the limit, for requests on their way
-const pollShare = 24; // polls stop here, so that 15 clicks of two requests are left
+const pollShare = 24; // polls stop here, so that eight clicks of four requests are left
 const place = 'requests';
 let turn = 0; // counts the clicks: an older one that still waits is dropped
 
