@@ -234,6 +234,21 @@ func TestTheMixFindsThePairs(t *testing.T) {
 	}
 }
 
+// A run without an answer has failed, but one of streams only if there was an error: an exchange may have nothing to
+// send.
+func TestNoAnswerIsAnError(t *testing.T) {
+	for _, c := range []struct {
+		mix    string
+		errors int64
+		want   float64
+	}{{"", 0, 100}, {MixStreams, 1, 100}, {MixStreams, 0, 0}} {
+		r := Report{Mix: c.mix, Errors: c.errors}
+		if got := r.errorShare(); got != c.want {
+			t.Errorf("%+v: %g %%", c, got)
+		}
+	}
+}
+
 // The line of a second has the figures of that second, and says whether it was warm-up.
 func TestTheFiguresOfASecondAreItsOwn(t *testing.T) {
 	t.Parallel()

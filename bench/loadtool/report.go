@@ -250,10 +250,13 @@ func (r *Report) Apply(t Thresholds) bool {
 // checkName returns the name of the threshold of a percentile.
 func checkName(percent float64) string { return fmt.Sprintf("p%g, ms, at most", percent) }
 
-// errorShare returns the errors in percent of the requests.
+// errorShare returns the errors in percent of the requests, or of the updates.
 func (r *Report) errorShare() float64 {
-	if all := r.Answers + r.Missed; all > 0 {
+	switch all := r.Answers + r.Missed; {
+	case all > 0:
 		return min(100*float64(r.Errors)/float64(all), 100)
+	case r.Mix == MixStreams && r.Errors == 0: // nothing happened at the exchange
+		return 0
 	}
 	return 100
 }
