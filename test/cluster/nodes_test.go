@@ -3,10 +3,13 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 	"github.com/tickhive/tickhive/test/harness"
 )
 
@@ -62,4 +65,41 @@ func TestEachNodeSeesTheOthers(t *testing.T) {
 	f.nodes[0].Signal(syscall.SIGKILL)
 	f.nodes[0].Wait()
 	see(map[string]string{at(f.nodes[1]): "writer", at(replica): "replica"}, replica, f.nodes[1])
+}
+
+// A node whose account may not speak to the others serves, lists itself alone, and says what it lacks.
+func TestANodeThatMayNotSpeakServes(t *testing.T) {
+	t.Parallel()
+	seed, public := jettest.NewUser(t)
+	at, dir := harness.StreamAddress(t), t.TempDir()
+	conf, credentials := filepath.Join(dir, "nats.conf"), filepath.Join(dir, "seed.nk")
+	for file, text := range map[string]string{
+		credentials: seed,
+		conf: fmt.Sprintf("listen: %q\njetstream { store_dir: %q }\nauthorization { users: [{nkey: %s, permissions: "+
+			"{publish: {deny: \"tickhive.*.nodes\"}, subscribe: {deny: \"tickhive.*.nodes\"}}}] }\n", at,
+			filepath.Join(dir, "store"), public),
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jettest.Start(t, conf)
+	with := []string{"--set", "stream.credentials=" + credentials, "--set", "cluster.key_file=" + harness.StreamSeed.Key}
+	writer := harness.Start(t, append(with, "--pairs", "none", "--sim", "off", "--data-dir", filepath.Join(dir, "data"),
+		"--journal", "nats://"+at)...)
+	replica := harness.StartReplica(t, at, with...)
+	for _, in := range []*harness.Instance{writer, replica} {
+		harness.WaitFor(t, func() bool {
+			return strings.Contains(in.Stderr.String(), "the nodes of the cluster do not see each other")
+		})
+		if nodes := nodesOf(t, in); len(nodes) != 1 {
+			t.Errorf("it lists %v", nodes)
+		}
+	}
+	writer.Pair("AA_USDT")
+	harness.WaitFor(t, func() bool {
+		_, w := position(t, writer)
+		_, r := position(t, replica)
+		return w == r
+	})
 }
