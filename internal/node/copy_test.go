@@ -206,6 +206,39 @@ func TestACopyTakesWhatContinuesIt(t *testing.T) {
 	c.must(copy.Close())
 }
 
+// Records of the same exchange that are not those of the copy do not continue it, wherever a message meets its end; nor
+// does a copy that lacks records have all of the stream.
+func TestOtherRecordsOfTheSameExchangeAreNoticed(t *testing.T) {
+	c := newCopied(t, 1)
+	own := c.states[6].End
+	r := stream.NewReader(c.states[6], node.Rules, keys)
+	m, valid, err := r.Next(7, c.messages[6])
+	if !valid || err != nil || m.Last() == own.Seq {
+		t.Fatal(valid, err)
+	}
+	meets := func(own wal.Position) {
+		t.Helper()
+		if err := node.Meets(own, &m); err != nil {
+			t.Errorf("its own records up to %d: %v", own.Seq, err)
+		}
+		own.Chain ^= 1
+		if err := node.Meets(own, &m); !errors.Is(err, node.ErrOffChain) {
+			t.Errorf("other records up to %d: %v", own.Seq, err)
+		}
+	}
+	meets(own)
+	for _, record := range m.All() {
+		own = own.Next(record)
+		meets(own)
+	}
+	copy := c.open()
+	c.must(c.take(copy, 0, 6))
+	if err := copy.Matches(c.end(12)); !errors.Is(err, node.ErrOffChain) {
+		t.Errorf("a copy up to message 6 of 12: %v", err)
+	}
+	c.must(copy.Close())
+}
+
 // A copy that cannot be read, or is of another stream, is put aside with all its records, and a new one begins.
 func TestACopyThatCannotBeReadIsPutAside(t *testing.T) {
 	damage := func(c *copied, name string, at int) {
