@@ -9,7 +9,7 @@ BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr fuzz sbom release deb govulncheck cluster cluster-soak clients recordings bench-build bench bench-scale pgo
+.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr teeth fuzz sbom release deb govulncheck cluster cluster-soak clients recordings bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ SEEDS ?= 1000
 SEED  ?= 1
 vopr: ## simulate the whole exchange with faults: SEEDS seeds from SEED on
 	$(GO) test -pgo=off -count=1 -timeout 24h ./internal/vopr -run TestSeeds -v -vopr.seeds=$(SEEDS) -vopr.first=$(SEED) $(VOPR)
+
+teeth: ## plant each bug of test/teeth in a copy of the last commit: does the test that it names find it?
+	GO=$(GO) .ci/teeth
 
 fuzz: ## every fuzz target, cheapest first, in FUZZ_SECONDS (600) together
 	GO=$(GO) internal/devtools/fuzz.sh
