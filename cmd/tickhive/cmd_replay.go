@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -164,14 +163,8 @@ func (c *replayCmd) detect(w io.Writer) error {
 	for _, file := range c.Files {
 		d := format.Detect(file, c.Pair, c.Table)
 		all = append(all, d)
-		fmt.Fprintf(w, "%s: %s\n", filepath.Base(file), cmp.Or(d.Format, "unknown"))
-		for _, f := range d.Facts {
-			fmt.Fprintf(w, "  %-12s %s\n", f.Name, f.Value)
-		}
-		if d.Problem != nil {
-			bad = true
-			fmt.Fprintf(w, "  %-12s %v\n", "problem", d.Problem)
-		}
+		bad = bad || d.Problem != nil
+		fmt.Fprint(w, d)
 	}
 	if !format.Together(all) {
 		fmt.Fprintln(w, "the files have several formats; one replay takes one")
@@ -316,6 +309,14 @@ func (r *replayRun) tell(log *slog.Logger) {
 	if r.replay.Unnamed() {
 		log.Warn("replay", "pair", r.replay.PairSpec().Code, "note",
 			"the files do not name their pair; name it with --pair")
+	}
+	if other := r.replay.Renamed(); other != "" {
+		log.Info("replay", "pair", r.replay.PairSpec().Code, "note",
+			"the files name the pair "+other+"; --pair comes before them")
+	}
+	if !r.replay.Recording().Book {
+		log.Info("replay", "note", "the recording has no order book, trades or candles only: a market order of yours "+
+			"meets nobody, and a limit order trades at its own price when a recorded trade reaches it")
 	}
 	for _, taken := range r.replay.Takings() {
 		log.Info("replay", "taken", taken.String())

@@ -80,6 +80,7 @@ type Recording struct {
 	EndNs   int64 // of the last record
 	Total   int   // records of one pass
 	Loop    bool
+	Book    bool // it has orders or levels, not trades alone
 	Kept    bool // its records are kept on a disk
 }
 

@@ -55,6 +55,7 @@ type checker struct {
 	books, trades, executions, named, given, touch, empty, values Check
 
 	partial    int            // recorded candles that were not compared
+	asTrades   int            // bars whose trades were compared
 	candles    []*candleCheck // by index in Survey.Sets; nil for a set whose length is no interval
 	known      int            // sides that came into view with the levels that our book already had
 	ours       int            // public trades that were compared with a log
@@ -132,7 +133,9 @@ func (c *checker) after(r *format.Record, e *orderEntry) (err error) {
 			err = c.rowAfter(r)
 		}
 	case format.Trades:
-		err = c.compareTrades(tradesPerQuery)
+		if err = c.compareTrades(tradesPerQuery); err == nil && c.isCandle(r) {
+			err = c.expectCandle(c.candles[r.Bar.Set], r)
+		}
 	case format.Answers: // compared at the end
 	}
 	return failed(err)
@@ -173,14 +176,24 @@ func (c *checker) results() []Check {
 		}
 		return out
 	default:
-		return c.withCandles([]Check{c.trades})
+		out := c.withCandles([]Check{c.trades})
+		if c.trades.All == 0 && len(out) > 1 {
+			out = out[1:] // all bars were candles
+		}
+		return out
 	}
 }
 
-// withCandles appends the comparisons of candles.
+// withCandles appends the comparisons of candles, one for each length.
 func (c *checker) withCandles(out []Check) []Check {
 	for _, candles := range c.candles {
-		if candles != nil {
+		if candles == nil {
+			continue
+		}
+		same := func(k Check) bool { return k.Kind == candles.counts.Kind }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i].Good, out[i].All = out[i].Good+candles.counts.Good, out[i].All+candles.counts.All
+		} else {
 			out = append(out, candles.counts)
 		}
 	}
@@ -190,12 +203,14 @@ func (c *checker) withCandles(out []Check) []Check {
 // notes reports the parts of the recording that were not compared.
 func (c *checker) notes() []string {
 	unused := 0
-	for _, candles := range c.candles {
-		if candles == nil {
+	for i, candles := range c.candles {
+		if candles == nil && !c.s.Sets[i].Fed {
 			unused++
 		}
 	}
 	notes := noted(nil, unused, "%d files of bars whose length is no candle's: not compared")
+	notes = noted(notes, c.asTrades, "%d bars that are no candle by their length or their time: not compared themselves, "+
+		"but the trades that were made of them")
 	return noted(notes, c.partial, "%d recorded candles may have trades outside the files: not compared")
 }
 
@@ -395,8 +410,20 @@ func (c *checker) printed(t marketdata.Trade) {
 	}
 }
 
-// tradesDue reports whether enough fed trades wait to be compared.
-func (c *checker) tradesDue() bool { return len(c.expected) >= tradesPerQuery }
+// due reports whether enough fed trades, or bars with the next one, wait to be compared.
+func (c *checker) due() bool {
+	return len(c.expected) >= tradesPerQuery || slices.ContainsFunc(c.candles, func(set *candleCheck) bool {
+		return set != nil && len(set.pending) == candlesPerQuery-1
+	})
+}
+
+// isCandle reports whether a bar that is fed is compared with the candle of its time. The trades of another bar are.
+func (c *checker) isCandle(r *format.Record) bool {
+	if c.pub == nil || r.Kind != format.Bar || c.candles[r.Bar.Set] == nil {
+		return false
+	}
+	return r.NS%c.s.Sets[r.Bar.Set].LengthNs == 0
+}
 
 // compareTrades looks for the fed trades among the newest public trades, in the same order. It does nothing
 // until atLeast fed trades are waiting. Other accounts may trade meanwhile, so it requests more trades than
@@ -590,6 +617,10 @@ func (c *checker) expect(r *format.Record, nowNs int64) error {
 		c.partial++
 		return nil
 	}
+	return c.expectCandle(set, r)
+}
+
+func (c *checker) expectCandle(set *candleCheck, r *format.Record) error {
 	if set.pending = append(set.pending, candle{r.NS / secondNs, r.Bar, r.At}); len(set.pending) < candlesPerQuery {
 		return nil
 	}

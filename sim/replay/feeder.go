@@ -189,7 +189,7 @@ type tradeFeed struct {
 func (t *tradeFeed) feed(r *format.Record) error {
 	switch {
 	case r.Kind == format.Bar:
-		return t.bar(&r.Bar)
+		return t.bar(r)
 	case r.Kind != format.Trade:
 		return nil
 	case r.Sided:
@@ -199,8 +199,12 @@ func (t *tradeFeed) feed(r *format.Record) error {
 }
 
 func (t *tradeFeed) trade(side engine.Side, price, amount int64) error {
-	t.last = price
 	t.check.printed(marketdata.Trade{TimeNs: t.entry.now, Price: price, Amount: amount, TakerSide: side})
+	return t.enter(side, price, amount)
+}
+
+func (t *tradeFeed) enter(side engine.Side, price, amount int64) error {
+	t.last = price
 	return t.prints.add(side, price, amount)
 }
 
@@ -220,15 +224,21 @@ func (t *tradeFeed) tick(price int64) engine.Side {
 
 // bar makes the smallest number of trades that have the bar's open, high, low, close and volume. The trades are
 // a millisecond apart.
-func (t *tradeFeed) bar(b *format.Prices) error {
+func (t *tradeFeed) bar(r *format.Record) error {
+	b := &r.Bar
 	if b.Volume == 0 {
 		return nil // the bar has no trades
+	}
+	enter := t.enter
+	if !t.check.isCandle(r) {
+		t.check.asTrades++
+		enter = t.trade
 	}
 	t.path = b.Path(t.path[:0])
 	n := int64(len(t.path))
 	amount := b.Volume/n + b.Volume%n
 	for _, price := range t.path {
-		if err := t.trade(t.tick(price), price, amount); err != nil {
+		if err := enter(t.tick(price), price, amount); err != nil {
 			return err
 		}
 		t.entry.now += int64(1e6)

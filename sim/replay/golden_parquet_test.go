@@ -75,6 +75,10 @@ check trades 1 of 1`
 		}),
 		"freqtrade": parquetFile(t, "BTC_USDT-1m.parquet", []bar{{at, 100.5, 100.5, 100.5, 100.5, 0.25}}),
 	} {
+		want := want
+		if name == "freqtrade" {
+			want = strings.Replace(want, "check trades", "check minutes30 candles", 1)
+		}
 		if got := squeeze(play(t, Options{Format: "trades", Files: []string{f}})); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}

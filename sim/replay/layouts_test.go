@@ -45,8 +45,8 @@ func TestABrokenArrayIsRefused(t *testing.T) {
 		`[[1700000000000,"1",null,"buy",1,1,1]`:    "does not end",
 		`[[1700000000000,"1",null,"buy",1,1,1]] x`: "something follows",
 		`[]`: "no rows",
-		`[[1700000001000,"1",null,"buy",1,1,1],[1700000002000,"1",null,"buy",1,1,1],` +
-			`[1700000000000,"1",null,"buy",1,1,1]]`: "goes back",
+		`[[1700000001000,"1",null,"buy",1,1,1],[1700000002000,"2",null,"buy",1,1,1],` +
+			`[1700000000000,"3",null,"buy",1,1,1]]`: "goes back",
 	} {
 		_, err := New(Options{Format: "trades", Files: []string{file(t, "a.json", text)}})
 		if err == nil || !strings.Contains(err.Error(), want) {

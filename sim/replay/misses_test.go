@@ -1,8 +1,14 @@
 package replay
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tickhive/tickhive/internal/fixed"
+	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // A comparison that fails names its place in the file, and what we and the file have.
@@ -57,6 +63,57 @@ func TestAMissNamesItsPlaceOursAndTheirs(t *testing.T) {
 	if !given.Agrees(100_000) {
 		t.Error("what the file gave counts as a comparison")
 	}
+}
+
+// Bars alone are compared with the candles of their times. Where they are no candle, their trades are.
+func TestBarsAreComparedWithCandles(t *testing.T) {
+	t.Parallel()
+	minutes := func(n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("%d,10,12,9,11,%d.5\n", 1_700_000_040+60*i, 1+i%7)
+		}
+		return text + fmt.Sprintf("%d,11,11,11,11,0\n%d,11,11,11,11,2\n", 1_700_000_040+60*n, 1_700_000_100+60*n)
+	}
+	const asTrades = "2 bars that are no candle by their length or their time: not compared themselves, but the trades " +
+		"that were made of them"
+	for name, c := range map[string]struct{ text, want, note string }{
+		"minutes":      {minutes(3), "check minute candles 5 of 5", ""},
+		"many":         {minutes(2*candlesPerQuery + 1), "check minute candles 1003 of 1003", ""},
+		"half minutes": {"1700000040,10,12,9,11,1\n1700000070,11,11,11,11,2\n", "check trades 5 of 5", asTrades},
+		"beside trades": {
+			"1700000040,10,12,9,11,1\n1700000100,11,11,11,11,2\n1700000160,12,12,12,12,3\n",
+			"check trades 2 of 2\ncheck minute candles 3 of 3", "1 bars of a time that no finer file covers: fed",
+		},
+	} {
+		o := Options{Format: "trades", Check: true, Files: []string{file(t, "a.csv", c.text)}}
+		if name == "beside trades" {
+			trades := "time,price,amount,side\n1700000110.5,11,2,buy\n1700000161,12,3,buy\n"
+			o.Files = append(o.Files, file(t, "b.csv", trades))
+		}
+		report, _ := run(t, o)
+		notes := strings.Join(report.Notes(), "\n")
+		got := strings.Join(report.Lines(), "\n")
+		if got != c.want || !report.Agrees(Whole) || !strings.Contains(notes, c.note) {
+			t.Errorf("%s: %s\nnotes %s", name, got, notes)
+		}
+	}
+	// A candle that another account changed is a miss of the bar.
+	c := newChecker(&format.Survey{Sets: []format.Set{{LengthNs: 60 * secondNs, Fed: true}}}, candleOf{}, 0)
+	bar := &format.Record{Kind: format.Bar, NS: 60 * secondNs}
+	bar.Bar = format.Prices{Open: 9, High: 9, Low: 9, Close: 9, Volume: 1, Trades: -1}
+	if err := errors.Join(c.after(bar, nil), c.flushCandles()); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.results(); len(got) != 1 || got[0].Kind != "minute candles" || got[0].Good != 0 || got[0].All != 1 {
+		t.Errorf("another close: %+v", got)
+	}
+}
+
+// candleOf is a market with one candle.
+type candleOf struct{ Public }
+
+func (candleOf) Candles(marketdata.Interval, int64, int64) ([]marketdata.Candle, error) {
+	return []marketdata.Candle{{Start: 60, Open: 9, High: 9, Low: 9, Close: 8, Volume: fixed.FromU64(1)}}, nil
 }
 
 // A wrong row of a book file names the level that differs, and at most maxMisses rows.

@@ -235,6 +235,14 @@ func (r *Replay) describe(price, amount int) error {
 // Takings returns what the readers of tables take from where, for each file; nil for the other formats.
 func (r *Replay) Takings() []format.Taken { return format.Takings(r.reader) }
 
+// Renamed returns the pair that the files name when the options name another one, which comes before it; else "".
+func (r *Replay) Renamed() string {
+	if r.opts.Pair == "" || r.opts.Pair == r.survey.Pair {
+		return ""
+	}
+	return r.survey.Pair
+}
+
 // Unnamed reports whether neither the options nor the files name the pair.
 func (r *Replay) Unnamed() bool { return r.opts.Pair == "" && r.survey.Pair == "" }
 
@@ -253,7 +261,7 @@ func (r *Replay) StartNs() int64 {
 func (r *Replay) Recording() player.Recording {
 	d := player.Recording{
 		Format: r.opts.Format, Pair: r.instrument.Code, BeginNs: r.StartNs(), EndNs: r.survey.LastNs,
-		Total: r.survey.Records, Loop: r.opts.Loop,
+		Total: r.survey.Records, Loop: r.opts.Loop, Book: r.survey.HasBook(),
 	}
 	for _, path := range r.opts.Files {
 		d.Files = append(d.Files, filepath.Base(path))
@@ -403,7 +411,7 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	if err := f.apply(rec); err != nil {
 		return err
 	}
-	if c.tradesDue() {
+	if c.due() {
 		if err := f.shape.flush(); err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func TestBarsWithoutVolumeAreRefused(t *testing.T) {
 		{
 			"an empty cell", "trades",
 			[]string{"a.csv\ntime,open,high,low,close,volume\n1700000000,1,2,1,2,§\n"},
-			"bars without a volume", `"volume"`,
+			"a bar without a volume", "give the bar's volume",
 		},
 		{
 			"a quote volume alone", "trades",
@@ -142,11 +142,10 @@ func TestBarsWithoutVolumeAreRefused(t *testing.T) {
 		},
 		{
 			"open above high", "trades",
-			[]string{"a.csv\n1700000000,§10,9,9,9,1\n"},
-			"not between low and high",
-			"columns",
+			[]string{"a.csv\n1700000000,10,§9,9,9,1\n"},
+			`high "9" is below open "10" or close "9"`, "columns",
 		},
-		{"low above high", "trades", []string{"a.csv\n1700000000,§9,8,9,9,1\n"}, "not between low and high", "columns"},
+		{"low above high", "trades", []string{"a.csv\n1700000000,9,§8,9,9,1\n"}, `high "8" is below low "9"`, "columns"},
 		{
 			"the same bar twice", "trades",
 			[]string{"a.csv\n1700000000,1,1,1,1,5\n§1700000000,1,1,1,1,5\n"},

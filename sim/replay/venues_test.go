@@ -41,8 +41,8 @@ func TestTheTimeOfReceiptOrdersTrades(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		tardisTape + "x,BTCUSDT,1700000000000000,1700000001600000,1,buy,100,1\n" +
-			"x,BTCUSDT,1700000000000000,1700000005600000,1,buy,100,1\n" +
-			"x,BTCUSDT,1700000000000000,1700000003600000,1,buy,100,1\n": "time goes back",
+			"x,BTCUSDT,1700000000000000,1700000005600000,2,buy,100,1\n" +
+			"x,BTCUSDT,1700000000000000,1700000003600000,3,buy,100,1\n": "time goes back",
 		tardisTape + "x,BTCUSDT,1700000009000000,1700000001600000,1,buy,100,1\n": "after the time of receipt",
 	} {
 		if _, _, err := readAs(t, "a.csv", text, format.Layout{}); err == nil || !strings.Contains(err.Error(), want) {

@@ -503,7 +503,7 @@ func (k *binanceKlines) sets(s *Survey) {
 	})
 	for i := range k.all {
 		if n := len(s.Sets); n == 0 || s.Sets[n-1].LengthNs != k.all[i].lengthNs {
-			s.Sets = append(s.Sets, Set{k.all[i].lengthNs})
+			s.Sets = append(s.Sets, Set{LengthNs: k.all[i].lengthNs})
 		}
 	}
 }

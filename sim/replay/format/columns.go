@@ -24,6 +24,7 @@ const (
 	colClose
 	colSymbol
 	colQuote
+	colID
 	colAction
 	colBook
 	colBase
@@ -53,6 +54,7 @@ var columnNames = [columnKinds][]string{
 		"quote", "quote_qty", "quoteqty", "quote_volume", "quotevolume", "quote_asset_volume", "cost",
 		"foreignnotional", "volumeto", "quote_amount", "quote asset volume",
 	},
+	colID:    {"id", "trade_id", "tradeid", "trade id", "trdmatchid", "agg_trade_id"}, // of the trade
 	colSide:  {"side", "type", "taker_side", "isbuy", "direction", "takerside", "aggressor_side"},
 	colMaker: {"is_buyer_maker", "isbuyermaker", "m", "taker_side_sell", "sell"}, // true: the taker sold
 	colOpen:  {"open", "o"},

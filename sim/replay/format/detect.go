@@ -30,16 +30,38 @@ type Detection struct {
 	Also    string // another format, which takes the file beside others; "": none
 	Facts   []Fact
 	Problem error // what keeps the sampled rows from being replayed; nil: nothing
+
+	unread bool   // rows of columns that could not be told apart
+	given  string // the pair that the user names; "": none
+}
+
+// String returns what tickhive replay --detect prints of a file.
+func (d *Detection) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", filepath.Base(d.File), cmp.Or(d.Format, "unknown"))
+	facts := d.Facts
+	if d.Problem != nil {
+		for line := range strings.SplitSeq(d.Problem.Error(), "\n") {
+			facts = append(facts[:len(facts):len(facts)], Fact{"problem", line})
+		}
+	}
+	for _, f := range facts {
+		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Value)
+	}
+	return b.String()
 }
 
 func (d *Detection) add(name, format string, args ...any) {
 	d.Facts = append(d.Facts, Fact{name, fmt.Sprintf(format, args...)})
 }
 
+// seen returns what Detect prints, as the end of a refusal.
+func (d *Detection) seen() error { return errors.New(strings.TrimSuffix(d.String(), "\n")) }
+
 // Detect looks at the first rows of a file, says which format they have, and why. pair selects the rows of one symbol;
 // "" takes the only one. given is the layout of a table, as far as it is known.
 func Detect(path, pair string, given Layout) *Detection {
-	d := &Detection{File: path}
+	d := &Detection{File: path, given: pair}
 	if d.Problem = d.look(path, pair, given); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
 		d.Format = "" // nothing could be read
 	}
@@ -72,8 +94,12 @@ func fitting(files []*Detection) (names []string) {
 func Sure(paths []string, pair string, given Layout) (string, error) {
 	var files []*Detection
 	var seen []string
+	unknown := ""
 	for _, path := range paths {
 		d := Detect(path, pair, given)
+		if d.Format == "" {
+			unknown += "\n" + d.seen().Error()
+		}
 		files = append(files, d)
 		looks := cmp.Or(d.Format, "unknown")
 		if d.Also != "" {
@@ -85,9 +111,8 @@ func Sure(paths []string, pair string, given Layout) (string, error) {
 	case 1:
 		return names[0], nil
 	case 0:
-		return "",
-			fmt.Errorf("no format takes all files (%s): choose one with --format %s; --detect says what was seen",
-				strings.Join(seen, ", "), strings.Join(Names(), "|"))
+		return "", fmt.Errorf("no format takes all files (%s): choose one with --format %s; --detect says what was seen%s",
+			strings.Join(seen, ", "), strings.Join(Names(), "|"), unknown)
 	default:
 		return "", fmt.Errorf("several formats take the files (%s): choose one with --format %s",
 			strings.Join(seen, ", "), strings.Join(names, "|"))
@@ -204,21 +229,35 @@ func (d *Detection) tableRows(path, pair string, given Layout) error {
 	file := &t.files[0]
 	var rec Record
 	var rows *table
+	var bad problems
 	err := t.Open(NewSurvey())
-	for err == nil && file.rows < detectRows {
+	more := err == nil
+	for more && file.rows+bad.n < detectRows {
 		err = t.Next(&rec)
+		more = err == nil || !errors.Is(err, io.EOF) && bad.take(err)
 		if t.rows != nil {
 			rows = t.rows
 		}
 	}
+	var first *LineError
+	d.unread = file.rows == 0 && rows != nil && bad.n == 1 && errors.As(bad.err(), &first) &&
+		!isOwn(first.Remedy) && first.Remedy != remedyRows
+	err = cmp.Or(bad.err(), err)
+	if near := takeSample(path).nearest(); d.unread && near != "" {
+		d.add("nearest form", "%s", near)
+	}
 	if file.rows == 0 && err != nil && (rows == nil || len(rows.fields.used()) == 0) && file.set != nil {
 		d.Format = ""
-		d.Facts[len(d.Facts)-1] = Fact{"looked at", "the first line: it names no column, and no value of it is a time"}
+		for i := range d.Facts {
+			if d.Facts[i].Name == "format" {
+				d.Facts[i] = Fact{"looked at", "the first line: it names no column, and no value of it is a time"}
+			}
+		}
 		return notEOF(err)
 	}
 	if rows != nil {
 		d.layout(rows, file)
-		d.pair(filepath.Base(path), rows)
+		d.pairOf(filepath.Base(path), rows)
 	}
 	if file.rows > 0 {
 		order := "oldest first: the second time is not before the first"
@@ -276,15 +315,27 @@ func (d *Detection) layout(r *table, f *tradeFile) {
 	}
 }
 
-// pair says which pair the rows have.
-func (d *Detection) pair(name string, r *table) {
+// pairOf says which pair the rows have.
+func (d *Detection) pairOf(name string, r *table) {
 	switch code := pairInName(name); {
 	case code != "":
-		d.add("pair", "%s: the file's name", code)
-	case r.pairOf(r.symbol) != "":
-		d.add("pair", "%s: the symbol %q", r.pairOf(r.symbol), r.symbol)
+		d.pair(code, "the file's name")
+	case r.pairOf(r.symbol) != "" || d.given != "":
+		d.pair(r.pairOf(r.symbol), fmt.Sprintf("the symbol %q", r.symbol))
 	default:
 		d.add("pair", "unknown: neither the file's name nor a symbol column tells it; give --pair")
+	}
+}
+
+// pair says which pair a file has by something in it, "" for none, and that the user's word comes before it.
+func (d *Detection) pair(code, by string) {
+	switch {
+	case d.given == "" || symbolIs(d.given, code):
+		d.add("pair", "%s: %s", code, by)
+	case code == "":
+		d.add("pair", "%s: --pair", d.given)
+	default:
+		d.add("pair", "%s: --pair, which comes before %s (%s)", d.given, by, code)
 	}
 }
 
@@ -313,7 +364,7 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	day, _ := dayOf(in.File)
 	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
 	if m := tickerInName.FindStringSubmatch(in.File); m != nil {
-		d.add("pair", "%s: the file's name", pairOf(m[1], "USD"))
+		d.pair(pairOf(m[1], "USD"), "the file's name")
 	}
 	d.add("rows", "%d sampled", n)
 	return notEOF(err)
@@ -354,7 +405,7 @@ func (d *Detection) krakenAnswers(path string) error {
 		}
 	}
 	if len(files) == 1 {
-		d.add("pair", "%s: the member %q of the result", pairOfKraken(files[0].symbol), files[0].symbol)
+		d.pair(pairOfKraken(files[0].symbol), fmt.Sprintf("the member %q of the result", files[0].symbol))
 	}
 	d.add("rows", "the whole document: %d trades, %d candles, %d tickers, %d pairs' rules, %d books or empty answers",
 		trades, candles, tickers, rules, books)
@@ -378,11 +429,11 @@ func (d *Detection) streamRows(path, pair string) error {
 	}
 	switch t := r.(type) {
 	case *binance:
-		d.add("pair", "%s: the symbol %q", splitPair(t.symbol), t.symbol)
+		d.pair(splitPair(t.symbol), fmt.Sprintf("the symbol %q", t.symbol))
 	case *bybit:
-		d.add("pair", "%s: the symbol %q", splitPair(t.symbol), t.symbol)
+		d.pair(splitPair(t.symbol), fmt.Sprintf("the symbol %q", t.symbol))
 	case *databento:
-		d.add("pair", "%s: the symbol %q", dollarPair(t.symbol), t.symbol)
+		d.pair(dollarPair(t.symbol), fmt.Sprintf("the symbol %q", t.symbol))
 	default:
 		d.add("pair", "%s", s.Pair)
 	}

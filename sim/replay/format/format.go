@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ type Prices struct {
 	Open, High, Low, Close, Volume int64
 
 	Trades int64 // number of trades; negative: unknown
-	Set    int   // index in Survey.Sets, for a Candle
+	Set    int   // index in Survey.Sets
 }
 
 // Path appends the prices of the fewest trades that make the bar: open, the nearer extreme, the other extreme,
@@ -130,8 +131,14 @@ func (s *Survey) ComparesTrades() bool {
 	return s.Shape != Answers && s.Shape != Log
 }
 
+// HasBook reports whether the recording has the orders or the levels behind its trades.
+func (s *Survey) HasBook() bool { return s.Shape != Trades && s.Shape != Answers }
+
 // Set describes a set of candles to compare with.
-type Set struct{ LengthNs int64 }
+type Set struct {
+	LengthNs int64
+	Fed      bool // they are fed, too: bars of which no finer file has trades
+}
 
 // Survey holds the results of the first pass over the files, which feeds nothing.
 type Survey struct {
@@ -145,7 +152,7 @@ type Survey struct {
 	Records         int    // number of records to feed
 	Depth           int    // largest number of levels on a side of a book
 	Hidden          int    // number of trades whose maker was not displayed
-	Sets            []Set  // sets of the Candle records
+	Sets            []Set  // sets of the Candle records, and of the Bar records
 	Today           bool   // a Today record follows the Candle records
 	Ignored         string // format of the note that counts the Other records: "%d halts"
 }
@@ -200,15 +207,28 @@ func New(name string, files []string) (Reader, error) {
 	return nil, nil
 }
 
-// Select makes r take the rows of one pair out of files with several symbols. It must be called before Learn. A reader
-// of files that hold one symbol ignores it.
+// Select makes r take the rows of one pair out of files with several symbols, and out of files whose names tell several
+// pairs those of this one. It must be called before Learn. A reader of files that hold one symbol ignores it.
 func Select(r Reader, pair string) {
 	switch t := r.(type) {
 	case *trades:
-		t.pair = pair
+		all := len(t.files)
+		other := elsewhere(t.files, pair, func(f tradeFile) string { return f.path })
+		t.pair, t.files = pair, slices.DeleteFunc(t.files, other)
+		t.elsewhere = all - len(t.files)
 	case *databento:
 		t.pair = pair
 	}
+}
+
+// elsewhere returns a function that reports whether the name of a file tells another pair. Where no name tells the pair,
+// it is what the user calls them, and no file is another one's.
+func elsewhere[F any](files []F, pair string, path func(F) string) func(F) bool {
+	named := func(f F) string { return pairInName(filepath.Base(path(f))) }
+	if pair == "" || !slices.ContainsFunc(files, func(f F) bool { return named(f) == pair }) {
+		return func(F) bool { return false }
+	}
+	return func(f F) bool { return named(f) != "" && named(f) != pair }
 }
 
 // Use makes r read tables by a layout, whose empty fields the files fill. It must be called before Learn.
@@ -271,7 +291,8 @@ func Problems(name string, files []string, pair string, given Layout, err error)
 		return err
 	}
 	all := []error{err}
-	for _, f := range files {
+	other := elsewhere(files, pair, func(path string) string { return path })
+	for _, f := range slices.DeleteFunc(slices.Clone(files), other) {
 		r, e := New(name, []string{f})
 		if e != nil {
 			return err

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ type form struct {
 	cells  string // kinds of the cells of a row, for a file without a header: see kindsOfCells
 	list   bool   // the file is a JSON array of arrays
 	whole  bool   // no price has a decimal point
-	fits   bool   // the first rows are bars with these columns: low <= open, close <= high
+	fits   bool   // of forms with the same cells, it is the one under whose columns most of the first rows are bars
 
 	Layout
 	skip   int    // number of lines behind the header that are no rows
@@ -263,7 +264,7 @@ var forms = []form{
 	},
 	{
 		name: "HTX", source: "https://www.htx.com/en-us/opend/newApiPages/", cells: "nmnns",
-		Layout: Layout{Columns: "time=2,price=3,amount=4,side=5"},
+		Layout: Layout{Columns: "time=2,id=1,price=3,amount=4,side=5"},
 		sample: "1,1570752011620,8000.1,0.5,sell\n",
 	},
 	{
@@ -287,7 +288,7 @@ var forms = []form{
 	},
 	{
 		name: "Bitfinex answers", source: "https://docs.bitfinex.com/reference/rest-public-trades", cells: "nmnn",
-		list: true, Layout: Layout{Columns: "time=2,amount=3,price=4", Side: "sign"}, why: "a sold amount is below 0",
+		list: true, Layout: Layout{Columns: "time=2,id=1,amount=3,price=4", Side: "sign"}, why: "a sold amount is below 0",
 		sample: "[[148668314,1514764801000,-0.1,13763],[148668312,1514764800000,0.01475502,13769]]\n",
 	},
 	{
@@ -312,7 +313,7 @@ var forms = []form{
 	{
 		name:   "Binance answers, aggTrades",
 		source: "https://developers.binance.com/docs/binance-spot-api-docs/rest-api",
-		header: "a,p,q,f,l,t,m", Layout: Layout{Columns: "time=T,price=p,amount=q,is_buyer_maker=m"},
+		header: "a,p,q,f,l,t,m", Layout: Layout{Columns: "time=T,id=a,price=p,amount=q,is_buyer_maker=m"},
 		sample: `[{"a":26129,"p":"0.01633102","q":"4.70443515","f":27781,"l":27781,"T":1498793709153,"m":true,` +
 			`"M":true}]` + "\n",
 	},
@@ -341,23 +342,23 @@ var forms = []form{
 	},
 	{
 		name: "Binance trades", source: "https://github.com/binance/binance-public-data", cells: "nnnnnbb",
-		Layout: Layout{Columns: "price=2,amount=3,quote=4,time=5,is_buyer_maker=6"},
+		Layout: Layout{Columns: "id=1,price=2,amount=3,quote=4,time=5,is_buyer_maker=6"},
 		sample: "4359875,100.5,0.25,25.125,1700000000000000,False,True\n",
 	},
 	{
 		name: "Binance trades of futures", source: "https://github.com/binance/binance-public-data", cells: "nnnnnb",
-		Layout: Layout{Columns: "price=2,amount=3,quote=4,time=5,is_buyer_maker=6"},
+		Layout: Layout{Columns: "id=1,price=2,amount=3,quote=4,time=5,is_buyer_maker=6"},
 		sample: "4359875,100.5,0.25,25.125,1700000000000,false\n",
 	},
 	{
 		name: "Binance aggTrades", source: "https://github.com/binance/binance-public-data", cells: "nnnnnnbb",
-		Layout: Layout{Columns: "price=2,amount=3,time=6,is_buyer_maker=7"},
+		Layout: Layout{Columns: "id=1,price=2,amount=3,time=6,is_buyer_maker=7"},
 		sample: "12,100.5,0.25,20,21,1700000000000,False,True\n",
 	},
 	{
 		name: "Binance aggTrades of futures", source: "https://github.com/binance/binance-public-data",
 		cells:  "nnnnnnb",
-		Layout: Layout{Columns: "price=2,amount=3,time=6,is_buyer_maker=7"},
+		Layout: Layout{Columns: "id=1,price=2,amount=3,time=6,is_buyer_maker=7"},
 		sample: "12,100.5,0.25,20,21,1700000000000,false\n",
 	},
 	{
@@ -367,7 +368,7 @@ var forms = []form{
 	},
 	{
 		name: "freqtrade trades", source: "https://www.freqtrade.io/en/stable/data-download/", cells: "mxxsnnn",
-		list: true, Layout: Layout{Columns: "time=1,side=4,price=5,amount=6,quote=7"},
+		list: true, Layout: Layout{Columns: "time=1,id=2,side=4,price=5,amount=6,quote=7"},
 		sample: `[[1700000000000,"1",null,"buy",100.5,0.25,25.125]]` + "\n",
 	},
 	{
@@ -391,13 +392,13 @@ var forms = []form{
 	},
 	{
 		name: "Bybit streams, trades", source: "https://bybit-exchange.github.io/docs/v5/websocket/public/trade",
-		header: "t,s,v,p,l,i", Layout: Layout{Columns: "time=T,symbol=s,side=S,amount=v,price=p"},
+		header: "t,s,v,p,l,i", Layout: Layout{Columns: "time=T,id=i,symbol=s,side=S,amount=v,price=p"},
 		sample: `{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,` +
 			`"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","L":"PlusTick","i":"20f43950","BT":false}]}` + "\n",
 	},
 	{
 		name: "Crypto.com, trades", source: "https://exchange-docs.crypto.com/exchange/v1/rest-ws/index.html",
-		header: "s,p,q,t,d,i", Layout: Layout{Columns: "time=t,symbol=i,side=s,amount=q,price=p"},
+		header: "s,p,q,t,d,i", Layout: Layout{Columns: "time=t,id=d,symbol=i,side=s,amount=q,price=p"},
 		sample: `{"id":-1,"method":"public/get-trades","code":0,"result":{"data":[{"s":"sell","p":"26386.00",` +
 			`"q":"0.00453","t":1686944282062,"d":"4611686018455979970","i":"BTC_USD"}]}}` + "\n",
 	},
@@ -465,7 +466,7 @@ var forms = []form{
 	},
 	{
 		name: "Gate trades", source: "https://www.gate.io/en/article/21688", cells: "ninn2",
-		Layout: Layout{Columns: "time=1,price=3,amount=4,side=5"}, asks: "side",
+		Layout: Layout{Columns: "time=1,id=2,price=3,amount=4,side=5"}, asks: "side",
 		why:    "Gate's page does not say whether 1 or 2 bought: buy=2,sell=1 or buy=1,sell=2",
 		sample: "1672531200.123456,12345,16500.1,0.5,1\n",
 	},
@@ -479,16 +480,43 @@ var patterns = func() (out []*regexp.Regexp) {
 	return out
 }()
 
-// formOf returns the first form whose conditions hold, nil for an unknown one.
-func formOf(s *sample) *form {
+// formOf returns the first form whose conditions hold, nil for an unknown one. Of forms that differ in the order of
+// their columns alone it returns the one under which the most of the first rows are bars, the first one of equals: a
+// row that is wrong does not hide the form of the others.
+func formOf(s *sample) (best *form) {
+	most := -1
 	for i := range forms {
 		f := &forms[i]
-		if patterns[i].MatchString(s.path) && f.named(s) && f.shaped(s) && (!f.whole || s.whole(f)) &&
-			(!f.fits || s.fits(f)) {
-			return f
+		if !patterns[i].MatchString(s.path) || !f.named(s) || !f.shaped(s) || f.whole && !s.whole(f) {
+			continue
+		}
+		if !f.fits {
+			return cmp.Or(best, f)
+		}
+		if n := s.bars(f); n > most {
+			best, most = f, n
 		}
 	}
-	return nil
+	return best
+}
+
+// nearest says which form has the most names in common with the file, at least half of its own, and which ones the file
+// lacks; "" without one.
+func (s *sample) nearest() string {
+	best, lacks := (*form)(nil), []string(nil)
+	for i := range forms {
+		if f := &forms[i]; f.header != "" && f.refuse == "" {
+			names := strings.Split(f.header, ",")
+			missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(s.names, n) })
+			if 2*len(missing) <= len(names) && (best == nil || len(missing) < len(lacks)) {
+				best, lacks = f, missing
+			}
+		}
+	}
+	if best == nil || len(lacks) == 0 {
+		return ""
+	}
+	return best.name + ", without the columns " + strings.Join(lacks, ", ")
 }
 
 // named reports whether the file has the names of the form.
@@ -505,15 +533,21 @@ func (f *form) named(s *sample) bool {
 	return !f.exact || len(names) == len(s.names)
 }
 
-// shaped reports whether the first row has the cells of the form.
+// shaped reports whether most of the first rows have the cells of the form.
 func (f *form) shaped(s *sample) bool {
 	if f.cells == "" || f.list && !s.list {
 		return f.cells == ""
 	}
-	if len(s.names) > 0 || len(s.rows) == 0 || len(s.rows[0]) != len(f.cells) {
+	rows := s.weighed()
+	return len(s.names) == 0 && 2*countRows(rows, f.has) > len(rows)
+}
+
+// has reports whether a row has the cells of the form.
+func (f *form) has(row []string) bool {
+	if len(row) != len(f.cells) {
 		return false
 	}
-	for i, text := range s.rows[0] {
+	for i, text := range row {
 		if !kindsOfCells[f.cells[i]].MatchString(text) {
 			return false
 		}

@@ -56,7 +56,7 @@ func (k *kraken) Open(s *Survey) error {
 		s.Price.most = max(s.Price.most, *k.pair.DigitsPrice)
 		s.Amount.most = max(s.Amount.most, *k.pair.DigitsAmount)
 	}
-	s.Sets, s.Today = []Set{{k.length() * secondNs}}, k.ticker != nil
+	s.Sets, s.Today = []Set{{LengthNs: k.length() * secondNs}}, k.ticker != nil
 	return nil
 }
 

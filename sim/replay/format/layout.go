@@ -181,8 +181,8 @@ func (p *plan) setColumns(text string) error {
 		case !ok || where == "" || c != noColumn && p.has(c):
 			return errors.New("want NAME=COLUMN once for each name, with commas between them")
 		case c == noColumn:
-			return fmt.Errorf("%q is none of time, clock, price, amount, quote, side, is_buyer_maker, open, high, "+
-				"low, close, volume, symbol", name)
+			return fmt.Errorf("%q is none of time, clock, price, amount, quote, side, is_buyer_maker, id, open, "+
+				"high, low, close, volume, symbol", name)
 		}
 		p.columns[c] = where
 	}

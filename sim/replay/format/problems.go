@@ -98,7 +98,22 @@ const (
 // ownLine lists the remedies of problems that concern their line alone: a survey goes on behind it.
 var ownLine = []string{
 	remedyValue, remedyRow, remedyShort, remedyLong, remedySide, remedyMaker, remedyTime, remedyJSON,
-	remedyBinance, remedyBitstamp, remedyPrice, remedyMoves, remedyTwice,
+	remedyBinance, remedyBitstamp, remedyPrice, remedyMoves, remedyTwice, remedyBar, remedyID,
+}
+
+// orSkip ends the remedy of such a problem of a table.
+const orSkip = "; --skip-bad PERCENT goes on without such rows"
+
+// isOwn reports whether a remedy is one of a problem that concerns its line alone.
+func isOwn(remedy string) bool { return slices.Contains(ownLine, strings.TrimSuffix(remedy, orSkip)) }
+
+// skippable adds to the remedy of a row that is wrong by itself that a replay can leave it out.
+func skippable(err error) error {
+	var e *LineError
+	if errors.As(err, &e) && slices.Contains(ownLine, e.Remedy) {
+		e.Remedy += orSkip
+	}
+	return err
 }
 
 // maxProblems bounds the kinds of problems that are listed for a recording. maxForeign bounds them for a file that
@@ -148,7 +163,7 @@ func (p *problems) take(err error) (more bool) {
 	case len(p.kinds) < maxProblems:
 		p.kinds = append(p.kinds, problem{err, kind, 1, e.Line})
 	}
-	return slices.Contains(ownLine, e.Remedy) || strings.HasPrefix(e.Remedy, remedyUnit)
+	return isOwn(e.Remedy) || strings.HasPrefix(e.Remedy, remedyUnit)
 }
 
 // err returns the problems, with their number when there are several; nil when there are none.
@@ -195,30 +210,34 @@ func (s *several) Error() string {
 }
 
 // foreignFile returns err, the problems of a recording in the format of this name, with what its files look like when
-// that is another format or none that is known, and then with fewer of the problems. It returns err unchanged when
-// Detect knows no format and finds the same problem: err says already what the file is.
+// that is another format, none that is known, or columns that are not: then it has what Detect has seen. With another
+// format it has fewer of the problems. It returns err unchanged when Detect could read nothing and finds the same
+// problem: err says already what the file is.
 func foreignFile(name string, files []string, pair string, given Layout, err error) error {
 	if !errors.As(err, new(*LineError)) {
 		return err // no line was read
 	}
 	for _, file := range files {
 		d := Detect(file, pair, given)
-		if d.Format == name || d.Also == name {
+		said := d.Problem != nil && strings.Contains(err.Error(), d.Problem.Error())
+		var looks error
+		switch {
+		case d.unread && said && (d.Format == name || d.Format == ""):
+			return errors.Join(err, d.seen())
+		case d.Format == name || d.Also == name || d.Format == "" && said:
 			continue
-		}
-		looks := fmt.Sprintf("looks like %s, not %s", d.Format, name)
-		if d.Format == "" {
-			if d.Problem != nil && strings.Contains(err.Error(), d.Problem.Error()) {
-				continue
-			}
-			looks = fmt.Sprintf("is not %s, and has none of the other formats that replay reads", name)
+		case d.Format == "":
+			looks = fmt.Errorf("%s is not %s, and has none of the other formats that replay reads\n%w",
+				filepath.Base(file), name, d.seen())
+		default:
+			looks = fmt.Errorf("%s looks like %s, not %s: run tickhive replay --detect %s to see what it is",
+				filepath.Base(file), d.Format, name, file)
 		}
 		var s *several
 		if errors.As(err, &s) {
 			err = &several{s.kinds[:min(len(s.kinds), maxForeign)], s.n}
 		}
-		return errors.Join(err, fmt.Errorf("%s %s: run tickhive replay --detect %s to see what it is",
-			filepath.Base(file), looks, file))
+		return errors.Join(err, looks)
 	}
 	return err
 }

@@ -163,7 +163,7 @@ x:5 23:54:14.400 other
 ["1.5","2",1700000050.25,"s","l","",2],
 ["1.5","1",1700000170,"b","l","",3]],"last":"1"}}
 -- then --
-XBT_USD 1,0: 3 records, shape 1, depth 0, sets [{60000000000}]
+XBT_USD 1,0: 3 records, shape 1, depth 0, sets [{60000000000 false}]
 trades:2 22:14:00.500 trade buy 1 @ 10
 trades:3 22:14:10.250 trade sell 2 @ 15
 trades:4 22:16:10.000 trade buy 1 @ 15
@@ -182,7 +182,7 @@ time,open,high,low,close,volume
 -- btcusd_2.jsonl --
 {"time":1700000060000,"price":"1.25","size":0.5,"isBuyerMaker":true}
 -- then --
-BTC_USD 2,1: 3 records, shape 0, depth 0, sets [{60000000000}]
+BTC_USD 2,1: 3 records, shape 0, depth 0, sets [{60000000000 false}]
 btcusd_1.csv:1 22:14:00.500 trade buy 10 @ 100
 btcusd_1.csv:2 22:14:10.000 trade 20 @ 150
 btcusd_2.jsonl:1 22:14:20.000 trade sell 5 @ 125
@@ -197,10 +197,10 @@ btcusd_minute.csv:2 22:14:00.000 candle {Open:100 High:150 Low:100 Close:150 Vol
 2024-01-02T10:01:00Z,2,2,2,2,0
 2024-01-02T10:02:00Z,2,2,2,2,2
 -- then --
-0,0: 3 records, shape 0, depth 0, sets [{3600000000000}]
-b_minute.csv:1 10:00:00.000 bar {Open:1 High:3 Low:1 Close:2 Volume:10 Trades:-1 Set:0}
-b_minute.csv:2 10:01:00.000 bar {Open:2 High:2 Low:2 Close:2 Volume:0 Trades:-1 Set:0}
-b_minute.csv:3 10:02:00.000 bar {Open:2 High:2 Low:2 Close:2 Volume:2 Trades:-1 Set:0}
+0,0: 3 records, shape 0, depth 0, sets [{3600000000000 false} {60000000000 true}]
+b_minute.csv:1 10:00:00.000 bar {Open:1 High:3 Low:1 Close:2 Volume:10 Trades:-1 Set:1}
+b_minute.csv:2 10:01:00.000 bar {Open:2 High:2 Low:2 Close:2 Volume:0 Trades:-1 Set:1}
+b_minute.csv:3 10:02:00.000 bar {Open:2 High:2 Low:2 Close:2 Volume:2 Trades:-1 Set:1}
 a_hour.csv:1 10:00:00.000 candle {Open:1 High:3 Low:1 Close:2 Volume:12 Trades:-1 Set:0}
 1 bars without a volume at an unchanged price: nothing was traded
 `},

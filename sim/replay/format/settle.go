@@ -173,32 +173,59 @@ func (s *sample) named(text string) int {
 // barColumns are the prices of a bar, in the order open, high, low, close.
 var barColumns = [4]column{colOpen, colHigh, colLow, colClose}
 
-// fits reports whether the first rows are bars with the columns of the form.
-func (s *sample) fits(f *form) bool {
-	p, err := f.compile()
-	if err != nil {
-		return false
-	}
-	p.only = true
-	for _, row := range s.rows[:min(len(s.rows), weighedRows)] {
-		b, ok := s.bar(&p, row)
-		if !ok || b[2].Cmp(b[0]) > 0 || b[2].Cmp(b[3]) > 0 || b[1].Cmp(b[0]) < 0 || b[1].Cmp(b[3]) < 0 {
-			return false
+// weighed returns the first rows, whose values are compared.
+func (s *sample) weighed() [][]string { return s.rows[:min(len(s.rows), weighedRows)] }
+
+// countRows returns the number of rows for which is holds.
+func countRows(rows [][]string, is func(row []string) bool) (n int) {
+	for _, row := range rows {
+		if is(row) {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
-// bar returns the prices of a row.
-func (s *sample) bar(p *plan, row []string) (b [4]fixed.I128, ok bool) {
+// width returns the number of columns of most of the first rows, the first one of equals; 0 with a header or without
+// rows.
+func (s *sample) width() (most int) {
+	rows := s.weighed()
+	if len(s.names) > 0 {
+		return 0
+	}
+	n := 0
+	for _, row := range rows {
+		same := func(r []string) bool { return len(r) == len(row) }
+		if k := countRows(rows, same); k > n {
+			most, n = len(row), k
+		}
+	}
+	return most
+}
+
+// bars returns how many of the first rows are bars with the columns of the form.
+func (s *sample) bars(f *form) int {
+	p, err := f.compile()
+	if err != nil {
+		return 0
+	}
+	p.only = true
+	return countRows(s.weighed(), func(row []string) bool {
+		return s.isBar(&p, row)
+	})
+}
+
+// isBar reports whether a row has the prices of a bar: low <= open, close <= high.
+func (s *sample) isBar(p *plan, row []string) bool {
+	var b [4]fixed.I128
 	for i, c := range barColumns {
 		d, err := ParseDecimal([]byte(at(row, s.find(p, c))))
 		if err != nil {
-			return b, false
+			return false
 		}
 		b[i] = d.V
 	}
-	return b, true
+	return b[2].Cmp(b[0]) <= 0 && b[2].Cmp(b[3]) <= 0 && b[1].Cmp(b[0]) >= 0 && b[1].Cmp(b[3]) >= 0
 }
 
 // whole reports whether no price of the first rows has a decimal point.
@@ -211,12 +238,15 @@ func (s *sample) whole(f *form) bool {
 	if len(s.names) == 0 {
 		i = 1
 	}
+	numbers, points := 0, 0
 	for _, row := range s.rows {
-		if strings.Contains(at(row, i), ".") || at(row, i) == "" {
-			return false
+		if _, err := ParseDecimal([]byte(at(row, i))); err != nil {
+			continue // the reader reports a wrong number
 		}
+		numbers++
+		points += strings.Count(at(row, i), ".")
 	}
-	return len(s.rows) > 0 && i >= 0
+	return numbers > 0 && points == 0
 }
 
 // settled is the layout of one file.
@@ -226,13 +256,15 @@ type settled struct {
 	plan   plan
 	dates  []dateLayout // the layouts of written times
 	proof  string       // what the values of the file say about its amounts
+	quoted bool         // the other amount is the quote amount
+	width  int          // number of columns of most of the first rows of a file without a header; 0: unknown
 }
 
 // settle finds the form of a file and fills what the given layout leaves open. It refuses a file that leaves open what
 // a replay must know.
 func settle(path string, given Layout) (*settled, error) {
 	s := takeSample(path)
-	out := &settled{layout: given, dates: dateLayouts}
+	out := &settled{layout: given, dates: dateLayouts, width: s.width()}
 	if out.form = formOf(s); out.form != nil {
 		out.layout = given.Over(out.form.Layout)
 		if err := out.form.allowed(s.file, &given); err != nil {
@@ -394,9 +426,11 @@ func (o *settled) quotes(s *sample) error {
 	for _, row := range s.rows {
 		bid, err := ParseDecimal([]byte(at(row, 1)))
 		ask, err2 := ParseDecimal([]byte(at(row, 2)))
-		if err != nil || err2 != nil || bid.V.Sign() <= 0 || ask.V.Cmp(bid.V) < 0 ||
-			!near(ratio(ask), ratio(bid), ratio(bid), 5) {
-			return nil //nolint:nilerr // the reader reports a wrong number
+		if err != nil || err2 != nil {
+			continue // the reader reports a wrong number
+		}
+		if bid.V.Sign() <= 0 || ask.V.Cmp(bid.V) < 0 || !near(ratio(ask), ratio(bid), ratio(bid), 5) {
+			return nil
 		}
 		if ask.V.Cmp(bid.V) > 0 {
 			above++
@@ -437,6 +471,7 @@ var contractExchanges = []string{
 func (o *settled) unit(s *sample) error {
 	amount, quote := o.amounts(s)
 	if o.plan.unit != unitUnknown {
+		o.quoted = o.plan.unit == unitBase
 		return nil
 	}
 	p := &o.plan
@@ -544,7 +579,7 @@ func (s *sample) label(i int) string {
 func (o *settled) weigh(s *sample, amount, quote int) (decided bool, rows int) {
 	p := &o.plan
 	base, swapped, contracts := 0, 0, [7]int{}
-	for _, row := range s.rows[:min(len(s.rows), weighedRows)] {
+	for _, row := range s.weighed() {
 		low, high, ok := o.prices(s, row)
 		a, err := ParseDecimal([]byte(at(row, amount)))
 		q, err2 := ParseDecimal([]byte(at(row, quote)))
@@ -570,10 +605,10 @@ func (o *settled) weigh(s *sample, amount, quote int) (decided bool, rows int) {
 	other := ""
 	switch k := slices.IndexFunc(contracts[:], most); {
 	case most(base):
-		o.proof = "by the price and " + s.label(quote)
+		o.proof, o.quoted = "by the price and "+s.label(quote), true
 		return true, rows
 	case most(swapped):
-		other = "is the amount in the quote currency"
+		other, o.quoted = "is the amount in the quote currency", true
 	case k >= 0:
 		other = "counts contracts of 1" + strings.Repeat("0", k+1) + " in the quote currency"
 	default:
@@ -596,6 +631,9 @@ func (o *settled) prices(s *sample, row []string) (low, high *big.Rat, ok bool) 
 	}
 	first, last := colPrice, colPrice
 	if s.find(p, colOpen) >= 0 && s.find(p, colHigh) >= 0 {
+		if !s.isBar(p, row) {
+			return nil, nil, false
+		}
 		first, last = colLow, colHigh
 	}
 	low, err := price(first)

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,10 @@ type table struct {
 	changes  int   // number of rows whose times have another unit than the row before
 	blank    int   // number of bars without prices
 	filled   int   // number of bars whose volume the layout gives
+
+	ids     *tradeIDs // nil until a row has one
+	twice   int       // number of rows that are an earlier one again
+	unequal int       // number of trades whose quote amount is not price x amount
 
 	pair   string // the pair whose rows are taken; "": the rows have one symbol
 	others int    // number of rows of other symbols
@@ -177,6 +182,9 @@ func (r *table) header(line []byte) (bool, error) {
 	}
 	r.known = true
 	if looksLikeTime(unquote(r.cells[0].Text)) {
+		if r.separator != '\t' { // rows with tabs have lost their empty cells at the end
+			r.width = cmp.Or(r.set.width, r.width)
+		}
 		return false, r.plain(line)
 	}
 	var given [maxColumns]bool // the layout gives the column
@@ -218,6 +226,9 @@ func (r *table) meaningOf(name string) (column, int) {
 	c, rank := columnNamed(name)
 	if r.plan.only || c == colClock || c != noColumn && (r.plan.has(c) || c == colBase && r.plan.has(colAmount)) {
 		return noColumn, 0
+	}
+	if c == colID && r.set.layout.Columns != "" {
+		return noColumn, 0 // who names columns, and no id, has none
 	}
 	return c, rank
 }
@@ -283,11 +294,11 @@ func (r *table) split(line []byte) error {
 	for i := r.width; i < min(n, maxColumns); i++ {
 		if len(r.cells[i].Text) > 0 {
 			return flawAt(r.cells[i].At, remedyLong,
-				"%d columns, the rows before have %d", n, r.width)
+				"%d columns, the others have %d", n, r.width)
 		}
 	}
 	if n < r.width || n > maxColumns {
-		return flawAt(len(line)-1, remedyShort, "%d columns, the rows before have %d", n, r.width)
+		return flawAt(len(line)-1, remedyShort, "%d columns, the others have %d", n, r.width)
 	}
 	if r.used == nil {
 		r.used = r.fields.used()
@@ -299,9 +310,13 @@ func (r *table) split(line []byte) error {
 }
 
 // row fills rec from the values of the row.
-func (r *table) row(rec *Record) (err error) {
+func (r *table) row(rec *Record) error {
 	f := &r.fields.first
 	if err := r.oneMarket(); err != nil {
+		return err
+	}
+	at, is, err := r.place()
+	if err != nil {
 		return err
 	}
 	if rec.NS, err = r.time(); err != nil {
@@ -321,9 +336,14 @@ func (r *table) row(rec *Record) (err error) {
 	if r.rows == 0 {
 		r.first, r.head = r.last, r.in.N-1
 	}
-	r.shown = rec.NS
 	r.rows++
-	return err
+	if err != nil {
+		return err
+	}
+	if r.shown = rec.NS; at != nil {
+		*at = is
+	}
+	return nil
 }
 
 // time reads the row's time. It must be a whole number in the unit of the earlier rows, or of another one that keeps
@@ -545,12 +565,83 @@ func (r *table) trade(rec *Record) error {
 	if err != nil {
 		return locate(f[colAmount].at, err)
 	}
+	if err = r.sides(rec, sold); err != nil {
+		return err
+	}
+	if r.s.learning() {
+		r.weigh(price, amount)
+	}
 	if rec.Price, err = r.s.Price.units(price, rec.At); err != nil {
 		return err
 	}
-	if rec.Amount, err = r.s.Amount.units(amount, r.in.Here(f[colAmount].at)); err != nil {
-		return err
+	rec.Amount, err = r.s.Amount.units(amount, r.in.Here(f[colAmount].at))
+	return err
+}
+
+// weigh counts a trade whose quote amount is not price x amount: it differs by more than one unit of its last digit and
+// by more than what a float loses.
+func (r *table) weigh(price, amount Decimal) {
+	v := &r.fields.first[colQuote]
+	if !r.set.quoted || !v.set || r.plan.decorated {
+		return
 	}
+	quote, err := ParseDecimal(v.text)
+	p, err2 := price.Units(min(price.Digits, fixed.Scale))
+	a, err3 := amount.Units(min(amount.Digits, fixed.Scale))
+	if err != nil || err2 != nil || err3 != nil {
+		return
+	}
+	product, fits := fixed.Mul64(uint64(p), uint64(a)), true
+	if digits := price.Digits + amount.Digits; digits > fixed.Scale {
+		product, _ = product.DivMod64(fixed.Pow10[digits-fixed.Scale])
+	} else {
+		product, fits = product.MulCheck(fixed.Pow10[fixed.Scale-digits])
+	}
+	decimals := 0
+	if point := bytes.IndexByte(v.text, '.'); point >= 0 {
+		decimals = min(len(v.text)-point-1, fixed.Scale)
+	}
+	const float = 1_000_000_000
+	lost, _ := product.DivMod64(float)
+	less, more := quote.V.Abs(), product
+	if more.Less(less) {
+		less, more = more, less
+	}
+	off := more.Sub(less)
+	if fits && off.Cmp(fixed.FromU64(fixed.Pow10[fixed.Scale-decimals])) > 0 && off.Cmp(lost) > 0 {
+		r.unequal++
+	}
+}
+
+// place returns where the id of a trade is remembered, nil without an id, and what to remember there. It leaves out a row
+// that is an earlier one again, and refuses another one with the id of an earlier one.
+func (r *table) place() (at *tradeID, is tradeID, err error) {
+	f := &r.fields.first
+	v := &f[colID]
+	if !v.set || isMissing(v.text) || !f[colPrice].set {
+		return nil, is, nil
+	}
+	if r.ids == nil {
+		r.ids = &tradeIDs{}
+	}
+	is = idOf(f[colExchange].text, v.text)
+	is.values = hashTexts(f[colTime].text, f[colClock].text, f[colPrice].text, f[colAmount].text, f[colSide].text,
+		f[colMaker].text)
+	at = &r.ids[is.id%maxIDs]
+	switch {
+	case !at.set || at.id != is.id:
+		return at, is, nil
+	case at.values == is.values:
+		r.twice++
+		return nil, is, errLeftOut
+	}
+	return nil, is, flawAt(v.at, remedyID, "an earlier row has the trade id %q with another time, price, amount or side",
+		clip(v.text))
+}
+
+// sides reads the taker's side of a trade. sold: its amount is below 0.
+func (r *table) sides(rec *Record, sold bool) (err error) {
+	f := &r.fields.first
 	if r.plan.whose == "sign" {
 		rec.Side, rec.Sided = engine.Buy, true
 		if sold {
@@ -660,18 +751,23 @@ func (r *table) bar(rec *Record) error {
 		return err
 	}
 	v := &f[colAmount]
-	if err := r.s.prices(rec, prices, volume, r.in.Here(v.at)); err != nil {
-		return err
-	}
 	switch open, high, low, last := prices[0].V, prices[1].V, prices[2].V, prices[3].V; {
-	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
-		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume",
-			"open and close are not between low and high")
+	case high.Cmp(low) < 0:
+		return flawAt(f[colHigh].at, remedyBar, "high %q is below low %q", clip(f[colHigh].text), clip(f[colLow].text))
+	case high.Cmp(open) < 0 || high.Cmp(last) < 0:
+		return flawAt(f[colHigh].at, remedyBar, "high %q is below open %q or close %q", clip(f[colHigh].text),
+			clip(f[colOpen].text), clip(f[colClose].text))
+	case low.Cmp(open) > 0 || low.Cmp(last) > 0:
+		return flawAt(f[colLow].at, remedyBar, "low %q is above open %q or close %q", clip(f[colLow].text),
+			clip(f[colOpen].text), clip(f[colClose].text))
 	case volume.V.Sign() == 0 && low != high && f[colTicks].set:
 		return flawAt(v.at, "take the changes of the price with --columns amount="+f[colTicks].name+
 			", or give --bar-volume N", "a price that moves with a volume 0")
 	case volume.V.Sign() == 0 && low != high:
 		return flawAt(v.at, remedyMoves, "a price that moves with a volume 0")
+	}
+	if err := r.s.prices(rec, prices, volume, r.in.Here(v.at)); err != nil {
+		return err
 	}
 	if volume.V.Sign() > 0 {
 		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.Here(v.at))
@@ -679,18 +775,19 @@ func (r *table) bar(rec *Record) error {
 	return nil
 }
 
-// remedyTwice is the remedy for a second bar of one time.
-const remedyTwice = "remove one of them, or give --skip-bad PERCENT"
-
-// remedyMoves is the remedy for a bar that has prices of trades and no volume.
-const remedyMoves = "give the bar's volume, or remove the bar, or give --bar-volume N or --skip-bad PERCENT"
+const (
+	remedyTwice = "remove one of them" // of a second bar of one time
+	remedyID    = "remove one of them, or name the columns without the id: --columns time=NAME,price=NAME,amount=NAME"
+	remedyMoves = "give the bar's volume, or remove the bar, or give --bar-volume N"
+	remedyBar   = "correct the bar or remove it, or check the order of the columns: time,open,high,low,close,volume"
+)
 
 // volume reads the volume of a bar with these prices: open, high, low, close.
 func (r *table) volume(prices *[4]Decimal) (Decimal, error) {
 	v := &r.fields.first[colAmount]
 	missing := !v.set || len(v.text) == 0 || isMissing(v.text)
 	if missing && !r.plan.hasVolume {
-		return Decimal{}, flawAt(v.at, remedyVolume, "bars without a volume: it is empty here")
+		return Decimal{}, flawAt(v.at, remedyMoves, "a bar without a volume")
 	}
 	var volume Decimal
 	var err error
@@ -761,7 +858,12 @@ func (r *table) members(line []byte) error {
 		return nil
 	}
 	r.fields.prefer()
-	return r.fields.check(r.plan)
+	err := r.fields.check(r.plan)
+	var f *flaw
+	if r.rows > 0 && errors.As(err, &f) && (f.remedy == remedyLayout || f.remedy == remedyVolume) {
+		f.remedy = remedyShort // the rows before are complete
+	}
+	return err
 }
 
 // coinbaseEvents lists the types of the full channel's messages (Coinbase Exchange) that are no trades.

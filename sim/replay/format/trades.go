@@ -37,7 +37,7 @@ type tradeFile struct {
 	early  int  // number of times of the exchange that go back, in order of receipt
 	events int  // number of messages that are no trades
 
-	blank, filled, changes, repeated int // as table counts them
+	blank, filled, changes, repeated, twice, unequal int // as table counts them
 
 	sides [2]int // number of trades by the taker's side
 
@@ -56,6 +56,7 @@ type tradePart struct {
 	from, to int64 // Unix ns; to is behind it
 	rows     int
 	set      int  // index in Survey.Sets; negative: the part is fed
+	fedSet   int  // index in Survey.Sets of the bars of a part that is fed
 	outside  bool // the rows outside the time, those of every other part of the file
 }
 
@@ -67,7 +68,10 @@ func (f *tradeFile) whole() tradePart {
 // trades reads files of trades, or of bars. Bars of a time for which further files have trades, or finer bars, become
 // candles to compare with.
 type trades struct {
-	pair   string // pair whose rows are taken; "": the files have one symbol
+	pair string // pair whose rows are taken; "": the files have one symbol
+
+	elsewhere int // number of files whose names tell another pair
+
 	layout Layout
 	files  []tradeFile
 	parts  []tradePart // of all files, in the order in which they are read: those that are fed first
@@ -150,7 +154,7 @@ func (t *trades) Next(r *Record) error {
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+			return skippable(err)
 		}
 		t.Close()
 	}
@@ -159,7 +163,7 @@ func (t *trades) Next(r *Record) error {
 // leave reports whether a row is wrong by itself and left out. It counts the row during a survey.
 func (t *trades) leave(err error) bool {
 	var e *LineError
-	if t.file.tradeFile.set.plan.skip == 0 || !errors.As(err, &e) || !slices.Contains(ownLine, e.Remedy) {
+	if t.file.tradeFile.set.plan.skip == 0 || !errors.As(err, &e) || !isOwn(e.Remedy) {
 		return false
 	}
 	if t.s.learning() {
@@ -230,7 +234,7 @@ func (t *trades) took(r *Record) (bool, error) {
 	if inside := r.NS >= t.file.from && r.NS < t.file.to; inside == t.file.outside {
 		return false, nil
 	}
-	if t.file.set >= 0 {
+	if r.Bar.Set = t.file.fedSet; t.file.set >= 0 {
 		r.Kind, r.Bar.Set = Candle, t.file.set
 	}
 	return true, nil
@@ -268,6 +272,7 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 func (f *tradeFile) ended(in *lineReader, rows *table) error {
 	f.blank, f.filled, f.changes = rows.blank, rows.filled, rows.changes
 	f.away, f.early, f.repeated = rows.away, rows.order.early, rows.repeated
+	f.twice, f.unequal = rows.twice, rows.unequal
 	switch {
 	case f.bad > 0 && f.bad*100_000 > f.set.plan.skip*(f.bad+f.rows):
 		return errors.Join(append(f.worst, topOf(in.File).Refuse("correct the rows, or give a larger --skip-bad",
@@ -363,8 +368,16 @@ func (t *trades) choose() error {
 		for _, c := range compared {
 			if c.tradeFile == &t.files[i] {
 				c.set = len(t.s.Sets)
-				t.s.Sets = append(t.s.Sets, Set{c.length})
+				t.s.Sets = append(t.s.Sets, Set{LengthNs: c.length})
 				fed = append(fed, c)
+			}
+		}
+	}
+	for i := range fed { // bars of one length are one set
+		if p := &fed[i]; p.set < 0 && p.bars {
+			bars := Set{p.length, true}
+			if p.fedSet = slices.Index(t.s.Sets, bars); p.fedSet < 0 {
+				p.fedSet, t.s.Sets = len(t.s.Sets), append(t.s.Sets, bars)
 			}
 		}
 	}
@@ -454,6 +467,8 @@ func (f *tradeFile) counts() []count {
 		{f.early, "%d times of the exchange that go back: taken at the time before, in order of receipt"},
 		{f.events, "%d messages that are no trades: left out"},
 		{f.bad, "%d rows that are wrong by themselves: left out (--skip-bad)"},
+		{f.twice, "%d rows repeat the trade id of an earlier row, with the same values: left out"},
+		{f.unequal, "%d trades whose quote amount is not price x amount: the quote amount is not used"},
 		{f.blank, "%d bars without prices: left out"},
 		{f.filled, "%d bars without a volume: taken with the one of --bar-volume"},
 		{f.changes, "%d times in another unit than the row before"},
@@ -487,7 +502,8 @@ func (t *trades) Notes() []string {
 			newest++
 		}
 	}
-	notes := noted(nil, newest, "%d files whose newest row is first: read from the end")
+	notes := noted(nil, t.elsewhere, "%d files whose names tell another pair than --pair: left out")
+	notes = noted(notes, newest, "%d files whose newest row is first: read from the end")
 	notes = noted(notes, coarse, "%d bars of a time that no finer file covers: fed")
 	for _, c := range sums {
 		notes = noted(notes, c.n, c.text)

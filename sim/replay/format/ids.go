@@ -1,0 +1,38 @@
+package format
+
+import "strconv"
+
+// maxIDs bounds the ids of trades that a table remembers, a power of two. Rows that a download repeats are near each
+// other: it repeats the end of a page.
+const maxIDs = 1 << 14
+
+// tradeIDs remembers trades by their ids. An id has one place, that of its last bits: of ids that are numbers and
+// ascend, the newest maxIDs are remembered; another id is one of letters, whose hash takes any place. The same rows
+// always give the same answers.
+type tradeIDs [maxIDs]tradeID
+
+// tradeID is the id of a trade, a number or a hash, and the hash of the texts of its row.
+type tradeID struct {
+	set        bool
+	id, values uint64
+}
+
+// idOf returns an id. Each exchange counts its trades by itself.
+func idOf(exchange, id []byte) tradeID {
+	if n, err := strconv.ParseUint(string(id), 10, 64); err == nil && len(exchange) == 0 {
+		return tradeID{set: true, id: n}
+	}
+	return tradeID{set: true, id: hashTexts(exchange, id)}
+}
+
+// hashTexts returns the FNV-1a hash of texts. It is the same on every machine.
+func hashTexts(texts ...[]byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, text := range texts {
+		for _, c := range text {
+			h = (h ^ uint64(c)) * 1099511628211
+		}
+		h = (h ^ 0x100) * 1099511628211 // no byte: the end of the text
+	}
+	return h
+}
