@@ -25,7 +25,7 @@ import (
 // exportCmd writes what an exchange has recorded of its market, or of one user, as rows. The rows are those of the
 // exchange's own answers, page by page, so a file has the same values as ?format=csv.
 type exportCmd struct {
-	What     string `arg:"" enum:"trades,candles,orders,fills,balances" help:"trades or candles of a pair, or orders, fills or balances of the user of a key."`
+	What     string `arg:"" enum:"trades,candles,tickers,orders,fills,balances" help:"trades or candles of a pair, tickers of all pairs, or orders, fills or balances of the user of a key."`
 	Target   string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"URL of the public listener (${default})."`
 	Pair     string `placeholder:"CODE" help:"Pair code; required for trades and candles."`
 	Interval string `default:"minute" placeholder:"NAME" help:"Length of the candles (${default})."`
@@ -47,6 +47,7 @@ var exports = map[string]struct {
 }{
 	"trades":   {"/api/deals", &objects.Deals, false, "X-Next-Cursor", "cursor"},
 	"candles":  {"/api/ohlc", &objects.Candles, false, "X-Next-Start", "start"},
+	"tickers":  {"/api/summary", &objects.Summary, false, "", ""},
 	"orders":   {"/api/user/orders", &objects.Orders, true, "X-Next-Cursor", "cursor"},
 	"fills":    {"/api/user/deals", &objects.Fills, true, "X-Next-Cursor", "cursor"},
 	"balances": {"/api/wallets/balances", &objects.Balances, true, "", ""},
@@ -86,7 +87,9 @@ func (c *exportCmd) Run(p *program) (err error) {
 func (c *exportCmd) query() (url.Values, error) {
 	kind, q := exports[c.What], url.Values{}
 	switch {
-	case !kind.signed && c.Pair == "":
+	case c.What == "tickers" && (c.Pair != "" || c.Since != "" || c.Until != ""):
+		return nil, usage("export: tickers are those of all pairs at present, without --pair, --since and --until")
+	case !kind.signed && c.Pair == "" && c.What != "tickers":
 		return nil, usage("export: --pair is missing: %s are those of one pair", c.What)
 	case !kind.signed && c.Key != "":
 		return nil, usage("export: --key belongs to orders, fills and balances")

@@ -29,8 +29,8 @@ var (
 	}
 	intColumns  = []string{"preventedMatchId", "strategyId", "strategyType", "tradeId", "trailingDelta"}
 	textColumns = []string{
-		"clientOrderId", "currencyCode", "currencyPairCode", "endReason", "feeCurrencyCode", "id", "listId", "orderId",
-		"selfTradePrevention", "status", "timeInForce", "type", "userId",
+		"base_currency", "clientOrderId", "currencyCode", "currencyPairCode", "endReason", "feeCurrencyCode", "id", "listId",
+		"orderId", "quote_currency", "selfTradePrevention", "status", "timeInForce", "trading_pairs", "type", "userId",
 	}
 )
 

@@ -19,7 +19,7 @@ type cli struct {
 	Cluster clusterCmd `cmd:"" help:"Show a cluster of a writer, a standby and replicas on this machine."`
 	Replay  replayCmd  `cmd:"" help:"Replay recorded market data through a fresh exchange."`
 
-	Export exportCmd `cmd:"" help:"Write trades, candles, orders, fills or balances of a running exchange."`
+	Export exportCmd `cmd:"" help:"Write trades, candles, tickers, orders, fills or balances of a running exchange."`
 
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 

@@ -336,7 +336,9 @@ func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, viewer 
 		w := json.On(b)
 		for i, t := range slices.Backward(trades) {
 			w.Object()
-			objects.WriteDeal(&w, v.Instrument, first+engine.TradeID(i), &t, viewer)
+			id := first + engine.TradeID(i)
+			objects.WriteDeal(&w, v.Instrument, id, &t, viewer)
+			w.Name("tradeId").Uint(uint64(id))
 			w.EndObject()
 		}
 		return w.Rows()
