@@ -52,7 +52,7 @@ type PairStatus struct {
 
 // Status is the response of GET /api/status and the snapshot of the status channel.
 type Status struct {
-	Status   string       `json:"status"` // recovering, ok, degraded, stale
+	Status   string       `json:"status"` // recovering, seeking, ok, degraded, stale
 	Version  string       `json:"version"`
 	Epoch    string       `json:"epoch"`
 	Time     int64        `json:"time"`

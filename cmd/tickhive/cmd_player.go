@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +45,7 @@ type playerSpeedCmd struct {
 
 type playerSeekCmd struct {
 	internalFlags
-	Time string `arg:"" help:"A time (2026-01-05T10:30:00Z), a time of the first day (10:30), or a distance from the time that is reached (+10m, or -- -90s)."`
+	Time string `arg:"" help:"A time (2026-01-05T10:30:00Z), a time of the first day (10:30), or a distance from the time that is reached (+10m, -90s)."`
 }
 
 // Run prints the state.
@@ -87,6 +89,21 @@ func (c *playerSpeedCmd) Run(p *program) error {
 	return c.playerCommand(p, http.MethodPost, "/speed", map[string]any{"speed": c.Speed})
 }
 
+// distanceBack is a distance that the parser of the command line would take for a flag.
+var distanceBack = regexp.MustCompile(`^-[0-9.]`)
+
+// seekArgs returns the arguments with the distance of a seek back behind "--".
+func seekArgs(args []string) []string {
+	if len(args) < 3 || args[0] != "player" || args[1] != "seek" || slices.Contains(args, "--") {
+		return args
+	}
+	i := slices.IndexFunc(args, distanceBack.MatchString)
+	if i < 0 {
+		return args
+	}
+	return append(slices.Delete(slices.Clone(args), i, i+1), "--", args[i])
+}
+
 // Run goes to a time.
 func (c *playerSeekCmd) Run(p *program) error { return c.playerTo(p, "/seek", c.Time) }
 
@@ -94,6 +111,7 @@ func (c *playerSeekCmd) Run(p *program) error { return c.playerTo(p, "/seek", c.
 type playerState struct {
 	Format       string
 	Files        []string
+	HasBook      bool
 	Pair         string `json:"currencyPairCode"`
 	Epoch        string
 	Status       string
@@ -110,9 +128,13 @@ type playerState struct {
 
 func (s *playerState) String() string {
 	at := func(ms int64) string { return format.NsText(ms * 1e6) }
-	return fmt.Sprintf("%s at %s, speed %s\n%s %s, %s to %s: %s\n"+
+	book := ""
+	if !s.HasBook {
+		book = " (no order book)"
+	}
+	return fmt.Sprintf("%s at %s, speed %s\n%s %s%s, %s to %s: %s\n"+
 		"records=%d of %d orders=%d trades=%d refused=%d epoch=%s",
-		s.Status, at(s.Time), s.Speed, s.Pair, s.Format, at(s.Begin), at(s.End), strings.Join(s.Files, " "),
+		s.Status, at(s.Time), s.Speed, s.Pair, s.Format, book, at(s.Begin), at(s.End), strings.Join(s.Files, " "),
 		s.Records, s.RecordsInAll, s.Orders, s.Trades, s.Refused, s.Epoch)
 }
 

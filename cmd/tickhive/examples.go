@@ -109,7 +109,7 @@ var commandExamples = map[string][]cmdline.Example{
 	},
 	"tickhive player seek": {
 		{About: "Go to a time of the first day.", Text: "tickhive player seek 10:30"},
-		{About: "Go back by a quarter of an hour.", Text: "tickhive player seek -- -15m"},
+		{About: "Go back by a quarter of an hour.", Text: "tickhive player seek -15m"},
 	},
 	"tickhive export": {
 		{About: "The trades of a pair as a table.", Text: "tickhive export trades --pair BTC_USDT --out trades.csv"},

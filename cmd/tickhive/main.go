@@ -87,7 +87,7 @@ func process() int {
 
 // run parses args, runs the selected subcommand and returns the exit code.
 func run(args []string, p *program) int {
-	return cmdline.Run(p.line(&cli{}), args)
+	return cmdline.Run(p.line(&cli{}), seekArgs(args))
 }
 
 // line returns the command line, which is parsed into c.

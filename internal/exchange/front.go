@@ -21,6 +21,7 @@ import (
 	"github.com/tickhive/tickhive/internal/fault"
 	"github.com/tickhive/tickhive/internal/listen"
 	"github.com/tickhive/tickhive/internal/machine"
+	"github.com/tickhive/tickhive/internal/player"
 	"github.com/tickhive/tickhive/internal/step"
 	"github.com/tickhive/tickhive/marketdata"
 	"github.com/tickhive/tickhive/server/account"
@@ -44,7 +45,8 @@ type front struct {
 	now  func() int64 // process clock
 	// machineNs is the clock of the machine, by which a virtual clock runs.
 	machineNs func() int64
-	recorded  bool // recorded files drive the clock
+	recorded  bool           // recorded files drive the clock
+	player    *player.Player // nil: no player plays them
 	pace      pace
 	// clockHeld reports whether the machine's clock has made a step that an operator must accept.
 	clockHeld func() bool
@@ -93,7 +95,8 @@ const (
 func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{
 		log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 4), faults: &fault.Switch{},
-		now: b.clock.NowNs, machineNs: b.o.Machine.Clock.NowNs, recorded: b.o.Clock.Recorded, forward: b.forwarder(),
+		now: b.clock.NowNs, machineNs: b.o.Machine.Clock.NowNs, recorded: b.o.Clock.Recorded,
+		player: b.o.Clock.Player, forward: b.forwarder(),
 	}
 	if _, err := f.faults.Add(b.o.Faults, b.clock.NowNs()); err != nil {
 		return nil, fmt.Errorf("faults: %w", err)

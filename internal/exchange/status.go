@@ -13,7 +13,7 @@ import (
 // status returns the fields of /api/status that only the exchange knows.
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
-		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), Incidents: f.incidents(),
+		Recovering: !f.ready.Load(), Seeking: f.seeks(), Epoch: f.data.Epoch(), Incidents: f.incidents(),
 		ProgressPPM: f.progress.Load(),
 		Degraded:    f.storesFailed() != nil || f.tooEarly() || f.clockHeld(),
 	}
@@ -30,6 +30,9 @@ func (f *front) status() public.StatusInfo {
 	}
 	return info
 }
+
+// seeks reports whether a player is on its way to a time.
+func (f *front) seeks() bool { return f.player != nil && f.player.State().TargetNs != 0 }
 
 // incidents returns first the incidents that still last, and then the ended ones, newest first.
 func (f *front) incidents() (all []edge.Incident) {

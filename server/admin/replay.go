@@ -94,6 +94,7 @@ func (r *Replay) send(c *edge.Ctx) {
 	w.Name("time").Ms(p.TimeNs)
 	w.Name("timeNs").Int(p.TimeNs)
 	w.Name("target").IntOrNull(p.TargetNs/1_000_000, p.TargetNs != 0)
+	w.Name("hasBook").Bool(p.Book)
 	w.Name("goesBack").Bool(!p.Kept && !p.Loop)
 	w.Name("begunAgain").Int(int64(p.Backs))
 	w.Name("records").Uint(p.Records)

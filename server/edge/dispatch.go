@@ -69,10 +69,10 @@ func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 	if err == nil {
 		return e.run(c, entry)
 	}
-	if err.Code != refuse.NotFound || e.missing == nil || !wantsPage(c.RequestCtx) {
+	if err.Code != refuse.NotFound || e.missing == nil || !c.IsGet() {
 		return err
 	}
-	return e.missing(c)
+	return e.missing(c, err)
 }
 
 // finish turns a panic into a 500, counts the answer and returns c to the pool.

@@ -183,7 +183,7 @@ type Server struct {
 	console    *Listener // nil unless Options.Console is set; the public listener passes its requests on
 	clients    *clientIPs
 	conns      *conn.Table
-	missing    func(c *Ctx) *refuse.Refusal // nil: no page for browsers
+	missing    func(*Ctx, *refuse.Refusal) *refuse.Refusal // nil: no pages
 }
 
 // New returns a server that answers 503 to most routes until SetReady. It opens no socket.
@@ -278,9 +278,9 @@ func (s *Server) table() []*Route {
 	return all
 }
 
-// ShowMissing sets what answers a browser that asks the public listener for a path without a route. Resources call
-// it while New asks them for their routes.
-func (s *Server) ShowMissing(page func(c *Ctx) *refuse.Refusal) { s.missing = page }
+// ShowMissing sets what answers a GET of a path without a route on the public listener, or returns its refusal.
+// Resources call it while New asks them for their routes.
+func (s *Server) ShowMissing(page func(*Ctx, *refuse.Refusal) *refuse.Refusal) { s.missing = page }
 
 func namespace(table []*Route, n space) []*Route {
 	var part []*Route
@@ -424,15 +424,15 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *doc.Packer                                // nil: no route sends cached documents
-	writerOnly  bool                                       // a replica refuses every request
-	replica     *forward.Replica                           // nil: not a replica
-	seqOf       func(code string) (seq uint64, known bool) // see Options
-	peers       *clusterkey.Ring                           // see Options
-	faults      *fault.Switch                              // nil: no fault rules concern this listener
-	refuse      refuseFunc                                 // nil: the error object of this service
-	expose      []string                                   // headers of public answers beside exposed
-	missing     func(c *Ctx) *refuse.Refusal               // the page for browsers at a path without a route; nil: none
+	gzip        *doc.Packer                                 // nil: no route sends cached documents
+	writerOnly  bool                                        // a replica refuses every request
+	replica     *forward.Replica                            // nil: not a replica
+	seqOf       func(code string) (seq uint64, known bool)  // see Options
+	peers       *clusterkey.Ring                            // see Options
+	faults      *fault.Switch                               // nil: no fault rules concern this listener
+	refuse      refuseFunc                                  // nil: the error object of this service
+	expose      []string                                    // headers of public answers beside exposed
+	missing     func(*Ctx, *refuse.Refusal) *refuse.Refusal // answers a GET of a path without a route; nil: nothing does
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }

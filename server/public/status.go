@@ -124,6 +124,7 @@ func (m *Market) time(c *edge.Ctx) *refuse.Refusal {
 // (docs/contract/market-data.md#time-summary-status).
 type StatusInfo struct {
 	Recovering bool
+	Seeking    bool   // a player feeds a recording up to a time
 	Degraded   bool   // a store no longer accepts commands
 	Epoch      string // 16 hex digits, chosen when the data directory was made
 	StartedNs  int64  // process clock, Unix ns; 0: the time at which the Market was made
@@ -197,6 +198,8 @@ func (m *Market) StatusWord() string {
 
 func (m *Market) word(info *StatusInfo, ageNs int64) string {
 	switch {
+	case info.Seeking:
+		return "seeking"
 	case info.Recovering || !m.ready():
 		return "recovering"
 	case info.Replication != nil && info.Replication.StaleSinceMs != 0:

@@ -193,7 +193,7 @@ func TestThePagesHaveTags(t *testing.T) {
 	}
 }
 
-// A slash at the end leads a browser to the page; a page that is not there is 404 with a page for a browser.
+// A slash at the end leads to the page; a page that is not there is 404 with a page for a browser.
 func TestAPageHasOneAddress(t *testing.T) {
 	h := programs(t, false)
 	const browser = "text/html,*/*;q=0.8"
@@ -201,12 +201,11 @@ func TestAPageHasOneAddress(t *testing.T) {
 		"/docs/": "/docs", "/docs/programs/": "/docs/programs", "/docs/contract//": "/docs/contract",
 		"/status/": "/status",
 	} {
-		r, _ := static(t, h, at, "Accept", browser)
-		if got := string(r.Header.Peek("Location")); r.StatusCode() != 301 || got != want {
-			t.Errorf("%s: %d to %q", at, r.StatusCode(), got)
-		}
-		if r, _ := static(t, h, at); r.StatusCode() != 404 {
-			t.Errorf("%s by a program: %d", at, r.StatusCode())
+		for _, accept := range []string{browser, "*/*"} {
+			r, _ := static(t, h, at, "Accept", accept)
+			if got := string(r.Header.Peek("Location")); r.StatusCode() != 301 || got != want {
+				t.Errorf("%s with Accept: %s: %d to %q", at, accept, r.StatusCode(), got)
+			}
 		}
 	}
 	for _, at := range []string{"/docs/nothing", "/docs/nothing/", "/docs/programs.md", "/docs/README"} {

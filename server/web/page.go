@@ -63,10 +63,13 @@ func Page(o Options) (edge.Resource, error) {
 	}
 	routes = append(routes, pages.routes()...)
 	return func(s *edge.Server) []*edge.Route {
-		s.ShowMissing(func(c *edge.Ctx) *refuse.Refusal {
+		s.ShowMissing(func(c *edge.Ctx, refusal *refuse.Refusal) *refuse.Refusal {
 			at := strings.TrimRight(string(c.URI().PathOriginal()), "/")
 			there := func(r *edge.Route) bool { return r.Path == at }
 			if pages.pages[at] == nil && !slices.ContainsFunc(routes, there) {
+				if !c.WantsPage() {
+					return refusal
+				}
 				return missing.missing(c)
 			}
 			c.Response.Header.Set(fasthttp.HeaderLocation, at)

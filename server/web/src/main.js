@@ -15,6 +15,9 @@ function linkState(up) {
   document.body.classList.toggle('stale', !up);
 }
 
+// starts reports whether a status ends by itself.
+const starts = (status) => status === 'recovering' || status === 'seeking';
+
 // waiting shows why the exchange does not answer and returns its status: it recovers or makes its
 // history, it refuses with a reason (a replica behind its writer, a fault rule, a full queue), or
 // it cannot be reached.
@@ -23,17 +26,17 @@ async function waiting(refused) {
   let status, progress = null;
   try {
     ({ body: { status, progress } } = await get('/api/status'));
-    if (status === 'recovering') text = 'The exchange is starting. This page continues by itself.';
+    if (starts(status)) text = status === 'seeking' ? 'The replay goes to another time. This page continues by itself.' : 'The exchange is starting. This page continues by itself.';
   } catch { /* the first refusal says more */ }
   const share = progress === null ? '' : `${Math.floor(progress * 100)} %`;
   const bar = main.querySelector('.starting progress');
   if (!bar) {
     fill(main, el('section', { class: 'panel starting', role: 'status' }, el('h1', {}, 'TickHive'), el('p', {}, text),
       el('progress', { max: '1', 'aria-label': 'Progress' }), el('b', {}, share)));
-    main.querySelector('.starting progress').hidden = status !== 'recovering';
+    main.querySelector('.starting progress').hidden = !starts(status);
     return status;
   }
-  bar.hidden = status !== 'recovering';
+  bar.hidden = !starts(status);
   main.querySelector('.starting p').textContent = text;
   main.querySelector('.starting b').textContent = share;
   if (progress === null) bar.removeAttribute('value'); else bar.value = progress;

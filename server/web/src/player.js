@@ -18,12 +18,14 @@ export function player(place) {
   const size = el('select', { 'aria-label': 'Size of a step' }, options(Object.keys(steps)));
   const speed = el('select', { 'aria-label': 'Speed', onchange: () => give('speed', { speed: speed.value }) });
   const slider = el('input', { type: 'range', 'aria-label': 'Time of the recording', oninput: () => drag(), onchange: () => drag() });
+  const noBook = el('span', { class: 'hint', hidden: true }, 'The recording has no order book: a market order of yours meets nobody, and a limit order trades at its own price.');
   const bar = el('div', { class: 'player', role: 'toolbar', 'aria-label': 'Replay', tabIndex: 0, onkeydown: (e) => press(e) }, at, toggle,
-    el('span', { class: 'pair' }, el('button', { type: 'button', onclick: () => step() }, 'Step'), size), speed, slider, status);
+    el('span', { class: 'pair' }, el('button', { type: 'button', onclick: () => step() }, 'Step'), size), speed, slider, status, noBook);
   place.append(bar);
 
   function show(s) {
     now = s;
+    noBook.hidden = s.hasBook;
     const moving = s.status === 'playing' || s.status === 'seeking';
     setText(toggle, s.playing && s.status !== 'ended' ? 'Pause' : 'Play');
     toggle.disabled = s.status === 'ended';
