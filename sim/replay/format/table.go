@@ -58,6 +58,8 @@ type table struct {
 	twice   int       // number of rows that are an earlier one again
 	unequal int       // number of trades whose quote amount is not price x amount
 
+	decimals int // most decimals of a quote amount
+
 	pair   string // the pair whose rows are taken; "": the rows have one symbol
 	others int    // number of rows of other symbols
 	away   int    // number of rows of other venues
@@ -578,8 +580,8 @@ func (r *table) trade(rec *Record) error {
 	return err
 }
 
-// weigh counts a trade whose quote amount is not price x amount: it differs by more than one unit of its last digit and
-// by more than what a float loses.
+// weigh counts a trade whose quote amount is not price x amount: it differs by more than one unit of the last digit that
+// such amounts have, and by more than what a float loses.
 func (r *table) weigh(price, amount Decimal) {
 	v := &r.fields.first[colQuote]
 	if !r.set.quoted || !v.set || r.plan.decorated {
@@ -597,9 +599,8 @@ func (r *table) weigh(price, amount Decimal) {
 	} else {
 		product, fits = product.MulCheck(fixed.Pow10[fixed.Scale-digits])
 	}
-	decimals := 0
 	if point := bytes.IndexByte(v.text, '.'); point >= 0 {
-		decimals = min(len(v.text)-point-1, fixed.Scale)
+		r.decimals = max(r.decimals, min(len(v.text)-point-1, fixed.Scale))
 	}
 	const float = 1_000_000_000
 	lost, _ := product.DivMod64(float)
@@ -608,7 +609,7 @@ func (r *table) weigh(price, amount Decimal) {
 		less, more = more, less
 	}
 	off := more.Sub(less)
-	if fits && off.Cmp(fixed.FromU64(fixed.Pow10[fixed.Scale-decimals])) > 0 && off.Cmp(lost) > 0 {
+	if fits && off.Cmp(fixed.FromU64(fixed.Pow10[fixed.Scale-r.decimals])) > 0 && off.Cmp(lost) > 0 {
 		r.unequal++
 	}
 }
