@@ -227,7 +227,7 @@ func (r *replayRun) once(say announcement, signals processSignals) error {
 	}
 	if r.plays {
 		fmt.Fprintf(say.out, "page http://%s/\n", x.PublicAddr())
-		fmt.Fprintf(say.out, "or   tickhive player --internal %s play|pause|step|speed|seek\n", x.InternalAddr())
+		fmt.Fprintf(say.out, "or   tickhive player play|pause|step|speed|seek --internal %s\n", x.InternalAddr())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -121,6 +121,11 @@ func TestStatus(t *testing.T) {
 	if s.Status != "recovering" || *s.Progress != 0.1234 {
 		t.Errorf("%+v", s)
 	}
+	info.Seeking = true
+	m.OK("/api/status", &s)
+	if s.Status != "seeking" {
+		t.Errorf("%+v", s)
+	}
 }
 
 // Connections beyond the limit of an address get an error and are closed; other addresses and

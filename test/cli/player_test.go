@@ -19,6 +19,10 @@ func playSample(t *testing.T, args ...string) *harness.Instance {
 	if page := in.WaitLine("page "); page != "page "+in.Public+"/" {
 		t.Error(page)
 	}
+	hint := "or   tickhive player play|pause|step|speed|seek --internal " + strings.TrimPrefix(in.Root, "http://")
+	if got := in.WaitLine("or "); got != hint {
+		t.Error(got)
+	}
 	in.Call(200, "POST", "/replay/pause", "")
 	return in
 }
@@ -26,8 +30,7 @@ func playSample(t *testing.T, args ...string) *harness.Instance {
 // player runs a command of the player.
 func player(in *harness.Instance, args ...string) (out, errs string) {
 	in.T.Helper()
-	code, out, errs := harness.Run(in.T, append(append([]string{"player", args[0], "--internal", in.Root}, "--"),
-		args[1:]...)...)
+	code, out, errs := harness.Run(in.T, append(append([]string{"player"}, args...), "--internal", in.Root)...)
 	if code != 0 {
 		in.T.Fatalf("player %v: exit code %d: %s%s", args, code, out, errs)
 	}
@@ -58,7 +61,8 @@ func TestAReplayIsPlayedTradedAndTakenBack(t *testing.T) {
 	t.Parallel()
 	in := playSample(t)
 	began := in.Call(200, "GET", "/replay", "")
-	if began["status"] != "paused" || began["speed"] != "1" || began["goesBack"] != true {
+	if began["status"] != "paused" || began["speed"] != "1" || began["goesBack"] != true ||
+		began["hasBook"] != true {
 		t.Errorf("%v", began)
 	}
 	player(in, "seek", "10:20")
@@ -132,7 +136,7 @@ func TestThePlayerRefuses(t *testing.T) {
 		"")["begin"]))
 	in.Refuse(409, "CONFLICT", "", "POST", "/clock", `{"advance":"1h"}`)
 	player(in, "seek", fmt.Sprint(in.Call(200, "GET", "/replay", "")["end"]))
-	if s := in.Call(200, "GET", "/replay", ""); s["status"] != "ended" {
+	if s := in.Call(200, "GET", "/replay", ""); s["status"] != "ended" || s["hasBook"] != false {
 		t.Errorf("%v", s)
 	}
 	in.Refuse(409, "CONFLICT", "", "POST", "/replay/play", "")
