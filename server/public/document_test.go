@@ -33,8 +33,8 @@ func rowOf(e *engine.Event) tradeRow {
 	return tradeRow{
 		e.Side,
 		fmt.Sprintf(`{"id":"%s","dealDateUtc":"%s","currencyPairCode":"P0000_USDT","volume":%s,"price":%s,"isBuy":%t,`+
-			`"isUserBuyer":null}`, uuid.NewSHA1(space, fmt.Appendf(nil, "P0000_USDT:%d", e.Trade)),
-			at.Format("2006-01-02T15:04:05.0000000Z"), amount, price, e.Side == engine.Buy),
+			`"isUserBuyer":null,"tradeId":%d}`, uuid.NewSHA1(space, fmt.Appendf(nil, "P0000_USDT:%d", e.Trade)),
+			at.Format("2006-01-02T15:04:05.0000000Z"), amount, price, e.Side == engine.Buy, e.Trade),
 		fmt.Sprintf(`{"trade_id":%d,"price":%s,"base_volume":%s,"target_volume":0.%010d,"trade_timestamp":%d,`+
 			`"type":"%s"}`, e.Trade, price, amount, e.Price*e.Amount, at.UnixMilli(), e.Side),
 	}
