@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/tickhive/tickhive/internal/stream/jet"
 	"github.com/tickhive/tickhive/internal/stream/jet/jettest"
 	"github.com/tickhive/tickhive/internal/vfs"
+	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 	"github.com/tickhive/tickhive/internal/wal"
 )
 
@@ -27,6 +29,7 @@ var keys = stream.NewKeys([]byte("0123456789abcdef0123456789abcdef"))
 type copied struct {
 	t        *testing.T
 	dir      string
+	fs       vfs.FS // nil: the machine's
 	genesis  node.Genesis
 	messages [][]byte
 	states   []stream.State // before the first message, and behind each
@@ -113,6 +116,9 @@ func (c *copied) open() *node.Copy {
 	o := node.CopyOptions{
 		Machine: node.OwnMachine(), Log: wal.Options{PreallocBytes: -1}, Genesis: c.genesis,
 		Aside: func(to string, why error) { c.asides, c.why = append(c.asides, to), why },
+	}
+	if c.fs != nil {
+		o.Machine.FS = c.fs
 	}
 	copy, err := node.OpenCopy(c.dir, o)
 	if err != nil {
@@ -237,6 +243,45 @@ func TestOtherRecordsOfTheSameExchangeAreNoticed(t *testing.T) {
 		t.Errorf("a copy up to message 6 of 12: %v", err)
 	}
 	c.must(copy.Close())
+}
+
+// A copy says how far it is when its log is there: a power cut at that moment leaves one that goes on.
+func TestACopySaysWhatIsDurable(t *testing.T) {
+	c := newCopied(t, 1)
+	c.dir = "d/node"
+	disk := vfstest.NewMem()
+	c.fs = disk
+	var mu sync.Mutex
+	var cut []*vfstest.Mem
+	disk.After(func(op vfstest.Op) {
+		if op.Kind == vfstest.OpRename && strings.Contains(op.Path, "COPY") {
+			mu.Lock()
+			defer mu.Unlock()
+			for seed := range uint64(4) {
+				cut = append(cut, disk.Crash(seed))
+			}
+		}
+	})
+	copy := c.open()
+	c.must(c.take(copy, 0, 6))
+	c.must(copy.Close())
+	reached := 0
+	for _, disk := range cut {
+		c.fs = disk
+		copy := c.open()
+		if at := copy.At(); at != (stream.State{}) {
+			if copy.Log().LastSeq() < at.End.Seq {
+				t.Errorf("behind record %d the log ends at %d", at.End.Seq, copy.Log().LastSeq())
+			}
+			if at == c.states[6] {
+				reached++
+			}
+		}
+		c.must(copy.Close())
+	}
+	if len(c.asides) != 0 || reached == 0 {
+		t.Errorf("%d cuts, %d behind the last message; put aside: %v", len(cut), reached, c.why)
+	}
 }
 
 // A copy that cannot be read, or is of another stream, is put aside with all its records, and a new one begins.
