@@ -193,3 +193,29 @@ func TestRoots(t *testing.T) {
 		}
 	}
 }
+
+// A replica serves up to the lag that it may have, and refuses beyond it, in its reads as in its probes. A writer is
+// never behind.
+func TestAReplicaThatIsTooFarBehind(t *testing.T) {
+	lag := int64(0)
+	r := &Replica{LagNs: func() int64 { return lag }, MaxLagNs: int64(5 * time.Second)}
+	for _, c := range []struct {
+		lag    time.Duration
+		shown  int64
+		served bool
+	}{
+		{-time.Second, 0, true}, {0, 0, true}, {5 * time.Second, 5000, true}, {5*time.Second + 1, 5000, false},
+		{9 * time.Second, 9000, false},
+	} {
+		lag = int64(c.lag)
+		ms, refused := r.Read()
+		stale := r.Stale()
+		if ms != c.shown || (refused == nil) != c.served || (stale == nil) != c.served ||
+			refused != nil && refused.Code != refuse.Stale {
+			t.Errorf("%s behind: %d ms, read %v, probe %v", c.lag, ms, refused, stale)
+		}
+	}
+	if (*Replica)(nil).Stale() != nil {
+		t.Error("a writer is behind")
+	}
+}
