@@ -26,7 +26,7 @@ import (
 type backupCmd struct {
 	internalFlags
 	File  string `arg:"" help:"File to write, mode 0600; it must not exist."`
-	Quiet bool   `help:"Suppress progress output."`
+	Quiet bool   `help:"Print errors alone, for cron."`
 }
 
 // Run downloads a fresh snapshot under a temporary name, verifies it and gives it its name.
@@ -73,6 +73,9 @@ func (c *backupCmd) Run(p *program) error {
 	if err := (vfs.OS{}).SyncDir(filepath.Dir(c.File)); err != nil {
 		return err
 	}
+	if c.Quiet {
+		return nil
+	}
 	_, err = fmt.Fprintf(p.out, "backup %s verified: record %d\n", c.File, pos)
 	return err
 }
@@ -84,6 +87,10 @@ func gone(name string) error {
 	}
 	return nil
 }
+
+// copyFirst says what neither a backup nor a stream has of the directory that a restored one replaces: the start would
+// make new ones, and clients with the former ones get 401.
+const copyFirst = "if it replaces a directory, first copy cluster.key, stream.nk and the token's file from there"
 
 // restoreCmd makes a data directory from a backup.
 type restoreCmd struct {
@@ -120,7 +127,7 @@ func (c *restoreCmd) Run(p *program) error {
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, at, c.Dir)
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\n%s\nstart it with --data-dir %s\n", c.Dir, at, copyFirst, c.Dir)
 	return err
 }
 

@@ -76,7 +76,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, copied, c.Dir)
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\n%s\nstart it with --data-dir %s\n", c.Dir, copied, copyFirst, c.Dir)
 	return err
 }
 
@@ -91,9 +91,9 @@ func (c *streamRestoreCmd) fromNode(p *program) error {
 	if err = errors.Join(err, unlock()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s: it begins a new epoch and a new "+
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\n%s\nstart it with --data-dir %s: it begins a new epoch and a new "+
 		"stream. While the servers have the old stream too, other nodes choose the new one with "+
-		"--set replica.epoch=EPOCH\n", c.Dir, text, c.Dir)
+		"--set replica.epoch=EPOCH\n", c.Dir, text, copyFirst, c.Dir)
 	return err
 }
 

@@ -79,7 +79,7 @@ func backUpUnderLoad(t *testing.T, policy string) {
 		harness.WaitFor(t, func() bool { a.Mu.Lock(); defer a.Mu.Unlock(); return len(a.Orders) >= 500*(i+1) })
 		before := copyOf(a)
 		file := filepath.Join(files, fmt.Sprint(i))
-		code, out, errs := harness.Run(t, "backup", "--internal", internal, "--quiet", file)
+		code, out, errs := harness.Run(t, "backup", "--internal", internal, file)
 		if code != 0 || !strings.Contains(out, "verified: record ") {
 			t.Fatalf("backup: exit code %d, %s %s", code, out, errs)
 		}
@@ -153,7 +153,8 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "b.snap")
 	internal := strings.TrimPrefix(in.Root, "http://")
-	if code, out, errs := harness.Run(t, "backup", "--internal", internal, "--quiet", file); code != 0 {
+	if code, out, errs := harness.Run(t, "backup", "--internal", internal, "--quiet", file); code != 0 ||
+		out+errs != "" {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
 	if code, _, errs := harness.Run(t, "backup", "--internal", internal, file); code != 2 || !strings.Contains(errs,
@@ -209,8 +210,8 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if err := os.Remove(mine); err != nil {
 		t.Errorf("the file in the used directory: %v", err)
 	}
-	if code, _, errs := harness.Run(t, "restore", file, to); code != 0 {
-		t.Fatalf("an empty directory: exit code %d, %s", code, errs)
+	if code, out, errs := harness.Run(t, "restore", file, to); code != 0 || !strings.Contains(out, "copy cluster.key") {
+		t.Fatalf("an empty directory: exit code %d, %s %s", code, out, errs)
 	}
 	now := in.Call(200, "GET", "/clock", "")["now"]
 	re := harness.Start(t, "--pairs", "none", "--sim", "off", "--clock", "virtual", "--data-dir", to)

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -44,7 +45,7 @@ func TestTheFirstDeployment(t *testing.T) {
 	for _, want := range []string{
 		`configuration ok: \d+ keys, 11 assets, 12 pairs`, `(?m)^ready$`, `"status":"ok"`,
 		`with money in 11 currencies: alice.json`,
-		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`, `(?m)^1$`,
+		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`, `(?m)^the same market$`,
 		`(?m)^ready public=`,
 		`before-upgrade\.snap verified`, `(?m)^market +[0-9a-f]{64}$`, `(?m)^ready\n\[\]tickhive_panics_total 0$`,
 		`tickhive_scrub_damaged_files 0`, `(?m)/var/backups/tickhive/first\.snap$`,
@@ -109,5 +110,82 @@ func (m *machine) systemctl(asked string) {
 		m.writeProgram()
 	default:
 		m.t.Fatalf("systemctl %s: the test does not know what that does", asked)
+	}
+}
+
+// plainShell runs lines of a page in a folder, with a program tickhive that a test has written.
+func plainShell(t *testing.T, lines, tickhive string) (folder, out string) {
+	t.Helper()
+	folder = t.TempDir()
+	for name, text := range map[string]string{"sudo": `exec "$@"`, "tickhive": tickhive} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines = strings.NewReplacer("/var/backups/tickhive", folder, "cd /backup ", "cd "+folder+" ",
+		"/usr/local/bin/tickhive", "tickhive").Replace(lines)
+	c := exec.CommandContext(t.Context(), "sh", "-c", lines)
+	c.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	said, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, lines, said)
+	}
+	return folder, string(said)
+}
+
+// The rehearsal of a restore reports success only if both directories have printed the same hash.
+func TestTheRehearsalOfARestoreNeedsBothHashes(t *testing.T) {
+	t.Parallel()
+	lines := regexp.MustCompile(`(?m)^newest=(?s:.*?)\nif .*\n`).FindString(harness.ReadTree(t, deploymentPage))
+	if lines == "" {
+		t.Fatal("the page has no comparison")
+	}
+	for _, c := range []struct{ copy, live, want string }{
+		{"echo market a", "echo market a", "the same market"},
+		{"echo market a", "echo market b", "NOT the same market"},
+		{"echo market a", "echo tickhive: before >&2; exit 1", "NOT the same market"},
+		{"exit 1", "echo market a", "NOT the same market"},
+		{"exit 1", "exit 1", "NOT the same market"},
+	} {
+		_, out := plainShell(t, ": >/var/backups/tickhive/first.snap\n"+lines, `
+case "$*" in
+restore*) ;;
+*rehearsal\ --at*) `+c.copy+` ;;
+*/var/lib/tickhive\ --at*) `+c.live+` ;;
+*rehearsal*) echo seq 7 ;;
+esac`)
+		if last := strings.TrimSpace(out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]); last != c.want {
+			t.Errorf("copy %q, live %q: %q, want %q", c.copy, c.live, last, c.want)
+		}
+	}
+}
+
+// The hourly backup removes the oldest hourly files alone: one that an operator has named is the way back.
+func TestTheHourlyBackupKeepsNamedFiles(t *testing.T) {
+	t.Parallel()
+	for page, pattern := range map[string]string{
+		deploymentPage: `(?m)^0 \* \* \* \* root (.*)$`, "docs/operating.md": `(?m)^    0 \* \* \* \* (.*)$`,
+	} {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(harness.ReadTree(t, page))
+		if m == nil {
+			t.Fatalf("%s has no line of cron", page)
+		}
+		const files = `cd /var/backups/tickhive
+touch -d 2001-01-01 first.snap before-upgrade.snap before.snap tickhive-2026-11-22-1400.snap
+for n in $(seq 10 69); do touch -d "2002-01-01 00:$((n-10))" "hourly-2002-01-01-$n.snap"; done
+`
+		folder, _ := plainShell(t, files+strings.ReplaceAll(m[1], `\%`, "%"), `for last; do :; done; touch "$last"`)
+		hourly, err := filepath.Glob(folder + "/hourly-*.snap")
+		if err != nil || len(hourly) != 48 {
+			t.Errorf("%s: %d hourly files are kept, want 48: %v", page, len(hourly), err)
+		}
+		if _, err := os.Stat(folder + "/hourly-2002-01-01-69.snap"); err != nil {
+			t.Errorf("%s: %v", page, err)
+		}
+		for _, name := range []string{"first", "before-upgrade", "before", "tickhive-2026-11-22-1400"} {
+			if _, err := os.Stat(filepath.Join(folder, name+".snap")); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
 	}
 }
