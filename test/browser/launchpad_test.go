@@ -102,3 +102,13 @@ func TestBrowserAnAgentIsSpawned(t *testing.T) {
 		/C 0.000050000/.test(document.querySelector('.plot .legend').innerText.replace(/\s+/g, ' '))`)
 	b.answered(3, "400 from")
 }
+
+// An answer that breaks off says so: it is not taken for one without rows.
+func TestBrowserABrokenAnswerIsSaid(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	in.Call(200, "POST", "/faults", `{"rules":["broken-json route=/api/launchpad/tokens"]}`)
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/launchpad")
+	b.wait("the reason", `/Loading the tokens failed: .*JSON/.test(document.querySelector('main .busy').innerText)`)
+}

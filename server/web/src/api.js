@@ -58,11 +58,13 @@ export class ApiError extends Error {
   }
 }
 
+// answer reads an answer to its end: one that breaks off, or is no JSON, is an error, except as the text of an error.
 async function answer(response, as = 'json') {
-  if (response.ok && as === 'text') return { body: await response.text(), headers: response.headers };
-  const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new ApiError(response.status, body, response.headers);
-  return { body, headers: response.headers };
+  const { headers } = response, text = await response.text();
+  if (response.ok) return { body: as === 'text' ? text : JSON.parse(text || '{}'), headers };
+  let body = {};
+  try { body = JSON.parse(text); } catch { /* a page of a proxy */ }
+  throw new ApiError(response.status, body, headers);
 }
 
 const patience = 15000; // ms; without it, a connection that broke while the computer slept keeps a request for minutes
