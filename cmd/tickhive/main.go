@@ -13,7 +13,7 @@ import (
 
 // cli is the command line: one member per subcommand, each in its own file.
 type cli struct {
-	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
+	Serve   serveCmd   `cmd:"" help:"Run the exchange."`
 	Replica replicaCmd `cmd:"" help:"Serve the public reads of an exchange that another process writes."`
 	Stream  streamCmd  `cmd:"" help:"Show or verify the stream that replicas follow."`
 	Cluster clusterCmd `cmd:"" help:"Show a cluster of a writer, a standby and replicas on this machine."`

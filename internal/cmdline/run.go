@@ -116,6 +116,8 @@ func Run(l Line, args []string) int {
 
 func run(l Line, args []string) (int, error) {
 	switch first := append(args, "")[0]; first {
+	case "":
+		return 2, fmt.Errorf("name a command: %s help lists them", l.Name)
 	case "help":
 		args = append(args[1:len(args):len(args)], "--help")
 	case "--version":
@@ -147,8 +149,7 @@ func run(l Line, args []string) (int, error) {
 	return 1, err
 }
 
-// misspelled adds the nearest command to the error when the first argument is no command. Kong does so only for a
-// program without a default command.
+// misspelled adds the nearest command to the error when the first argument is no command.
 func misspelled(model *kong.Application, args []string, err error) error {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return err

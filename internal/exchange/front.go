@@ -217,7 +217,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		Pace:      f,
 		Metrics:   admin.NewMetrics(sources),
 		Figures: admin.NewFigures(admin.FiguresSource{
-			MetricsSource: sources, Status: f.market.StatusWord, Incidents: f.incidents, Disk: b.data.Room,
+			MetricsSource: sources, Incidents: f.incidents,
 			Faults: func() []*fault.Active { return f.faults.List(b.clock.NowNs()) },
 		}),
 	}
@@ -242,6 +242,7 @@ func (f *front) metricsSource(b *base) admin.MetricsSource {
 			}
 		},
 		Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
+		Status: f.market.StatusWord, Refused: func() bool { return f.changesFailed() != nil }, Disk: b.data.Room,
 		Logs: f.logStats, Replication: f.replicationStat,
 		Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
 		Guarded:    func() map[string]uint64 { return f.account.Canceler().Counts() },

@@ -67,8 +67,7 @@ func (f *front) snapshot(fresh bool) (*admin.Snapshot, *refuse.Refusal) {
 	if fresh {
 		if err := s.keeper.Snapshot(); err != nil {
 			end()
-			f.log.Error("snapshot failed", "error", err)
-			return nil, refuse.Later(1, "The snapshot cannot be taken now: see the log of the node.")
+			return nil, refuse.Later(1, "The snapshot cannot be taken now: %v.", err)
 		}
 	}
 	file, meta, size, err := log.ReadNewest()

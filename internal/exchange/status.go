@@ -15,7 +15,7 @@ func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Seeking: f.seeks(), Epoch: f.data.Epoch(), Incidents: f.incidents(),
 		ProgressPPM: f.progress.Load(),
-		Degraded:    f.storesFailed() != nil || f.tooEarly() || f.clockHeld(),
+		Degraded:    f.changesFailed() != nil || f.tooEarly() || f.clockHeld(),
 	}
 	for _, a := range f.faults.List(f.now()) {
 		info.Faults = append(info.Faults, public.FaultInfo{ID: a.ID, Rule: a.Public()})
@@ -23,7 +23,6 @@ func (f *front) status() public.StatusInfo {
 	if x := f.phase.Load().running; x != nil {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
 		info.Replication = x.stream.Load().status()
-		info.Degraded = info.Degraded || x.stream.Load().failure() != nil
 	}
 	if y := f.phase.Load().follows; y != nil {
 		info.Replication = y.status()
@@ -66,6 +65,15 @@ func (f *front) storesFailed() error {
 		waits = *owes
 	}
 	return errors.Join(f.data.Unsaved(), waits, s.journal.failed())
+}
+
+// changesFailed returns the reason why a store, or the stream of a writer, takes no changes at present; nil: they do.
+func (f *front) changesFailed() error {
+	err := f.storesFailed()
+	if x := f.phase.Load().running; x != nil {
+		err = errors.Join(err, x.stream.Load().failure())
+	}
+	return err
 }
 
 // commissions returns the commissions of payments for the public list.

@@ -24,11 +24,8 @@ import (
 // FiguresSource holds what GET /figures reads besides the sources of a scrape.
 type FiguresSource struct {
 	MetricsSource
-	Status    func() string // the member status of /api/status
 	Incidents func() []edge.Incident
 	Faults    func() []*fault.Active
-	// Disk returns the bytes of the file system of the data directory; ok is false without a directory.
-	Disk func() (free, total int64, ok bool)
 }
 
 // Figures serves GET /figures: what an operator watches, with rates and percentiles over the time since an earlier

@@ -34,6 +34,12 @@ type MetricsSource struct {
 	Accepts func() []conn.AcceptStat
 	// Scrubs returns the number of scrubs that read every file, and of files that the last one found damaged.
 	Scrubs func() (ended uint64, damaged int64)
+	// Status returns the member status of /api/status.
+	Status func() string
+	// Refused reports whether every change is refused, because a store or the stream takes none.
+	Refused func() bool
+	// Disk returns the free and all bytes of the file system of the data directory; ok is false without one.
+	Disk func() (free, total int64, ok bool)
 	// Logs returns the figures of each log that is open.
 	Logs func() []LogStat
 	// Streams returns the figures of sockets by their kind: native, binance.
@@ -149,6 +155,11 @@ var (
 	descDamaged   = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
 	descSecretKey = metric("secret_key_needed",
 		"1 while a field of the state, or a file of the data directory, may need a key of secrets.", "key", "by")
+	descStatus  = metric("status", "1 for the word that the status of the exchange is, 0 for the others.", "status")
+	descRefused = metric("changes_refused",
+		"1 while every change is refused: a full disk, a failed sync, a failed stream.")
+	descFree        = metric("disk_free_bytes", "Free bytes of the file system of the data directory.")
+	descDisk        = metric("disk_bytes", "Bytes of the file system of the data directory.")
 	descLogBytes    = metric("log_bytes_total", "Bytes appended since the start.", "log")
 	descLogRecord   = metric("log_last_record", "Sequence of the last record.", "log")
 	descLogUnsynced = metric("log_unsynced_records", "Records that a power cut may take.", "log")
@@ -191,7 +202,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descScrubs, descDamaged, descGuarded, descLogBytes, descLogRecord, descLogUnsynced, descLogSegments,
 		descLogDisk, descLogSync, descReplay, descSnapshots, descSnapshotFailed, descSnapshotBytes, descSnapshotTime,
 		descSockets, descSubscriptions, descMessages, descStreamBytes, descMessageDrops, descResyncs, descSlowCloses,
-		descUnknown, descLimited, descSecretKey,
+		descUnknown, descLimited, descSecretKey, descStatus, descRefused, descFree, descDisk,
 	}, replicationDescs...) {
 		ch <- d
 	}
@@ -205,6 +216,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	ended, damaged := m.src.Scrubs()
 	counter(ch, descScrubs, ended)
 	gauge(ch, descDamaged, float64(damaged))
+	m.collectState(ch)
 	m.collectLogs(ch)
 	m.collectStreams(ch)
 	m.collectReplication(ch)
@@ -214,6 +226,18 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	for cause, n := range m.src.Guarded() {
 		counter(ch, descGuarded, n, cause)
+	}
+}
+
+func (m *metrics) collectState(ch chan<- prometheus.Metric) {
+	now := m.src.Status()
+	for _, word := range [...]string{"ok", "recovering", "stale", "degraded"} {
+		gauge(ch, descStatus, one(word == now), word)
+	}
+	gauge(ch, descRefused, one(m.src.Refused()))
+	if free, total, ok := m.src.Disk(); ok {
+		gauge(ch, descFree, float64(free))
+		gauge(ch, descDisk, float64(total))
 	}
 }
 

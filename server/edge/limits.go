@@ -170,7 +170,9 @@ func (l *limiter) check(c *Ctx) *refuse.Refusal {
 		return nil
 	}
 	c.edge.limited[limitAddress].Add(1)
-	return tooMany(waitNs)
+	r := tooMany(waitNs)
+	r.Message += " The operator sets the limit of an address with rate.per_minute and rate.per_second."
+	return r
 }
 
 // tooMany returns the refusal of a request that would be accepted after waitNs. It rounds the

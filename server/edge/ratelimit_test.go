@@ -113,7 +113,8 @@ func TestSixtyFirst(t *testing.T) {
 	a := m.From("192.0.2.1", limited)
 	m.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	if a.Header.Get("Retry-After") != "12" ||
-		!containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds."`) {
+		!containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds. The operator sets the limit of an `+
+			`address with rate.per_minute and rate.per_second."`) {
 		t.Errorf("%s %s", a.Header.Get("Retry-After"), a.Body)
 	}
 	if got := a.Header.Get("X-Ratelimit-Remaining"); got != "0" {
@@ -208,6 +209,11 @@ func TestLimitedMarketData(t *testing.T) {
 		a := m.From("192.0.2.1", "/api/currencies")
 		if want := map[bool]int{true: 200, false: 429}[i < 10]; a.Status != want {
 			t.Fatalf("request %d: %d", i, a.Status)
+		}
+	}
+	for _, path := range []string{"/api/time", "/api/status", "/api/healthcheck", "/readyz"} {
+		if a := m.From("192.0.2.1", path); a.Status != 200 {
+			t.Errorf("%s: %d: it must not count", path, a.Status)
 		}
 	}
 }

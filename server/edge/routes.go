@@ -25,7 +25,7 @@ const (
 	ClassMarket  LimitClass = iota // public market data: unlimited unless configured
 	ClassAccount                   // account routes: unlimited unless configured
 	ClassLimited                   // launchpad and hive: 60 in 60 s and 10 in 1 s
-	ClassExempt                    // never limited: healthcheck
+	ClassExempt                    // never limited: pages and documents, the service's health, status and time
 )
 
 // AuthMode selects whether a route accepts or requires credentials.

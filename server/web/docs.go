@@ -91,7 +91,8 @@ func newDocuments(o Options, at map[string]string, missing *asset) (*documents, 
 func (d *documents) routes() (routes []*edge.Route) {
 	for _, at := range []string{docsPath, docsPath + "/{page:*}"} {
 		routes = append(routes, &edge.Route{
-			Method: fasthttp.MethodGet, Path: at, Handle: d.handle, Auth: edge.AuthNever, Early: true,
+			Method: fasthttp.MethodGet, Path: at, Handle: d.handle, Class: edge.ClassExempt, Auth: edge.AuthNever,
+			Early: true,
 		})
 	}
 	return routes

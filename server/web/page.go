@@ -142,7 +142,7 @@ func document(at, csp string, text func() ([]byte, error)) *edge.Route {
 		return a
 	})
 	return &edge.Route{
-		Method: fasthttp.MethodGet, Path: at, Auth: edge.AuthNever, Early: true,
+		Method: fasthttp.MethodGet, Path: at, Class: edge.ClassExempt, Auth: edge.AuthNever, Early: true,
 		Handle: func(c *edge.Ctx) *refuse.Refusal { return made().handle(c) },
 	}
 }
@@ -346,7 +346,9 @@ func (a *asset) route(at string) *edge.Route { return fileRoute(at, a.handle) }
 
 // fileRoute returns the route of a file. It is there during recovery too, so that a browser can show the progress.
 func fileRoute(at string, handle edge.Handler) *edge.Route {
-	return &edge.Route{Method: fasthttp.MethodGet, Path: at, Handle: handle, Auth: edge.AuthNever, Early: true}
+	return &edge.Route{
+		Method: fasthttp.MethodGet, Path: at, Handle: handle, Class: edge.ClassExempt, Auth: edge.AuthNever, Early: true,
+	}
 }
 
 // shell is a page of scripts. Its attribute data-console says which console the reader may use, and data-replay that

@@ -143,6 +143,11 @@ func TestABrowserGetsAPageAtAPathWithoutARoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range server.Routes() {
+		if r.Class != edge.ClassExempt {
+			t.Errorf("%s counts for a limit: a page must not use up what its requests need", r.Path)
+		}
+	}
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for _, c := range []struct {
 		path, accept string

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,6 +50,20 @@ func waitStatus(in *harness.Instance, word string, incidents int) {
 	}
 }
 
+// hasMetrics reads the metrics once, and compares whole lines.
+func hasMetrics(in *harness.Instance, lines ...string) {
+	in.T.Helper()
+	body := in.Do("GET", in.Root+"/metrics", "").Body
+	for _, line := range lines {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			in.T.Errorf("the metrics have no line %s", line)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^tickhive_disk_free_bytes [1-9]`).MatchString(body) {
+		in.T.Error("the metrics do not say how much room the disk has")
+	}
+}
+
 func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -73,6 +88,21 @@ func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 		}
 	}
 	waitStatus(in, "degraded", 1)
+	hasMetrics(in, `tickhive_changes_refused 1`, `tickhive_status{status="degraded"} 1`,
+		`tickhive_status{status="ok"} 0`,
+		`tickhive_snapshot_failures_total{log="engine"} 0`)
+	internal, elsewhere := strings.TrimPrefix(in.Root, "http://"), t.TempDir()+"/b.snap"
+	if code, _, errs := harness.Run(t, "backup", "--internal", internal, elsewhere); code != 1 || !strings.Contains(errs,
+		"The snapshot cannot be taken now: ") || !strings.Contains(errs, "file too large") {
+		t.Errorf("a backup to another disk: exit code %d, %s", code, errs)
+	}
+	if body := in.Do("GET", in.Root+"/metrics", "").Body; !regexp.MustCompile(
+		`(?m)^tickhive_snapshot_failures_total{log="engine"} [1-9]`).MatchString(body) {
+		t.Error("a backup that failed is not counted")
+	}
+	if own := in.Do("GET", in.Internal+"/incidents", "").Body; !strings.Contains(own, `"kind":"snapshot"`) {
+		t.Errorf("a backup that failed is no incident: %s", own)
+	}
 	if status := in.Do("GET", in.Public+"/api/status", "").Body; strings.Contains(status, dir) {
 		t.Errorf("the public status names a path of the machine: %s", status)
 	}
@@ -85,6 +115,8 @@ func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 
 	limitFiles(in, math.MaxUint64)
 	waitStatus(in, "ok", 2) // before any client has tried again
+	hasMetrics(in, `tickhive_changes_refused 0`, `tickhive_status{status="degraded"} 0`,
+		`tickhive_status{status="ok"} 1`)
 	in.Limit("BTC_USDT", "buy", "1", "1")
 	hash := fmt.Sprint(in.Call(200, "GET", "/state-hash", ""))
 	in.Signal(syscall.SIGKILL)

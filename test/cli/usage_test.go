@@ -20,6 +20,8 @@ func TestCommandLines(t *testing.T) {
 		code int
 		text string
 	}{
+		"":                     {2, "tickhive: name a command: tickhive help lists them"},
+		"--data-dir d":         {2, "unknown flag --data-dir"},
 		"help version":         {0, "Usage: tickhive version"},
 		"help":                 {0, "Commands:"},
 		"--version":            {0, "TickHive v1.0.0.0 (commit "},

@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,6 +202,50 @@ func TestTheExamplesOfAClusterStart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The configuration and the three command lines of the manual make a cluster on one machine. The standby takes over, and
+// the first command then starts a node that follows.
+func TestTheClusterOfTheManualStarts(t *testing.T) {
+	t.Parallel()
+	page, folder := harness.ReadTree(t, "docs/operating.md"), t.TempDir()
+	conf := regexp.MustCompile(`(?m)^    listen: (?s:.*?)\n\n`).FindString(page)
+	lines := regexp.MustCompile(`(?m)^    bin/tickhive (.*nats://127\.0\.0\.1:4222 (?s:.*?))\n\n`).
+		FindAllStringSubmatch(page, -1)
+	if conf == "" || len(lines) != 3 {
+		t.Fatalf("%q, %d commands", conf, len(lines))
+	}
+	places := []string{"/tmp/cluster", folder, `\`, ""}
+	for _, port := range []string{"4222", "8222", "8082", "8083", "8084", "8085"} {
+		places = append(places, "127.0.0.1:"+port, harness.StreamAddress(t))
+	}
+	here := strings.NewReplacer(places...)
+	file := filepath.Join(folder, "nats.conf")
+	if err := os.WriteFile(file, []byte(here.Replace(conf)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jettest.Start(t, file)
+	start := func(line string, more ...string) *harness.Instance {
+		// The credentials are those of other tests: the server of the manual asks for none.
+		args := append(strings.Fields(here.Replace(line)), "--set", "stream.credentials=")
+		in := harness.Launch(t, nil, append(args, more...)...)
+		in.TakeAddresses(in.WaitLine("ready "))
+		return in
+	}
+	first := []string{"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}
+	writer := start(lines[0][1], first...)
+	standby, replica := start(lines[1][1]), start(lines[2][1])
+	writer.Call(200, "POST", "/pairs", `{"code":"ZZ_USDT","digitsPrice":2,"digitsAmount":2}`)
+	writer.Signal(syscall.SIGKILL)
+	writer.Wait()
+	f := &failover{t: t, nodes: [2]*harness.Instance{writer, standby}}
+	f.awaitRole(1, "writer")
+	f.nodes[0] = start(lines[0][1], first...)
+	f.awaitRole(0, "replica")
+	standby.Call(200, "GET", "/pairs/ZZ_USDT", "")
+	if got := roleOf(replica); got != "replica" {
+		t.Errorf("the replica is a %s", got)
 	}
 }
 

@@ -161,3 +161,74 @@ func TestTheManualExplainsEveryAlert(t *testing.T) {
 		}
 	}
 }
+
+// Each of these alerts fires in the state that it is for, and not in the sound one.
+func TestTheAlertsFire(t *testing.T) {
+	t.Parallel()
+	harness.NeedTool(t, "promtool")
+	rules, err := filepath.Abs(harness.SourceTree + "/deploy/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const minutes = 2000 // of samples, one a minute; alerts are compared at the last one
+	for _, c := range []struct {
+		alert  string
+		fires  bool
+		series map[string]string
+	}{
+		{"TickHiveNoChanges", true, map[string]string{"tickhive_changes_refused": "1x%d"}},
+		{"TickHiveNoChanges", false, map[string]string{"tickhive_changes_refused": "0x%d"}},
+		{"TickHiveDiskNearlyFull", true, map[string]string{"tickhive_disk_free_bytes": "1000000000x%d"}},
+		{"TickHiveDiskNearlyFull", false, map[string]string{"tickhive_disk_free_bytes": "1100000000x%d"}},
+		{"TickHiveStreamLag", true, map[string]string{`tickhive_stream_lag_seconds{role="replica"}`: "2x%d"}},
+		{"TickHiveStreamLag", false, map[string]string{`tickhive_stream_lag_seconds{role="replica"}`: "0.5x%d"}},
+		{"TickHiveNoWriter", true, map[string]string{`tickhive_nodes{job="t",instance="a",role="writer"}`: "0x%d",
+			`tickhive_nodes{job="t",instance="b",role="writer"}`: "0x%d", `tickhive_nodes{role="replica"}`: "2x%d"}},
+		{"TickHiveNoWriter", false, map[string]string{`tickhive_nodes{job="t",instance="a",role="writer"}`: "0x%d",
+			`tickhive_nodes{job="t",instance="b",role="writer"}`: "1x%d"}},
+		{"TickHiveForwarding", true, map[string]string{`tickhive_forwarded_total{outcome="unreached"}`: "0+1x%d"}},
+		{"TickHiveForwarding", false, map[string]string{`tickhive_forwarded_total{outcome="answered"}`: "0+1x%d"}},
+		{"TickHiveServerErrors", true, map[string]string{`tickhive_requests_total{route="/api/x",status="5xx"}`: "0+1x%d"}},
+		{"TickHiveServerErrors", false, map[string]string{
+			`tickhive_requests_total{route="/readyz",status="5xx"}`: "0+1x%d"}},
+		{"TickHiveSnapshotFailures", true, map[string]string{"tickhive_snapshot_failures_total": "0+1x%d"}},
+		{"TickHiveOldSnapshot", true, map[string]string{"tickhive_snapshot_timestamp_seconds": "0x%d",
+			"tickhive_log_replay_bytes": "1x%d"}},
+		{"TickHiveOldSnapshot", false, map[string]string{"tickhive_snapshot_timestamp_seconds": "0x%d",
+			"tickhive_log_replay_bytes": "0x%d"}}, // nothing is new
+		{"TickHiveOldSnapshot", false, map[string]string{"tickhive_snapshot_timestamp_seconds": "0+60x%d",
+			"tickhive_log_replay_bytes": "1x%d"}},
+	} {
+		var series []map[string]string
+		for name, values := range c.series {
+			if first, _, steps := strings.Cut(values, "+"); !steps {
+				values = strings.Replace(first, "x", "+0x", 1)
+			}
+			series = append(series, map[string]string{"series": name, "values": fmt.Sprintf(values, minutes)})
+		}
+		want := "0"
+		if c.fires {
+			want = "1"
+		}
+		text, err := json.Marshal(map[string]any{
+			"rule_files": []string{rules}, "evaluation_interval": "1m",
+			"tests": []any{map[string]any{
+				"interval": "1m", "input_series": series, "promql_expr_test": []any{map[string]any{
+					"expr":      fmt.Sprintf(`count(ALERTS{alertname=%q,alertstate="firing"}) or vector(0)`, c.alert),
+					"eval_time": fmt.Sprintf("%dm", minutes), "exp_samples": []any{
+						map[string]any{"labels": "{}", "value": json.RawMessage(want)}},
+				}},
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "test.yml")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "promtool", "test", "rules", file).CombinedOutput(); err != nil {
+			t.Errorf("%s fires: want %t, with %v: %v\n%s", c.alert, c.fires, c.series, err, out)
+		}
+	}
+}

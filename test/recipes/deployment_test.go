@@ -45,9 +45,11 @@ func TestTheFirstDeployment(t *testing.T) {
 	for _, want := range []string{
 		`configuration ok: \d+ keys, 11 assets, 12 pairs`, `(?m)^ready$`, `"status":"ok"`,
 		`with money in 11 currencies: alice.json`,
-		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`, `(?m)^the same market$`,
+		`(?m)^USDT free=10000\.0`, `(?m)^tickhive_build_info\{`, `first\.snap verified: record \d+`,
+		`(?m)^the same market$`,
 		`(?m)^ready public=`,
-		`before-upgrade\.snap verified`, `(?m)^market +[0-9a-f]{64}$`, `(?m)^ready\n\[\]tickhive_panics_total 0$`,
+		`before-upgrade\.snap verified`, `(?m)^market +[0-9a-f]{64}$`, `(?m)^ready\n\[\]tickhive_changes_refused 0$`,
+		`(?m)^tickhive_panics_total 0$`,
 		`tickhive_scrub_damaged_files 0`, `(?m)/var/backups/tickhive/first\.snap$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
@@ -110,6 +112,23 @@ func (m *machine) systemctl(asked string) {
 		m.writeProgram()
 	default:
 		m.t.Fatalf("systemctl %s: the test does not know what that does", asked)
+	}
+}
+
+// Every line with curl to the internal listener works with a token, too.
+func TestTheDeploymentSendsTheToken(t *testing.T) {
+	page := harness.ReadTree(t, deploymentPage)
+	lines := regexp.MustCompile(`curl [^\n]*127\.0\.0\.1:8081`).FindAllString(page, -1)
+	if len(lines) < 5 {
+		t.Errorf("only %d lines", len(lines))
+	}
+	for _, line := range lines {
+		if !strings.Contains(line, `-H "$auth"`) {
+			t.Errorf("%s: without a token", line)
+		}
+	}
+	if strings.Count(page, `auth="Authorization: Bearer ${TICKHIVE_INTERNAL_TOKEN-}"`) != 3 {
+		t.Error("not each block sets the header")
 	}
 }
 

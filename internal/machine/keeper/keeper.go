@@ -78,7 +78,7 @@ type Options struct {
 	CoveredBytes int64
 	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
 	Events func() uint64
-	// Failed receives the error of each snapshot that Step does not take; nil: no receiver.
+	// Failed receives the error of each snapshot that is not taken, but ErrNotReached; nil: no receiver.
 	Failed func(error)
 	// Damaged receives the reason why a retained snapshot cannot be used; nil: no receiver.
 	Damaged func(reason string)
@@ -153,10 +153,15 @@ type pendingSnapshot struct {
 // one step each, whatever their size.
 func (k *Keeper) Step() step.Progress {
 	p, err := k.step()
-	if err != nil && k.o.Failed != nil {
+	k.report(err)
+	return p
+}
+
+// report passes the error of a snapshot on. It runs without mu: the receiver may take its time.
+func (k *Keeper) report(err error) {
+	if err != nil && !errors.Is(err, ErrNotReached) && k.o.Failed != nil {
 		k.o.Failed(err)
 	}
-	return p
 }
 
 // step does the work of Step.
@@ -198,7 +203,7 @@ func (k *Keeper) nextNs() int64 {
 }
 
 // ErrNotReached is the error of a Snapshot whose position Reached does not have yet.
-var ErrNotReached = errors.New("keeper: the snapshot waits until the stream has acknowledged its records")
+var ErrNotReached = errors.New("the snapshot waits until the stream has acknowledged its records")
 
 // Snapshot writes a snapshot of the current state and removes the log segments that both retained snapshots
 // cover. It does nothing when no command was journaled since the last snapshot. It first finishes a snapshot
@@ -207,6 +212,13 @@ var ErrNotReached = errors.New("keeper: the snapshot waits until the stream has 
 // After ErrNotReached the snapshot stays pending: Step takes it later, and so does the next Snapshot, which takes no
 // other one then.
 func (k *Keeper) Snapshot() error {
+	err := k.snapshot()
+	k.report(err)
+	return err
+}
+
+// snapshot does the work of Snapshot.
+func (k *Keeper) snapshot() error {
 	k.mu.Lock()
 	asked, before := k.pending != nil && k.pending.asked, k.covered.Load()
 	k.mu.Unlock()

@@ -83,14 +83,15 @@ func TestAFollowerThatDiffersLeavesNoSnapshot(t *testing.T) {
 	other := open(t, vfstest.NewMem(), 23) // the market that clients see
 	defer other.stop()
 	other.trade(300)
+	var failures []error
 	k := keeper.New(keeper.Options{
 		Log: x.log, Dir: x.dir, Loop: x.loop, Digest: other.state.Digest, Extras: []machine.Extra{x.trader},
-		Covered: covered,
+		Covered: covered, Failed: func(err error) { failures = append(failures, err) },
 	})
 	x.trade(300)
 	if err := k.Snapshot(); err == nil || !strings.Contains(err.Error(), "differs from the running exchange") ||
-		k.Covered() != covered {
-		t.Errorf("%v, covered %d", err, k.Covered())
+		k.Covered() != covered || len(failures) != 1 || failures[0] != err {
+		t.Errorf("%v, covered %d, reported %v", err, k.Covered(), failures)
 	}
 	snapshots := func(paths []string) (n int) {
 		for _, name := range paths {

@@ -90,6 +90,9 @@ func TestASnapshotOnRequestWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if w.failed != 0 {
+		t.Errorf("%d failures are reported of a snapshot that waits", w.failed)
+	}
 	w.trade(30)
 	w.reached = at
 	if err := w.Snapshot(); err != nil || w.newest().Seq != at || w.Covered() != at {
