@@ -268,7 +268,7 @@ func (d *parsed) nameFile(link *ast.Link, file string) {
 			parent.InsertBefore(parent, link, n)
 		}
 	}
-	name.SetRaw(true)
+	name.SetCode(true) // written as it is
 	parent.ReplaceChild(parent, link, name)
 }
 

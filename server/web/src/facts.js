@@ -32,7 +32,7 @@ export class Facts {
     this.pair = pair;
     const [base, quote] = pair.split('_'), rule = (name, text) => [el('dt', {}, name), el('dd', {}, text)];
     this.title.textContent = nice(pair);
-    fill(this.rules, rule('Step of a price', `${decimal(1n, digitsPrice)} ${quote}`), rule('Step of an amount', `${decimal(1n, digitsAmount)} ${base}`), rule('Smallest order', `${brief(minQuoteAmount)} ${quote}`));
+    fill(this.rules, rule('Step of a price', `${decimal(1n, digitsPrice)} ${quote}`), rule('Step of an amount', `${decimal(1n, digitsAmount)} ${base}`), minQuoteAmount === null ? [] : rule('Smallest order', `${brief(minQuoteAmount)} ${quote}`));
     this.book(null);
     this.drawAssets();
     this.draw();
