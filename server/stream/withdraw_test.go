@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/fixed"
 	"github.com/tickhive/tickhive/server/json"
 	"github.com/tickhive/tickhive/server/private"
 )
@@ -42,7 +44,8 @@ func (f *keyed) put(n int) {
 
 func newKeyed(t *testing.T) (*manualHub, *keyed) {
 	x, f := newManualHub(t, marketdataDefaults, "AA_BB"), &keyed{}
-	x.opts.Private, x.opts.Feed = f, private.New(nil, nil)
+	x.opts.Private = f
+	x.opts.Feed = private.New(nil, func(engine.AccountID, string) (none accounts.BalanceView) { return none })
 	f.OnKeyDeleted(x.private.keyDeleted)
 	return x, f
 }
@@ -263,5 +266,29 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 	}
 	if writeTimeout+tickEvery >= time.Second {
 		t.Errorf("a writer may look %v after the key ended, at most a second", writeTimeout+tickEvery)
+	}
+}
+
+// A private channel whose events were dropped, because too many came at once, begins again with a snapshot.
+func TestAPrivateChannelBeginsAgainBehindALoss(t *testing.T) {
+	x, f := newKeyed(t)
+	c := x.connect()
+	x.private.bind(c, SocketKey{Account: 7, Number: 1})
+	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+	x.read(c)
+	for range private.MaxQueued + 1 {
+		x.opts.Feed.Transferred(7, "AA", fixed.FromI64(1))
+	}
+	x.opts.Feed.Publish(0)
+	x.runPublished()
+	f.put(1)
+	x.runPublished()
+	var got []string
+	messages, _ := x.read(c)
+	for _, m := range messages {
+		got = append(got, m.Type)
+	}
+	if text := strings.Join(got, ", "); text != "snapshot, update" {
+		t.Errorf("behind the loss come %s", text)
 	}
 }
