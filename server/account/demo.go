@@ -80,6 +80,9 @@ func (us users) createDemo(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
+// demoLevel is the level of a demo account: that of a user who may vote in the hive (docs/contract/hive.md#votes).
+const demoLevel = 20
+
 // DemoAccount is a user with money and a key that trades and makes further keys.
 type DemoAccount struct {
 	UserID, PublicKey string
@@ -89,7 +92,8 @@ type DemoAccount struct {
 
 // NewDemoAccount makes a demo account. With an error the account has what the user got before it.
 func (s *Service) NewDemoAccount() (a DemoAccount, err *refuse.Refusal) {
-	res, err := s.do(accounts.Command{Kind: accounts.CreateUser})
+	level := int64(demoLevel)
+	res, err := s.do(accounts.Command{Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{Level: &level}})
 	if err != nil {
 		return a, err
 	}

@@ -56,3 +56,50 @@ func (b *browser) signIn(key map[string]any) {
 	b.js(`document.querySelector('.ticket form').requestSubmit()`)
 	b.wait("the order form", `document.querySelector('.ticket [name=price]')`)
 }
+
+// A clock that runs far ahead dates every request of the page late. The page keeps the key pair, and is signed in when the
+// clock stands.
+func TestBrowserAKeyOutlivesAClockThatRunsAhead(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	in.Pair("CC_USDT")
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/")
+	b.signIn(funded(in, "late"))
+	in.Call(200, "POST", "/faults", `{"rules":["latency route=/api/apikeys delay=600ms"]}`) // longer than a step of the clock
+	in.Call(200, "POST", "/clock", `{"speed":86400}`)
+	b.open("/")
+	b.answered(3, "401 from")
+	in.Call(200, "POST", "/clock", `{"speed":0}`)
+	b.wait("the order form", `document.querySelector('.ticket [name=price]')`)
+}
+
+// What was typed last is what an order at the market's price takes, whatever it came to at a price.
+func TestBrowserAMarketOrderTakesWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	in.Pair("CC_USDT")
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/")
+	b.signIn(funded(in, "typed"))
+	const values = `['amount', 'total'].map((name) => document.querySelector('.ticket [name=' + name + ']').value).join('/')`
+	pick := func(kind string) string {
+		b.js(`document.querySelector('.ticket [data-type=` + kind + `]').click()`)
+		return b.js(values)
+	}
+	b.set("price", "50.00")
+	b.set("amount", "2")
+	if got := b.js(values); got != "2/100" {
+		t.Errorf("2 at 50: %s", got)
+	}
+	if got := pick("market"); got != "2/" {
+		t.Errorf("at the market's price, after an amount: %s", got)
+	}
+	if got := pick("limit"); got != "2/100" {
+		t.Errorf("at a price again: %s", got)
+	}
+	b.set("total", "150")
+	if got := pick("market"); got != "/150" {
+		t.Errorf("at the market's price, after a total: %s", got)
+	}
+}

@@ -4,6 +4,7 @@ import { checkKeys, forgetKeys, hasKeys, signed, useKeys } from './api.js';
 import { brief, decimal, digitsOf, group, isNumber, nice, notNumber, plainNumber, units } from './dom.js';
 import { toast } from './toast.js';
 
+const againMs = 2000; // until a sign-in that got no answer is tried again
 const isOpen = (o) => ['Created', 'PartiallyCompleted', 'Pending'].includes(o.status);
 
 export const types = {
@@ -54,7 +55,15 @@ export class Account {
   // signIn checks a key pair before anything opens.
   async signIn(publicKey, privateKey) { await this.open(() => useKeys(publicKey, privateKey)); }
 
-  async resume() { await this.open(checkKeys).catch(() => {}); }
+  // resume signs in with the key of the tab. While the exchange does not answer, or dates the request late, it tries again.
+  async resume() {
+    await this.open(checkKeys).catch(() => {
+      if (!hasKeys()) return;
+      this.checking = true;
+      this.changed('key');
+      setTimeout(() => this.resume(), againMs);
+    });
+  }
 
   async open(check) {
     Object.assign(this, { checking: true, problem: '', following: false, counted: false }); // until the snapshots of orders and of balances

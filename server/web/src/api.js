@@ -43,7 +43,7 @@ export async function checkKeys() {
     const { body } = await signed('GET', '/api/apikeys');
     return body.find((k) => k.publicKey === keys.publicKey)?.canTrade ?? true;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) forgetKeys();
+    if (error instanceof ApiError && error.status === 401 && error.field !== 'API-Timestamp') forgetKeys();
     throw error;
   }
 }

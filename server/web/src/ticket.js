@@ -161,6 +161,7 @@ export class Ticket {
   // pick shows the form of a type of order.
   pick(kind) {
     this.kind = kind;
+    this.recount(this.typed); // of an order at the market's price what was typed last holds, not what it came to at a price
     if (kind === 'oto') this.fields.then.value = this.side === 'buy' ? 'sell limit' : 'buy limit';
     this.shape();
   }
@@ -217,6 +218,7 @@ export class Ticket {
     const { price, amount, total } = this.fields, s = this.market().settings;
     const [at, much, worth] = [price, amount, total].map((input) => plainNumber(input.value)), known = (...texts) => texts.every((text) => isNumber(text) && +text > 0);
     this.heed();
+    if (['amount', 'total'].includes(from)) this.typed = from;
     if (s && !this.kind.endsWith('market')) {
       if (from === 'total' && known(worth, at)) amount.value = brief(portion(worth, 100, at, s.digitsAmount));
       else if (['price', 'amount', 'total'].includes(from)) total.value = known(much, at) ? brief(product(much, at, s.digitsPrice + s.digitsAmount)) : '';
