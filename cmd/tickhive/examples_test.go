@@ -81,5 +81,5 @@ func takesExample(t *testing.T, path, text string) {
 	if name := strings.TrimPrefix(path, "tickhive"); !strings.HasPrefix(" "+strings.Join(line, " "), name) {
 		t.Errorf("%s: %s is another command", path, text)
 	}
-	parsed(t, line)
+	parsed(t, seekArgs(line)) // as main does
 }
