@@ -170,6 +170,9 @@ func TestStreamObjectsEqualREST(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := strings.Trim(string(body), "[]{}\n")
+		if deal, id, ok := strings.Cut(want, `,"tradeId":`); ok { // a trade of a stream begins with it
+			want = `"tradeId":` + id + "," + deal
+		}
 		if !strings.Contains(string(m.Raw), want) {
 			t.Errorf("%s\nlacks %s", m.Raw, want)
 		}
