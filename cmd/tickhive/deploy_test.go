@@ -92,6 +92,7 @@ func TestTheProgramKnowsTheCommandsOfTheManual(t *testing.T) {
 	command := regexp.MustCompile(`(?m)^ {4,}bin/tickhive (.*)$`)
 	numbers := strings.NewReplacer("--at N", "--at 1", "--at SEQ", "--at 1")
 	manual := regexp.MustCompile(`\$\([^)]*\)`).ReplaceAllString(harness.ReadTree(t, "docs/operating.md"), "now")
+	manual = regexp.MustCompile(`\\\n *`).ReplaceAllString(manual, "")
 	n := 0
 	for _, m := range command.FindAllStringSubmatch(manual, -1) {
 		n++

@@ -115,9 +115,8 @@ func Run(l Line, args []string) int {
 }
 
 func run(l Line, args []string) (int, error) {
-	switch first := append(args, "")[0]; first {
-	case "":
-		return 2, fmt.Errorf("name a command: %s help lists them", l.Name)
+	first := append(args, "")[0]
+	switch first {
 	case "help":
 		args = append(args[1:len(args):len(args)], "--help")
 	case "--version":
@@ -128,7 +127,10 @@ func run(l Line, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	kongcompletion.Register(parser)
+	kongcompletion.Register(parser) // answers a shell that asks for completions, which gives no arguments
+	if first == "" {
+		return 2, fmt.Errorf("name a command: %s help lists them", l.Name)
+	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		return 2, fmt.Errorf("%w; %s --help lists commands and flags", misspelled(parser.Model, args, err), l.Name)

@@ -43,6 +43,7 @@ func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	in.Limit("BTC_USDT", "sell", "100", "1")
 	in.Limit("BTC_USDT", "sell", "-1", "1")
 	in.Do("GET", in.Public+"/api/tickers?currencyPairCode=nonsense", "")
+	in.Do("GET", in.Internal+"/snapshot?fresh=true", "") // one has a time
 	series := "\n" + in.Do("GET", in.Root+"/metrics", "").Body
 	at := harness.StreamAddress(t)
 	writer := harness.Start(t, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet", "--journal",
