@@ -60,7 +60,7 @@ func (a *announcing) Step() step.Progress {
 	if errors.Is(err, jet.ErrForbidden) && !a.forbidden {
 		a.forbidden = true
 		a.b.log.Warn("the nodes of the cluster do not see each other: let the account of stream.credentials publish "+
-			"and subscribe", "subject", "tickhive."+a.b.data.Epoch()+".nodes", "error", err)
+			"and subscribe", "error", err) // which names the subject
 	}
 	return a.Idle(node.AnnounceEvery)
 }

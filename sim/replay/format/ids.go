@@ -1,6 +1,10 @@
 package format
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/tickhive/tickhive/internal/mix"
+)
 
 // maxIDs bounds the ids of trades that a table remembers, a power of two. Rows that a download repeats are near each
 // other: it repeats the end of a page.
@@ -25,14 +29,10 @@ func idOf(exchange, id []byte) tradeID {
 	return tradeID{set: true, id: hashTexts(exchange, id)}
 }
 
-// hashTexts returns the FNV-1a hash of texts. It is the same on every machine.
-func hashTexts(texts ...[]byte) uint64 {
-	h := uint64(14695981039346656037)
+// hashTexts returns a hash of texts. It is the same on every machine.
+func hashTexts(texts ...[]byte) (h uint64) {
 	for _, text := range texts {
-		for _, c := range text {
-			h = (h ^ uint64(c)) * 1099511628211
-		}
-		h = (h ^ 0x100) * 1099511628211 // no byte: the end of the text
+		h = mix.Bytes(h, text)
 	}
 	return h
 }
