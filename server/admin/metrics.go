@@ -231,7 +231,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 
 func (m *metrics) collectState(ch chan<- prometheus.Metric) {
 	now := m.src.Status()
-	for _, word := range [...]string{"ok", "recovering", "stale", "degraded"} {
+	for _, word := range [...]string{"ok", "recovering", "seeking", "stale", "degraded"} {
 		gauge(ch, descStatus, one(word == now), word)
 	}
 	gauge(ch, descRefused, one(m.src.Refused()))
