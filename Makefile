@@ -26,15 +26,15 @@ run: build ## build and start the exchange with the built-in pairs and a simulat
 	@echo "Binance's API    http://127.0.0.1:8090/api/v3/exchangeInfo"
 	@exec bin/tickhive serve --binance-listen 127.0.0.1:8090 --console loopback --backfill $(BACKFILL)
 
-# The last lines are go test's own. The profile is left out: every package would be compiled
-# twice. The long runs have it. The order of tests is random; go test prints the seed. Many tests wait for a disk, a
-# browser or another program, so twice as many packages run at a time as the machine has cores. Those that take longest
-# begin first; they build the program, from what the first line has compiled. GOGC=400 saves a fifth of the processor time
-# and takes up to 1 GB.
+# The last lines are go test's own. Everything that tests compile has these settings, so each package is compiled once: also
+# what they build themselves, the program and the image, which has no cgo and no paths. The profile of the compiler would
+# double the time, and make lint has what vet finds. The order of tests is random; go test prints the seed. Many tests wait for a
+# disk, a browser or another program, so twice as many packages run at a time as the machine has cores. Those that take
+# longest begin first. GOGC=400 saves a fifth of the processor time and takes up to 1 GB.
+TESTS := CGO_ENABLED=0 GOFLAGS='-trimpath -pgo=off -vet=off' $(GO)
 test: ## the tests; make clients has the others of the page in a browser
-	$(GO) build -pgo=off ./...
-	GOGC=400 $(GO) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -pgo=off -shuffle=on -timeout 15m \
-		./test/cluster ./test/cli ./...
+	$(TESTS) build ./...
+	GOGC=400 $(TESTS) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -shuffle=on -timeout 15m ./test/cluster ./test/cli ./...
 
 check: lint test race ## everything that must hold before a change goes in
 
@@ -72,18 +72,19 @@ deadcode: ## functions that no program reaches, and in packages of tests those t
 clients: ## the program against third-party clients (ccxt and others, pinned in client/thirdparty), generated ones, a browser
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
-	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./client/thirdparty -v
-	$(GO) test -pgo=off -count=1 -timeout 10m ./test/cluster -run TestBotsKnowWhatTheyHave -bots.time=1m -v
-	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./test/browser -v
+	TICKHIVE_CLIENTS=1 $(TESTS) test -count=1 -timeout 60m ./client/thirdparty -v
+	$(TESTS) test -count=1 -timeout 10m ./test/cluster -run TestBotsKnowWhatTheyHave -bots.time=1m -v
+	TICKHIVE_CLIENTS=1 $(TESTS) test -count=1 -timeout 60m ./test/browser -v
 	$(MAKE) recordings
 
-recordings: build ## files that people hold (../shared/data/forms) against a reading in Python; skipped where they are missing
-	test/recordings/forms.py bin/tickhive
+recordings: ## files that people hold (../shared/data/forms) against a reading in Python; skipped where they are missing
+	$(TESTS) build -o bin/test/ ./cmd/tickhive
+	test/recordings/forms.py bin/test/tickhive
 
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
 CLUSTER ?= -cluster.runs=60 -cluster.time=8m
 cluster: ## fault runs of a writer, replicas and a stream, at most ten minutes
-	$(GO) test -pgo=off -count=1 -timeout 2h ./test/cluster -run TestClusterLosesNothing -v $(CLUSTER)
+	$(TESTS) test -count=1 -timeout 2h ./test/cluster -run TestClusterLosesNothing -v $(CLUSTER)
 
 cluster-soak: ## an hour of fault runs with random seeds
 	$(MAKE) cluster CLUSTER='-cluster.runs=1000000 -cluster.time=1h'

@@ -2,19 +2,26 @@ package cli
 
 import (
 	"net/http"
+	"os"
 	"syscall"
 	"testing"
 
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// privateCuts is how often the lines of a private stream are cut.
-const privateCuts = 1000
+// privateCuts returns how often the line of a private stream is cut: 1,000 times in make soak.
+func privateCuts() int64 {
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		return 1000
+	}
+	return 200
+}
 
 // The private stream of each client returns every fill once and in order, and the end of every order, while its line is
 // cut at every message, and the exchange is killed in between.
 func TestPrivateStreamsLoseNothing(t *testing.T) {
 	t.Parallel()
+	cuts := privateCuts()
 	for name, follow := range harness.PrivateFollowers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -24,7 +31,7 @@ func TestPrivateStreamsLoseNothing(t *testing.T) {
 			}
 			in := harness.Start(t, args...)
 			m := harness.NewPrivateMarket(t, in)
-			line := harness.NewCutter(t, in.Public, 20, privateCuts)
+			line := harness.NewCutter(t, in.Public, 20, cuts)
 			c := *m.User
 			c.Base = line.URL()
 			seen := follow(t, c)
@@ -37,9 +44,9 @@ func TestPrivateStreamsLoseNothing(t *testing.T) {
 				return func() { close(stop); <-done }
 			}
 			end, got, killed := begin(), harness.NewPrivateRecord(), false
-			for line.Cuts.Load() < privateCuts {
+			for line.Cuts.Load() < cuts {
 				got.Note(t, harness.ReceiveFollowed(t, seen))
-				if killed || line.Cuts.Load() < privateCuts/2 {
+				if killed || line.Cuts.Load() < cuts/2 {
 					continue
 				}
 				killed = true

@@ -59,6 +59,7 @@ func (f *failover) follows(replica, writer *harness.Instance) {
 // writer. Nothing acknowledged is lost, and all have one state.
 func TestAClusterIsUpgradedUnderLoad(t *testing.T) {
 	t.Parallel()
+	harness.Prepare(t, nextVersion)
 	f := newFailover(t)
 	a := f.startWriter()
 	off := []string{"--set", "sim.enabled=false"}
@@ -127,6 +128,7 @@ func TestAClusterIsUpgradedUnderLoad(t *testing.T) {
 // old, say so, and never take over. None of them starts again, until the next version takes its place.
 func TestNodesThatAreOlderThanTheWriterStopBeforeItsTerm(t *testing.T) {
 	t.Parallel()
+	harness.Prepare(t, nextVersion)
 	f := newFailover(t)
 	serve := f.serve("--pairs", "none", "--sim", "off")
 	f.start(0, serve)

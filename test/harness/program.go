@@ -62,6 +62,13 @@ func Program(t testing.TB) string {
 	return present.build(t)
 }
 
+// Prepare builds the program that an environment selects, so that a start within a load does not wait for the compiler.
+func Prepare(t testing.TB, env []string) {
+	t.Helper()
+	e, _ := editionOf(env)
+	e.build(t)
+}
+
 func (e edition) build(t testing.TB) string {
 	t.Helper()
 	once, _ := programs.LoadOrStore(e.name, sync.OnceValues(e.make))
