@@ -217,9 +217,8 @@ var commandExamples = map[string][]cmdline.Example{
 	"tickhive deposit": {
 		{About: "Money for the user of a key.", Text: "tickhive deposit key.json USDT=1000 BTC=0.5"},
 		{
-			About: "For a user by id, at an exchange with a token.",
-			Text: "tickhive deposit 0b2c7a52-6fa4-4c1b-9d26-3f0f2d0a7f11 USDT=1000 " +
-				"--internal-token-file /etc/tickhive/token",
+			About: "For a user by nickname, at an exchange with a token.",
+			Text:  "tickhive deposit bob USDT=1000 --internal-token-file /etc/tickhive/token",
 		},
 	},
 	"tickhive binance-hosts": {

@@ -189,13 +189,26 @@ func TestADemoKeyHasAboutTheSameOfEachCurrency(t *testing.T) {
 	}
 }
 
-// tickhive deposit adds money to a user by id or by a file of a key; a command line that is wrong in its last word adds
-// nothing.
+// tickhive deposit adds money to a user by id, by a name or by a file with a key of any form; a command line that is wrong
+// in its last word adds nothing.
 func TestDepositGivesMoneyToAUser(t *testing.T) {
 	t.Parallel()
 	in := harness.Start(t, "--sim", "off")
-	user := in.Call(200, "POST", "/users", `{"nickname":"rich"}`)["id"].(string)
+	made := in.Call(200, "POST", "/users", `{"nickname":"rich"}`)
+	in.Call(200, "POST", "/users", `{"nickname":"richer"}`)
+	user := made["id"].(string)
 	file := filepath.Join(t.TempDir(), "key.json")
+	apiKey, lost := file+".api", file+".lost"
+	text, err := json.Marshal(in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"bot"}`))
+	if err == nil {
+		err = os.WriteFile(apiKey, text, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(lost, []byte(`{"publicKey":"th_nobody"}`), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if c := harness.Launch(t, nil, "demo-key", "--internal", in.Root, file); c.Wait() != 0 {
 		t.Fatal(c.Stderr.String())
 	}
@@ -213,10 +226,16 @@ func TestDepositGivesMoneyToAUser(t *testing.T) {
 		},
 		{user, []string{"USDT=0.25"}, 0, "USDT free=1000.25 held=0.0 total=1000.25\n"},
 		{user, []string{"USDT=1", "BTC"}, 2, `"BTC" must have the form CURRENCY=AMOUNT`},
-		{file + ".other", []string{"USDT=1"}, 2, "neither the id of a user nor a file with a key"},
+		{file + ".other", []string{"USDT=1"}, 2, "neither a file with a key nor the id, the nickname or the public id"},
+		{"ric", []string{"USDT=1"}, 2, "neither a file with a key"},
+		{lost, []string{"USDT=1"}, 2, "which is no key of a user of this exchange"},
+		{filepath.Dir(file), []string{"USDT=1"}, 2, "is a directory"},
 		{user, []string{"USDT=-1"}, 1, "amount"},
 		{file, []string{"USDT=1"}, 0, "USDT free=10001.0 held=0.0 total=10001.0\n"},
 		{user, []string{"USDT=1"}, 0, "USDT free=1001.25 held=0.0 total=1001.25\n"},
+		{"Rich", []string{"USDT=1"}, 0, "USDT free=1002.25 held=0.0 total=1002.25\n"},
+		{made["publicId"].(string), []string{"USDT=1"}, 0, "USDT free=1003.25 held=0.0 total=1003.25\n"},
+		{apiKey, []string{"USDT=1"}, 0, "USDT free=1004.25 held=0.0 total=1004.25\n"},
 	} {
 		args := append([]string{"deposit", "--internal", in.Root, test.user}, test.args...)
 		code, out, errs := harness.Run(t, args...)

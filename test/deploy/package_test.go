@@ -53,6 +53,7 @@ func TestTheDebianPackage(t *testing.T) {
 		"/usr/share/doc/tickhive/alerts.yml",
 		"/usr/share/doc/tickhive/copyright",
 		"/usr/share/doc/tickhive/grafana.json",
+		"/usr/share/doc/tickhive/sign.sh",
 		"/usr/share/fish/vendor_completions.d/tickhive.fish",
 		"/usr/share/man/man1/tickhive.1.gz",
 		"/usr/share/zsh/vendor-completions/_tickhive",
@@ -74,7 +75,7 @@ func TestTheDebianPackage(t *testing.T) {
 	if got := installed("/DEBIAN/conffiles"); got != "/etc/tickhive/tickhive.toml\n" {
 		t.Errorf("an upgrade keeps the changes of %q, want those of the configuration", got)
 	}
-	for _, name := range []string{want[3], want[8], want[10]} {
+	for _, name := range []string{want[3], want[9], want[11]} {
 		if text := installed(name); !strings.Contains(text, "tickhive") || strings.Contains(text, harness.Program(t)) {
 			t.Errorf("%s calls another program than the installed one: %s", name, text)
 		}

@@ -56,7 +56,7 @@ func TestTheFirstDeployment(t *testing.T) {
 			t.Errorf("nothing matches %s", want)
 		}
 	}
-	if len(blocks) != 13 || m.restarts != 2 || t.Failed() {
+	if len(blocks) != 14 || m.restarts != 2 || t.Failed() {
 		t.Errorf("%d blocks, %d starts:\n%s", len(blocks), m.restarts, out.String())
 	}
 }
@@ -97,14 +97,15 @@ func (m *machine) systemctl(asked string) {
 		}
 	case "enable --now tickhive", "start tickhive":
 		m.restarts++
-		conf, err := os.ReadFile(filepath.Join(m.folder, "etc/systemd/system/tickhive.service.d/tls.conf"))
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		var env []string
-		set := regexp.MustCompile(config.EnvPrefix + `\S+`)
-		for _, v := range set.FindAllString(string(conf), -1) {
-			env = append(env, strings.Replace(v, "%d/", m.folder+"/etc/tickhive/", 1))
+		set, env := regexp.MustCompile(config.EnvPrefix+`\S+`), []string(nil)
+		for _, name := range []string{"tls.conf", "secret.conf"} {
+			conf, err := os.ReadFile(filepath.Join(m.folder, "etc/systemd/system/tickhive.service.d", name))
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			for _, v := range set.FindAllString(string(conf), -1) {
+				env = append(env, strings.Replace(v, "%d/", m.folder+"/etc/tickhive/", 1))
+			}
 		}
 		m.in = harness.Launch(m.t, env, "serve", "--config", filepath.Join(m.folder, "etc/tickhive/tickhive.toml"),
 			"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
