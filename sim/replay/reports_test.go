@@ -17,7 +17,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		want       string // the records, or a part of the refusal
 		taken      string // a part of what the run says about the file
 	}{
-		// https://github.com/binance/binance-public-data/issues/386: microseconds since 2025, bars without a trade
+		// https://github.com/binance/binance-public-data/issues/386 and 387: microseconds since 2025, bars without a
+		// trade
 		"Binance, 1 second, 2025": {
 			file: "DOGEUSDT-1s-2025-01-01.csv", text: "1735689600000000,0.31600000,0.31600000,0.31600000,0.31600000," +
 				"27.00000000,1735689600999999,8.53200000,1,0.00000000,0.00000000,0\n" +
@@ -35,7 +36,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 				"1735689600000000,11,13,10,12,2,1735689659999999,23,4,1,10,0\n",
 			want: "1735689540 10 12 9 11 1.5\n1735689600 11 13 10 12 2", taken: "1 times in another unit",
 		},
-		// https://github.com/binance/binance-public-data/issues/283: COIN-M has a header, and contracts as its volume
+		// https://github.com/binance/binance-public-data/issues/283 and 267: COIN-M has a header, and contracts as its
+		// volume
 		"Binance, COIN-M": {
 			file: "BTCUSD_PERP-1h-2023-10-27.csv", text: "open_time,open,high,low,close,volume,close_time," +
 				"quote_volume,count,taker_buy_volume,taker_buy_quote_volume,ignore\n1698364800000,34161.6,34182.5," +
@@ -57,6 +59,59 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 				strings.Repeat("9,1,9,1783036800000,true\n", 100),
 			want:  strings.TrimSpace(strings.Repeat("1783036800 9 1 sell\n", 100)),
 			taken: "all trades have the side sell",
+		},
+		// https://github.com/binance/binance-public-data/issues/246: a file with a header, joined to another
+		"Binance, joined": {
+			file: "OMGUSDT-trades-2022-08.csv", text: "id,price,qty,quote_qty,time,is_buyer_maker\n" +
+				"51254697,9.96,18.8,187.248,1617840001352,false\nid,price,qty,quote_qty,time,is_buyer_maker\n" +
+				"51254698,9.96,18.8,187.248,1617840001353,false\n", want: "a second header",
+		},
+		// https://github.com/binance/binance-public-data/issues/404: a date without its dashes, to the millisecond
+		"Binance, a date of digits": {
+			text: "time,price,amount,side\n20241119185000000,9.96,18.8,buy\n", want: "write 2024-11-19T18:50:00.000",
+		},
+		// https://github.com/mementum/backtrader/issues/94: the columns of Forex Tester
+		"DTYYYYMMDD": {
+			text: "<TICKER>,<DTYYYYMMDD>,<TIME>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>\n" +
+				"EURUSD,20170102,000100,1.05,1.06,1.04,1.055,4\n", layout: format.Layout{Timezone: "UTC"},
+			want: "1483315260 1.05 1.06 1.04 1.055 4",
+		},
+		// https://github.com/mementum/backtrader/issues/6: days without any price
+		"Yahoo, null": {
+			text: "Date,Open,High,Low,Close,Adj Close,Volume\n2017-01-02,10,12,9,11,11,5\n" +
+				"2017-01-03,null,null,null,null,null,null\n2017-01-04,11,13,10,12,12,6\n",
+			want: "1483315200 10 12 9 11 5\n1483488000 11 13 10 12 6", taken: "1 bars without prices: left out",
+		},
+		// https://github.com/Tim55667757/TKSBrokerAPI/issues/123: the last line is cut off
+		"a cut line": {
+			text: "time,open,high,low,close,volume\n1700000040,10,12,9,11,1.5\n1700000100,11,13,1",
+			want: "a.csv:3:18: 4 columns, the others have 6",
+		},
+		// https://github.com/mementum/backtrader/issues/324: of Poloniex, quoteVolume counts the base currency
+		"Poloniex": {
+			text: `[{"date":1700000040,"high":12,"low":9,"open":10,"close":11,"volume":44.3,"quoteVolume":4.1,` +
+				`"weightedAverage":10.8}]`, want: "1700000040 10 12 9 11 4.1",
+		},
+		// https://github.com/quantopian/zipline/issues/611: a price beside the bar
+		"zipline": {
+			text: "time,open,high,low,close,volume,price\n1700000040,10,12,9,11,1.5,11\n",
+			want: "keep either the price of trades or bars",
+		},
+		// https://github.com/HKUDS/Vibe-Trading/issues/619, https://github.com/davidusb-geek/emhass/issues/779: two
+		// offsets in one column, because daylight saving time ends
+		"two offsets": {
+			text: "time,price,amount,side\n2023-11-05T01:59:59-04:00,10,1,buy\n" +
+				"2023-11-05T01:00:00-05:00,11,1,buy\n",
+			want: "1699163999 10 1 buy\n1699164000 11 1 buy",
+		},
+		// https://github.com/freqtrade/freqtrade/issues/8980: a table of pandas by columns
+		"to_json": {
+			text: `{"date":{"0":1700000040000,"1":1700000100000},"open":{"0":10,"1":11},"high":{"0":12,"1":13},` +
+				`"low":{"0":9,"1":10},"close":{"0":11,"1":12},"volume":{"0":1.5,"1":2}}`, want: twoBars,
+		},
+		// https://github.com/kernc/backtesting.py/issues/11: date and time apart, and nothing says which is the month
+		"an American date": {
+			text: "09/12/2016,08:00:00,10,12,9,11,1.5\n", want: "the file does not show which number is the month",
 		},
 		// https://github.com/ccxt/ccxt/issues/1636: GDAX (Coinbase) answers newest first, low before high
 		"GDAX": {
@@ -103,7 +158,8 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 			want:  "1495065600 25143.2 25293.6 25063.1 25136.5 7",
 			taken: "--decimal point",
 		},
-		// https://github.com/nkaz001/hftbacktest/issues/238: KuCoin's trades of Tardis are in order of receipt
+		// https://github.com/nkaz001/hftbacktest/issues/238: the trades of Tardis are in order of receipt; the same is
+		// https://github.com/crypto-crawler/carbonbot/issues/2
 		"Tardis, KuCoin": {
 			text: tardisTape + "kucoin,BTC-USDT,1751328001500000,1751328001600000,1,buy,100,1\n" +
 				"kucoin,BTC-USDT,1751328001200000,1751328001700000,2,sell,101,1\n",
