@@ -35,7 +35,7 @@ func (w clients) setUp() {
 		symbol := w.symbol()
 		w.must(internal+"/launchpad/tokens",
 			fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), &got)
-		t := &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol}
+		t := &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol, maker: u.ID}
 		var pool poolAnswer
 		w.must(internal+"/launchpad/tokens/"+t.NFT+"/liquidity",
 			fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":1000}`, u.ID), &pool)
@@ -272,8 +272,7 @@ func (w clients) spawn(u *user) {
 				w.fail("spawn: %v", err)
 			}
 			w.model.tokens = append(w.model.tokens, &token{
-				NFT: got.Worker.AgentNftID.String(), symbol: symbol,
-				pool: "0 0",
+				NFT: got.Worker.AgentNftID.String(), symbol: symbol, maker: u.ID, pool: "0 0",
 			})
 		})
 }

@@ -22,6 +22,9 @@ func (w *world) runLife(l *life, final bool) {
 	if w.x != nil && !w.p.dead && w.failure == nil {
 		readers{w}.connect()
 	}
+	for _, e := range l.edges {
+		w.await("edge", func() { clients{w}.meet(e) })
+	}
 	w.inject(l.working)
 	w.work(l.commands / 2)
 	w.await("compare the trades", checker{w}.checkTapes)

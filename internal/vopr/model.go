@@ -100,6 +100,7 @@ type money struct {
 // token is a token of the launchpad.
 type token struct {
 	NFT, symbol string
+	maker       string // user id
 	pool        string // reserves in the last answer
 	maybe       bool   // a change of the pool has an unknown outcome
 }

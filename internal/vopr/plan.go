@@ -61,6 +61,7 @@ type life struct {
 	ending      []vfstest.Injection // faults of the cut, and of files at rest after it
 	pauseNs     int64               // until the next life
 	clockStepNs int64               // step of the machine's clock during the work
+	edges       []edge              // that it meets at its beginning
 }
 
 // commandsPerSeed is the least number of commands of a seed, of all parts.
@@ -170,6 +171,9 @@ func newLife(rnd *rand.Rand, commands int) life {
 	if rnd.IntN(4) == 0 {
 		l.strike, l.strikeAfter = strikeClasses[rnd.IntN(len(strikeClasses))], rnd.IntN(4)
 		l.struck = machine.Part(rnd.IntN(int(machine.Parts)))
+	}
+	if rnd.IntN(3) == 0 {
+		l.edges = append(l.edges, edge(rnd.IntN(edges)))
 	}
 	if rnd.IntN(6) == 0 {
 		l.clockStepNs = int64(time.Millisecond) << rnd.IntN(28) * (rnd.Int64N(2)*2 - 1)

@@ -64,6 +64,27 @@ func TestAFailedSyncStopsEverything(t *testing.T) {
 	}
 }
 
+// Every rule about a moment holds in the last nanosecond before it and in the first one of it, under each policy.
+func TestEdgesOfTime(t *testing.T) {
+	for seed, policy := range syncPolicies {
+		w := newWorld(uint64(seed), nil)
+		w.plan.sync = policy
+		w.plan.lives = []life{{commands: 150, end: kill, sync: policy}, {commands: 50, end: kill, sync: policy}}
+		for e := range edges { // the window first: others take the clock over it
+			w.plan.lives[1].edges = append(w.plan.lives[1].edges, edge((e+int(windowEdge))%edges))
+		}
+		r, err := w.simulate()
+		if err != nil {
+			t.Error(err)
+		}
+		for e, n := range r.Mix.Edges {
+			if n == 0 && err == nil {
+				t.Errorf("seed %d: edge %d was not met", seed, e)
+			}
+		}
+	}
+}
+
 // collectLess makes the collector run less often, because every life builds a whole exchange. The limit is needed:
 // the pools of an exchange keep it for two collections, so the heap would grow without end. The result undoes it.
 func collectLess() func() {

@@ -93,6 +93,8 @@ type Mix struct {
 	Still   int // records of refused commands that changed nothing
 	Stopped int // exchanges that a failed sync has stopped
 
+	Edges [edges]int // moments that were met from both sides
+
 	Aimed  [machine.Parts]int // faults in a record of each part
 	Ends   [ends]int
 	Faults [vfstest.Classes]int
@@ -145,6 +147,9 @@ func (m *Mix) Add(o *Mix) {
 	m.Limits += o.Limits
 	for i := range m.Ends {
 		m.Ends[i] += o.Ends[i]
+	}
+	for i := range m.Edges {
+		m.Edges[i] += o.Edges[i]
 	}
 	for i := range m.Faults {
 		m.Faults[i] += o.Faults[i]
@@ -199,6 +204,7 @@ type world struct {
 	safe      int   // what was answered up to this tick is synced
 	verified  int   // tick at which the present process was verified
 	startedNs int64 // time at which the present process began
+	standing  bool  // the clock stands
 
 	marks     map[uint64]string // state hash by position of the log, of running processes
 	audited   uint64            // position of the log up to which a replay has checked the money
@@ -320,7 +326,7 @@ func (w *world) commission() int64 { return int64(w.settings) }
 func (w *world) begin() {
 	w.p = &process{rnd: w.rnd}
 	w.clock = clock.NewSteady(&w.machine)
-	w.x, w.up, w.startedNs, w.compared = nil, nil, w.clock.NowNs(), false
+	w.x, w.up, w.startedNs, w.compared, w.standing = nil, nil, w.clock.NowNs(), false, false
 	w.mix.Lives++
 	w.p.begin("main", func() {
 		opened, err := exchange.Open(w.options())
@@ -366,7 +372,7 @@ func (w *world) run(done func() bool) bool {
 		if w.rnd.IntN(16) == 0 && !w.p.dead {
 			readers{w}.act()
 		}
-		if w.rnd.IntN(8) == 0 {
+		if w.rnd.IntN(8) == 0 && !w.standing {
 			w.machine.pass(w.rnd.Int64N(int64(2 * time.Millisecond)))
 		}
 	}
