@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 )
 
 // A backup that was restored in another place shows what its origin shows at the position of the backup: the state hash
-// and every GET of the OpenAPI documents, also when the same time has passed. Only the epoch is another one.
+// and every GET of the OpenAPI documents, also when the same time has passed, and when the restored one was killed and
+// begins with the backup and the log behind it. Only the epoch is another one.
 func TestARestoredBackupAnswersAsItsOrigin(t *testing.T) {
 	t.Parallel()
 	args := []string{"--set", "rate.allow=127.0.0.0/8", "--set", "journal.snapshot_bytes=60000", "--data-dir"}
@@ -51,24 +53,33 @@ func TestARestoredBackupAnswersAsItsOrigin(t *testing.T) {
 		}
 		return all
 	}
+	var want map[string]any
+	var before map[string]nets.Read
+	same := func(when string) {
+		t.Helper()
+		if got := restored.Call(200, http.MethodGet, "/state-hash", ""); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: state hash %v, the origin's is %v", when, got, want)
+		}
+		for i, differs := range nets.Differ(before, reads(restored)) {
+			if i == 5 {
+				t.Fatal("and more")
+			}
+			t.Errorf("%s: %s", when, differs)
+		}
+		t.Logf("%s: %d reads are equal", when, len(before))
+	}
 	for _, d := range []time.Duration{0, time.Minute, 8 * 24 * time.Hour} {
 		if d > 0 {
 			stepOf(nodeOf(origin))(d)
 			stepOf(nodeOf(restored))(d)
 		}
-		want := origin.Call(200, http.MethodGet, "/state-hash", "")
-		if got := restored.Call(200, http.MethodGet, "/state-hash", ""); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("after %v: state hash %v, the origin's is %v", d, got, want)
-		}
-		before := reads(origin)
-		for i, differs := range nets.Differ(before, reads(restored)) {
-			if i == 5 {
-				t.Fatal("and more")
-			}
-			t.Errorf("after %v: %s", d, differs)
-		}
-		t.Logf("after %v: %d reads are equal", d, len(before))
+		want, before = origin.Call(200, http.MethodGet, "/state-hash", ""), reads(origin)
+		same("after " + d.String())
 	}
+	restored.Signal(syscall.SIGKILL)
+	restored.Wait()
+	restored = harness.StartEmpty(t, append(args, dir)...)
+	same("from the backup and the log behind it")
 }
 
 // shownEpoch returns the epoch in /api/status.

@@ -5,44 +5,24 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tickhive/tickhive/client"
 )
 
-// patience ends a wait of a test that hangs.
-const patience = 3 * time.Minute
-
-// Chain collects the fills that the private sockets of a user send: the channel fills, and the user data stream of the
-// Binance interface where the node has one. One goroutine uses it.
+// Chain collects what the private sockets of a user send: the channels orders, fills and balances, and the user data
+// stream of the Binance interface where the node has one. One goroutine uses it.
 type Chain struct {
-	n       *Node
-	u       *User
-	native  *client.Stream
+	*private
 	binance *client.Stream // nil: without the interface
-	fills   []client.Fill
-	reports []string // of trades
+	reports []string       // of trades
 }
 
-// Follow opens the sockets of u. Fills from here on are in the Chain.
+// Follow opens the sockets of u. What happens from here on is in the Chain.
 func Follow(n *Node, u *User) *Chain {
 	n.T.Helper()
-	c := &Chain{n: n, u: u, native: n.dial(client.StreamURL(n.Public))}
-	if err := c.native.Authenticate(u.Public, u.Private, n.now()); err != nil {
-		n.T.Fatal(err)
-	}
-	for _, channel := range []string{"fills", "orders"} {
-		if err := c.native.Send(client.Request{Op: "subscribe", Channel: channel}); err != nil {
-			n.T.Fatal(err)
-		}
-		for m := c.next(c.native); m.Type != "snapshot" || m.Channel != channel; m = c.next(c.native) {
-			if m.Type == "error" {
-				n.T.Fatalf("subscribe to %s: %s", channel, m.Raw)
-			}
-		}
-	}
+	c := &Chain{private: follow(n, u)}
 	if n.Binance != "" {
 		a := n.do(http.MethodPost, n.Binance+"/api/v3/userDataStream", "", http.Header{"X-Mbx-Apikey": {u.Public}})
 		if a.Status != http.StatusOK {
@@ -54,31 +34,9 @@ func Follow(n *Node, u *User) *Chain {
 	return c
 }
 
-func (n *Node) dial(url string) *client.Stream {
-	n.T.Helper()
-	s, err := client.Dial(n.T.Context(), url)
-	if err != nil {
-		n.T.Fatal(err)
-	}
-	n.T.Cleanup(func() { _ = s.Close() })
-	if err := s.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		n.T.Fatal(err)
-	}
-	return s
-}
-
-func (c *Chain) next(s *client.Stream) *client.Message {
-	c.n.T.Helper()
-	m, err := s.Next()
-	if err != nil {
-		c.n.T.Fatal(err)
-	}
-	return m
-}
-
-// Check compares what the sockets have sent with the list of the user's deals: the same fills with the same figures,
-// each once, in the order of trade ids. It marks the end with an order on pair that is canceled at once, whose messages
-// come last. It returns the number of fills.
+// Check compares what the sockets have sent with the lists of the user: the same fills with the same figures, each
+// once, in the order of trade ids; every order in the state that the list has; the balances. It marks the end with an
+// order on pair that is canceled at once, whose messages come last. It returns the number of fills.
 func (c *Chain) Check(pair string) int {
 	t := c.n.T
 	t.Helper()
@@ -92,14 +50,14 @@ func (c *Chain) Check(pair string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m := c.next(c.native); m.Order == nil || m.Order.ID != mark || !m.Order.IsCanceled; m = c.next(c.native) {
-		if m.Type == "snapshot" {
-			t.Errorf("the socket started over: %s", m.Raw)
+	c.comesTo("after the end", func() string {
+		if o, ok := c.orders[mark]; !ok || !o.IsCanceled {
+			return "no end of the order " + mark
 		}
-		if m.Fill != nil {
-			c.fills = append(c.fills, *m.Fill)
-		}
-	}
+		return ""
+	})
+	c.checkBalances(api)
+	c.checkOrders(api)
 	var listed []client.Fill
 	for f, err := range api.AllFills(t.Context(), client.ListQuery{}) {
 		if err != nil {
@@ -121,10 +79,43 @@ func (c *Chain) Check(pair string) int {
 	return len(listed)
 }
 
+// checkBalances waits until the socket shows the balances of the list.
+func (c *Chain) checkBalances(api *client.Client) {
+	t := c.n.T
+	t.Helper()
+	rows, err := api.Balances(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.comesTo("at the end", func() string {
+		listed := map[string]client.Balance{}
+		for _, b := range rows {
+			listed[b.Currency] = b
+		}
+		return cmp.Diff(listed, c.balances)
+	})
+}
+
+// checkOrders compares the last state of each order that the socket has sent with the list.
+func (c *Chain) checkOrders(api *client.Client) {
+	t := c.n.T
+	t.Helper()
+	listed := map[string]client.Order{}
+	for o, err := range api.AllOrders(t.Context(), client.ListQuery{Status: "all"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed[o.ID] = o
+	}
+	if d := cmp.Diff(listed, c.orders); d != "" {
+		t.Errorf("orders: the list (-) and the socket (+) differ:\n%.3000s", d)
+	}
+}
+
 // nextReport returns the next message. Its members are letters that differ in case alone, which no struct can have.
 func (c *Chain) nextReport() map[string]any {
 	c.n.T.Helper()
-	return object(c.n.T, string(c.next(c.binance).Raw))
+	return object(c.n.T, string(c.n.next(c.binance).Raw))
 }
 
 // textsOf has a line for each fill, pair by pair.

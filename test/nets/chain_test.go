@@ -14,11 +14,12 @@ import (
 var modes = []struct {
 	sync sequencer.SyncPolicy
 	name string
-}{{sequencer.SyncInterval, "interval"}, {sequencer.SyncAlways, "always"}}
+}{{sequencer.SyncInterval, "interval"}, {sequencer.SyncAlways, "always"}, {sequencer.SyncOff, "off"}}
 
 // An order that meets many makers, also in several parts, has a message for each of its fills, at the taker and at the
-// maker, on both protocols: the chain of the trade ids is the list of deals.
-func TestThePrivateSocketsHaveEveryFillOfTheList(t *testing.T) {
+// maker, on both protocols: the chain of the trade ids is the list of deals. The orders and the balances that the
+// sockets have come to are those of the lists.
+func TestThePrivateSocketsHaveWhatTheListsHave(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

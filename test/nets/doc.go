@@ -5,8 +5,8 @@
 //	World    a state with something behind every route; Build makes it by requests alone
 //	Reads    every GET of the OpenAPI documents, over a World: the answers of two nodes, or of two times, are compared
 //	         by Differ
-//	Chain    the fills that a private channel sends, compared with the list of deals
-//	Reader   a client that reads after each of its own answers
+//	Chain    the fills, orders and balances that private channels send, compared with the lists
+//	Reader   a client that reads after each of its own answers, also at the next process and the next writer
 //	Seen     the codes of refusals, compared with the table of docs/contract/errors.md
 //
 // Owner: the goroutine of the test that makes a value.

@@ -17,6 +17,9 @@ type Node struct {
 	T                         testing.TB
 	Public, Internal, Binance string // Binance: empty without the listener
 	Token                     string // of the internal API; empty: none
+	// Writer is the public address of the writer when Public is that of a replica, which has no private sockets.
+	// Internal is the writer's then, too. Empty: Public.
+	Writer string
 }
 
 // User is an account with a key pair.

@@ -11,23 +11,33 @@ import (
 
 // Reader is a client that reads after each of its own answers, at once and everywhere, and fails when a read shows less
 // than the answer said: the book, the order, the lists, the balances, the trades, the ticker, the candle, the Binance
-// interface. It trades with itself by two accounts on a pair of its own without fees, so it knows what each read must
-// show. Several Readers of one node make the load of each other.
+// interface. Sockets that it has opened before come to show the same, each change once. It trades with itself by two
+// accounts on a pair of its own without fees, so it knows what each read must show. Several Readers of one node make
+// the load of each other.
+//
+// What was said holds at the next process and at the next writer: At goes on there.
 type Reader struct {
 	n            *Node
 	maker, taker *User
 	base, pair   string
+	public       public
+	private      map[*User]*private
 	// What the answers so far have said; whole numbers.
-	coins, cash [2]int // free, of the maker and of the taker
+	coins, cash [2]int // free and held, of the maker and of the taker
 	trades      int
 	last, sum   int // price of the last trade; amount of all
+	seq         uint64
+	price, rest int    // of the order that rests
+	order       string // that rests, or did
+	bought      string // the order that has met it
 }
 
-// NewReader makes the pair and the two accounts of a reader; number tells the readers of a node apart.
+// NewReader makes the pair and the two accounts of a reader; number tells the readers of an exchange apart.
 func NewReader(n *Node, number int) *Reader {
 	n.T.Helper()
-	r := &Reader{n: n, base: fmt.Sprint("R", number)}
+	r := &Reader{n: n, base: fmt.Sprint("R", number), private: map[*User]*private{}}
 	r.pair = r.base + "_USDT"
+	r.public.pair = r.pair
 	n.Call(http.MethodPost, "/pairs",
 		`{"code":"`+r.pair+`","digitsPrice":1,"digitsAmount":1,"makerFee":0,"takerFee":0}`)
 	r.coins, r.cash = [2]int{1000, 1000}, [2]int{1000000, 1000000}
@@ -39,7 +49,48 @@ func NewReader(n *Node, number int) *Reader {
 			r.balance("after the first deposit", *u, currency, amount, 0)
 		}
 	}
+	r.listen()
 	return r
+}
+
+// listen opens the sockets.
+func (r *Reader) listen() {
+	r.n.T.Helper()
+	r.public.connect(r.n)
+	for _, u := range []*User{r.maker, r.taker} {
+		r.private[u] = follow(r.n, u)
+		r.private[u].since = r.trades
+	}
+}
+
+// At goes on at another node, or another process: everything that was said is read there.
+func (r *Reader) At(n *Node, when string) {
+	n.T.Helper()
+	r.n = n
+	r.listen()
+	if open := len(r.private[r.maker].orders); r.rest > 0 && open != 1 {
+		n.T.Errorf("%s: the socket of the maker has %d open orders, want 1", when, open)
+	}
+	if open := r.private[r.taker].orders; len(open) > 0 {
+		n.T.Errorf("%s: the socket of the taker has the open orders %v", when, open)
+	}
+	r.Look(when)
+}
+
+// Look reads everything that was said.
+func (r *Reader) Look(when string) {
+	r.n.T.Helper()
+	r.reads(when, r.seq, r.price, r.rest)
+	r.money(when, r.rest)
+	if r.rest > 0 {
+		r.orderIs(when, r.maker, r.order, "PartiallyCompleted", r.rest)
+		r.listed(when, r.order, true)
+	}
+	if r.bought != "" {
+		r.orderIs(when, r.taker, r.bought, "Completed", 0)
+		r.fill(when, r.taker, r.bought)
+		r.fill(when, r.maker, r.order)
+	}
 }
 
 func (r *Reader) deposit(u *User, currency string, amount int) {
@@ -47,56 +98,66 @@ func (r *Reader) deposit(u *User, currency string, amount int) {
 		fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, currency, amount))
 }
 
-// Round trades once at a price: the maker's order rests, is replaced, is met in part, and its rest is
-// canceled. The book is empty before and after it.
+// Round trades once at a price: the maker's order rests, is replaced, is met in part, and its rest is canceled. The
+// book is empty before and after it.
 func (r *Reader) Round(price int) {
 	r.n.T.Helper()
+	r.Open(price)
+	r.Close()
+}
+
+// Open is the part of a Round up to the trade: the rest of the order is in the book.
+func (r *Reader) Open(price int) {
+	r.n.T.Helper()
 	const amount, more, met = 3, 5, 2
-	id, seq := r.order(r.maker, "sell", price+1, amount)
+	id, seq := r.place(r.maker, "sell", price+1, amount)
 	r.reads("after an order", seq, price+1, amount)
 	r.orderIs("after an order", r.maker, id, "Created", amount)
-	r.balance("after an order", r.maker, r.base, r.coins[0]-amount, amount)
+	r.money("after an order", amount)
 	r.listed("after an order", id, true)
 
 	a := r.n.OK(r.maker, http.MethodPatch, "/api/orders/"+id, fmt.Sprintf(`{"price":%d,"amount":%d}`, price, more))
 	r.reads("after a replace", seqOf(&a), price, more)
 	r.orderIs("after a replace", r.maker, id, "Created", more)
-	r.balance("after a replace", r.maker, r.base, r.coins[0]-more, more)
+	r.money("after a replace", more)
 
-	bought, seq := r.order(r.taker, "buy", price, met)
+	bought, seq := r.place(r.taker, "buy", price, met)
 	r.coins[0], r.coins[1] = r.coins[0]-met, r.coins[1]+met
 	r.cash[0], r.cash[1] = r.cash[0]+met*price, r.cash[1]-met*price
 	r.trades, r.last, r.sum = r.trades+1, price, r.sum+met
-	r.reads("after a trade", seq, price, more-met)
-	r.orderIs("after a trade", r.taker, bought, "Completed", 0)
-	r.orderIs("after a trade", r.maker, id, "PartiallyCompleted", more-met)
-	r.money("after a trade", more-met)
-	r.fill("after a trade", r.taker, bought)
-	r.fill("after a trade", r.maker, id)
+	r.seq, r.price, r.rest, r.order, r.bought = seq, price, more-met, id, bought
+	r.Look("after a trade")
+}
 
-	a = r.n.OK(r.maker, http.MethodDelete, "/api/orders/"+id, "")
-	r.reads("after a cancel", seqOf(&a), price, 0)
-	r.orderIs("after a cancel", r.maker, id, "", more-met)
+// Close is the part of a Round behind Open.
+func (r *Reader) Close() {
+	r.n.T.Helper()
+	const amount = 3
+	a := r.n.OK(r.maker, http.MethodDelete, "/api/orders/"+r.order, "")
+	r.reads("after a cancel", seqOf(&a), r.price, 0)
+	r.orderIs("after a cancel", r.maker, r.order, "", r.rest)
+	r.rest = 0
 	r.money("after a cancel", 0)
-	r.listed("after a cancel", id, false)
+	r.listed("after a cancel", r.order, false)
 
 	a = r.n.OK(r.taker, http.MethodPost, "/api/orders/batch", fmt.Sprintf(
 		`{"commands":[{"place":{"currencyPairCode":%q,"side":"buy","price":%d,"amount":%d}}]}`,
-		r.pair, price-1, amount))
-	r.reads("after a batch", seqOf(&a), price-1, amount)
-	a = r.n.OK(r.taker, http.MethodDelete, "/api/orders?currencyPairCode="+r.pair, "")
-	if canceled := object(r.n.T, a.Body)["canceled"]; fmt.Sprint(canceled) != "1" {
+		r.pair, r.price-1, amount))
+	r.reads("after a batch", seqOf(&a), r.price-1, amount)
+	b := r.n.OK(r.taker, http.MethodDelete, "/api/orders?currencyPairCode="+r.pair, "")
+	if canceled := object(r.n.T, b.Body)["canceled"]; fmt.Sprint(canceled) != "1" {
 		r.n.T.Errorf("a cancel of all after a batch of one: %v", canceled)
 	}
-	r.reads("after a cancel of all", 0, price-1, 0)
+	r.seq = seqOf(&a) + 1 // the answer names none: the cancel is one event
+	r.reads("after a cancel of all", r.seq, r.price-1, 0)
 
 	r.deposit(r.taker, "USDT", 7)
 	r.cash[1] += 7
 	r.money("after a deposit", 0)
 }
 
-// order places an order and returns its id and the seq that the answer names.
-func (r *Reader) order(u *User, side string, price, amount int) (id string, seq uint64) {
+// place places an order and returns its id and the seq that the answer names.
+func (r *Reader) place(u *User, side string, price, amount int) (id string, seq uint64) {
 	r.n.T.Helper()
 	a := r.n.OK(u, http.MethodPost, "/api/orders", fmt.Sprintf(
 		`{"currencyPairCode":%q,"side":%q,"price":%d,"amount":%d}`, r.pair, side, price, amount))
@@ -156,6 +217,9 @@ func (r *Reader) reads(when string, seq uint64, price, amount int) {
 		sum += whole(c.VolumeBase)
 	}
 	r.want(when, "the volume of the candles", sum, r.sum)
+	r.n.comesTo(when, func() { r.public.take() }, func() string {
+		return r.public.shows(price, amount, r.trades, r.last, r.sum)
+	})
 }
 
 // level returns the amount at a price of a book with bids and asks.
@@ -183,6 +247,18 @@ func (r *Reader) orderIs(when string, u *User, id, status string, open int) {
 		r.n.T.Errorf("%s: order %s is %v with %v open, want %s with %d", when, id,
 			o["status"], o["amount"], status, open)
 	}
+	p := r.private[u]
+	p.comesTo(when, func() string {
+		is, known := p.orders[id]
+		switch {
+		case !known && status == "Completed" && p.since == r.trades: // ended before the socket was opened
+			return ""
+		case known && status == "" && is.IsCanceled,
+			known && is.Status == status && is.Amount != nil && whole(*is.Amount) == open:
+			return ""
+		}
+		return fmt.Sprintf("order %s as %+v, want %s with %d", id, is, status, open)
+	})
 }
 
 // listed reads whether the maker's active orders have an order.
@@ -208,6 +284,18 @@ func (r *Reader) fill(when string, u *User, order string) {
 		r.n.T.Errorf("%s: the newest deal is %+v, want trade %d of order %s", when,
 			rows[:min(len(rows), 1)], r.trades, order)
 	}
+	p := r.private[u]
+	p.comesTo(when, func() string {
+		for i, f := range p.fills {
+			if int(f.TradeID) != p.since+1+i {
+				return fmt.Sprintf("fill %d of trade %d, want %d", i, f.TradeID, p.since+1+i)
+			}
+		}
+		if n := len(p.fills); n != r.trades-p.since || n > 0 && p.fills[n-1].OrderID != order {
+			return fmt.Sprintf("the fills %v, want those up to trade %d of order %s", p.fills, r.trades, order)
+		}
+		return ""
+	})
 }
 
 // money reads the balances of both accounts; the maker has held coins in an order.
@@ -229,6 +317,14 @@ func (r *Reader) balance(when string, u *User, currency string, free, held int) 
 		if b.Currency == currency {
 			if whole(b.Free) != free || whole(b.Held) != held {
 				r.n.T.Errorf("%s: %s free %s, held %s, want %d and %d", when, currency, b.Free, b.Held, free, held)
+			}
+			if p := r.private[u]; p != nil {
+				p.comesTo(when, func() string {
+					if is := p.balances[currency]; whole(is.Free) != free || whole(is.Held) != held {
+						return fmt.Sprintf("the balance %+v, want %s %d and %d", is, currency, free, held)
+					}
+					return ""
+				})
 			}
 			return
 		}

@@ -136,10 +136,23 @@ var Processes = map[string]string{
 // processMembers are the members of answers that are of the process, by path (docs/contract/market-data.md
 // "startedAt", "incidents"; docs/contract/accounts.md "lastUsedAt is null until the key is used after a start").
 var processMembers = map[string][]string{
-	"/api/status":  {"startedAt", "uptimeSeconds", "incidents"},
+	"/api/status":  {"startedAt", "uptimeSeconds", "incidents", "replication"},
 	"/api/apikeys": {"lastUsedAt"},
 
 	"/internal/v1/users/{id}/apikeys": {"lastUsedAt"},
+}
+
+// clockMembers are the members of answers that are of the moment of the answer, by path (docs/contract/hive.md: "a boost
+// counts as activity until it ends").
+var clockMembers = map[string][]string{
+	"/api/time":                     {"serverTime", "iso"},
+	"/api/status":                   {"time"},
+	"/internal/v1/clock":            {"now", "nowNs"},
+	"/api/agents/overview":          {"lastActivityAt"},
+	"/api/agents/workers":           {"lastActiveAt"},
+	"/api/agents/workers/{tokenId}": {"lastActiveAt"},
+
+	"/api/launchpad/tokens/{id}/worker": {"lastActiveAt"},
 }
 
 // values returns what a World has for a parameter of a route.
@@ -226,8 +239,8 @@ type Read struct {
 	Answer
 }
 
-// Reads sends every GET of the documents with every value that a World has, signed routes as Alice and as Carol, and
-// the GETs of the charting library and of the Binance interface. The key says who asked for what.
+// Reads sends every GET of the documents with every value that a World has, signed routes as three users, and the GETs
+// of the charting library and of the Binance interface. The key says who asked for what.
 func (w *World) Reads(n *Node) map[string]Read {
 	n.T.Helper()
 	out := map[string]Read{}
@@ -245,14 +258,21 @@ func (w *World) Reads(n *Node) map[string]Read {
 			case r.Inside:
 				out["internal "+target] = Read{&r, target, n.Inside(http.MethodGet, target, "")}
 			case r.Signed:
-				out["alice "+target] = Read{&r, target, n.Send(w.Alice, http.MethodGet, target, "")}
-				out["carol "+target] = Read{&r, target, n.Send(w.Carol, http.MethodGet, target, "")}
+				for name, u := range map[string]*User{"alice": w.Alice, "carol": w.Carol, "nobody": w.Nobody} {
+					out[name+" "+target] = Read{&r, target, n.Send(u, http.MethodGet, target, "")}
+				}
 			default:
 				out["public "+target] = Read{&r, target, n.Send(nil, http.MethodGet, target, "")}
 			}
 		}
 	}
 	w.undocumented(n, out)
+	for name, r := range out {
+		if members := clockMembers[r.Route.Path]; w.Running && members != nil {
+			r.Body = string(without([]byte(r.Body), members))
+			out[name] = r
+		}
+	}
 	return out
 }
 
@@ -339,6 +359,17 @@ var comparedHeaders = []string{
 	"Content-Type", "Cache-Control", "ETag", "X-Seq", "X-Next-Cursor", "X-Next-Start", "X-Truncated", "X-As-Of",
 }
 
+// Same fails the test for what a node answers otherwise than it, or another one, did before.
+func (w *World) Same(n *Node, what string, before map[string]Read) {
+	n.T.Helper()
+	for i, d := range Differ(before, w.Reads(n)) {
+		if i == 5 {
+			n.T.Fatal("and more")
+		}
+		n.T.Errorf("%s: %s", what, d)
+	}
+}
+
 // Differ returns what differs between two times or nodes, a text for each read.
 func Differ(before, after map[string]Read) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -373,7 +404,7 @@ func differ(a, b *Read) string {
 	return strings.Join(lines, "\n")
 }
 
-// without removes members from an object, or from the objects of an array.
+// without removes members, at every depth.
 func without(body []byte, members []string) []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -381,22 +412,28 @@ func without(body []byte, members []string) []byte {
 	if d.Decode(&v) != nil {
 		return body
 	}
-	rows, ok := v.([]any)
-	if !ok {
-		rows = []any{v}
-	}
-	for _, row := range rows {
-		for _, m := range members {
-			if o, ok := row.(map[string]any); ok {
-				delete(o, m)
-			}
-		}
-	}
+	remove(v, members)
 	out, err := json.Marshal(v)
 	if err != nil {
 		return body
 	}
 	return out
+}
+
+func remove(v any, members []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range members {
+			delete(v, name)
+		}
+		for _, m := range v {
+			remove(m, members)
+		}
+	case []any:
+		for _, m := range v {
+			remove(m, members)
+		}
+	}
 }
 
 // pretty has a member on a line, so that a difference names it; the order of members stays.

@@ -12,10 +12,13 @@ import (
 // its page, rows that any other order would show differently, and fields that only time reads (a window's edge, a
 // switch, an expiry).
 type World struct {
-	// Alice has inviter, referrals, orders, keys, tokens and a vote; the others are her counterparts.
-	Alice, Bob, Carol *User
-	values            map[string][]string // of required parameters, by name, or by path and name
-	binance           []string            // signed targets of the Binance interface that name orders
+	// Alice has inviter, referrals, orders, keys, tokens and a vote; Bob and Carol are her counterparts; Nobody has
+	// nothing but a key.
+	Alice, Bob, Carol, Nobody *User
+	// Running says that the clock runs: what is of the moment of an answer is not compared.
+	Running bool
+	values  map[string][]string // of required parameters, by name, or by path and name
+	binance []string            // signed targets of the Binance interface that name orders
 }
 
 // Pairs of a World.
@@ -84,6 +87,7 @@ func (b *builder) people() {
 		`"isAmbassador":true,"secondLevelPercent":7,"nativeBalance":1000}`)
 	w.Bob = b.user(`{"nickname":"bob","level":21,"nativeBalance":500}`)
 	w.Carol = b.user(`{"nickname":"carol"}`)
+	w.Nobody = b.user(`{}`)
 	code := func(u *User) string {
 		return object(b.T, b.OK(u, http.MethodGet, "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
 	}
