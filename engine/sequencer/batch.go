@@ -2,6 +2,7 @@ package sequencer
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/tickhive/tickhive/engine"
 )
@@ -16,6 +17,8 @@ var (
 	// ErrUnavailable: the journal refuses writes (full disk, or stopped after an earlier
 	// failed fsync). Nothing was sequenced.
 	ErrUnavailable = errors.New("sequencer: the journal takes no commands")
+	// ErrNoLoop: this process has no loop, as a replica or while it starts. It is an ErrUnavailable.
+	ErrNoLoop = fmt.Errorf("%w: there is no loop", ErrUnavailable)
 	// ErrOutcomeUnknown: the commands were written to the journal, which then failed for good: a sync failed, or
 	// another node is the writer. This process publishes none of their events; the next start applies the commands
 	// that it finds.

@@ -13,35 +13,35 @@ type Gate struct{ loop atomic.Pointer[Loop] }
 // Lead sets the loop; nil removes it.
 func (g *Gate) Lead(l *Loop) { g.loop.Store(l) }
 
-// Submit calls Loop.Submit. Without a loop it returns ErrUnavailable.
+// Submit calls Loop.Submit. Without a loop it returns ErrNoLoop.
 func (g *Gate) Submit(b *Batch) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Submit(b)
 	}
 	b.applied = 0
-	return ErrUnavailable
+	return ErrNoLoop
 }
 
-// QueryPair is Loop.QueryPair. A closed gate returns ErrUnavailable.
+// QueryPair is Loop.QueryPair. A closed gate returns ErrNoLoop.
 func (g *Gate) QueryPair(p engine.PairID, fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.QueryPair(p, fn)
 	}
-	return ErrUnavailable
+	return ErrNoLoop
 }
 
-// QueryParts is Loop.QueryParts. A closed gate returns ErrUnavailable.
+// QueryParts is Loop.QueryParts. A closed gate returns ErrNoLoop.
 func (g *Gate) QueryParts(p engine.PairID, read func(pause func())) error {
 	if l := g.loop.Load(); l != nil {
 		return l.QueryParts(p, read)
 	}
-	return ErrUnavailable
+	return ErrNoLoop
 }
 
-// Query is Loop.Query. A closed gate returns ErrUnavailable.
+// Query is Loop.Query. A closed gate returns ErrNoLoop.
 func (g *Gate) Query(fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Query(fn)
 	}
-	return ErrUnavailable
+	return ErrNoLoop
 }

@@ -13,10 +13,10 @@ func TestAGateLeadsToTheLoopThatRuns(t *testing.T) {
 	var gate sequencer.Gate
 	b := sequencer.Batch{Commands: []engine.Command{addPairCommand()}}
 	pair := func() error { return gate.Submit(&b) }
-	if err := pair(); !errors.Is(err, sequencer.ErrUnavailable) {
+	if err := pair(); !errors.Is(err, sequencer.ErrNoLoop) {
 		t.Errorf("a closed gate answered a batch with %v", err)
 	}
-	if err := gate.Query(func() { t.Error("a closed gate ran a query") }); !errors.Is(err, sequencer.ErrUnavailable) {
+	if err := gate.Query(func() { t.Error("a closed gate ran a query") }); !errors.Is(err, sequencer.ErrNoLoop) {
 		t.Errorf("a closed gate answered a query with %v", err)
 	}
 	loop := startLoop(t, sequencer.LoopOptions{Core: engine.NewCore(engine.Options{}), Clock: clock.Real{}})
@@ -29,7 +29,7 @@ func TestAGateLeadsToTheLoopThatRuns(t *testing.T) {
 		t.Errorf("the query ran: %v, %v", ran, err)
 	}
 	gate.Lead(nil)
-	if err := pair(); !errors.Is(err, sequencer.ErrUnavailable) || b.AppliedCount() != 0 {
+	if err := pair(); !errors.Is(err, sequencer.ErrNoLoop) || b.AppliedCount() != 0 {
 		t.Errorf("a gate that was closed again answered a batch with %v, %d applied", err, b.AppliedCount())
 	}
 	if err := loop.Submit(&b); err != nil || b.AppliedCount() != 1 {

@@ -24,6 +24,9 @@ func NotApplied(err error) *refuse.Refusal {
 		return refuse.Later(1, "The order queue is full; nothing was applied.")
 	case errors.Is(err, sequencer.ErrStopping):
 		return refuse.Later(5, "The server is shutting down; nothing was applied.")
+	case errors.Is(err, sequencer.ErrNoLoop):
+		return refuse.Later(5, "This node takes no changes, and reads no orders and no books of orders: it is a replica, "+
+			"or is about to become the writer. /api/status has the writer; nothing was applied.")
 	case errors.Is(err, sequencer.ErrTimeBack):
 		return refuse.Param("at", "The member at must not go back in time.")
 	case errors.Is(err, sequencer.ErrNoStream):

@@ -243,6 +243,9 @@ type Read struct {
 // of the charting library and of the Binance interface. The key says who asked for what.
 func (w *World) Reads(n *Node) map[string]Read {
 	n.T.Helper()
+	if _, err := n.Client(w.Alice).Balances(n.T.Context()); err != nil { // waits until a start accepts keys
+		n.T.Fatal(err)
+	}
 	out := map[string]Read{}
 	for _, r := range Routes(n) {
 		if Processes[r.Path] != "" {
@@ -295,12 +298,13 @@ func (w *World) Ask(n *Node, r *Route, query url.Values) Read {
 // undocumented reads what other protocols have: the documents do not describe them.
 func (w *World) undocumented(n *Node, out map[string]Read) {
 	n.T.Helper()
-	to := n.now().Unix()
+	const day = 86400
+	to := (n.now().Unix()/day + 1) * day
 	for _, target := range []string{
 		"/udf/config", "/udf/symbols?symbol=" + firstPair, "/udf/search?query=B&type=&exchange=&limit=30",
 		"/udf/symbol_info?group=TickHive", "/udf/quotes?symbols=" + firstPair + "," + secondPair,
-		fmt.Sprintf("/udf/history?symbol=%s&resolution=1&from=%d&to=%d", firstPair, to-10*86400, to),
-		fmt.Sprintf("/udf/history?symbol=%s&resolution=1D&from=%d&to=%d", firstPair, to-10*86400, to),
+		fmt.Sprintf("/udf/history?symbol=%s&resolution=1&from=%d&to=%d", firstPair, to-10*day, to),
+		fmt.Sprintf("/udf/history?symbol=%s&resolution=1D&from=%d&to=%d", firstPair, to-10*day, to),
 	} {
 		r := &Route{Path: strings.Split(target, "?")[0]}
 		out["udf "+target] = Read{r, target, n.Send(nil, http.MethodGet, target, "")}
@@ -359,10 +363,25 @@ var comparedHeaders = []string{
 	"Content-Type", "Cache-Control", "ETag", "X-Seq", "X-Next-Cursor", "X-Next-Start", "X-Truncated", "X-As-Of",
 }
 
+// ofTheWriter are the prefixes of the internal routes that a replica refuses (docs/contract/cluster.md: "The internal
+// listener refuses changes, and reads of orders").
+var ofTheWriter = []string{internalAPI + "/book/", internalAPI + "/orders/"}
+
 // Same fails the test for what a node answers otherwise than it, or another one, did before.
 func (w *World) Same(n *Node, what string, before map[string]Read) {
 	n.T.Helper()
-	for i, d := range Differ(before, w.Reads(n)) {
+	after := w.Reads(n)
+	for name, r := range after {
+		refused := slices.ContainsFunc(ofTheWriter, func(p string) bool { return strings.HasPrefix(r.Route.Path, p) })
+		if !refused || n.Writer == "" || n.Writer == n.Public {
+			continue
+		}
+		if r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Body, "it is a replica") {
+			n.T.Errorf("%s: %s: %d %.300s, and it is of the writer", what, name, r.Status, r.Body)
+		}
+		after[name] = before[name]
+	}
+	for i, d := range Differ(before, after) {
 		if i == 5 {
 			n.T.Fatal("and more")
 		}
