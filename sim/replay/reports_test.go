@@ -113,6 +113,10 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		"an American date": {
 			text: "09/12/2016,08:00:00,10,12,9,11,1.5\n", want: "the file does not show which number is the month",
 		},
+		"an American date, with its form": {
+			text:   "09/12/2016,08:00:00,10,12,9,11,1.5\n",
+			layout: format.Layout{TimeFormat: "01/02/2006 15:04:05"}, want: "1473667200 10 12 9 11 1.5",
+		},
 		// https://github.com/ccxt/ccxt/issues/1636: GDAX (Coinbase) answers newest first, low before high
 		"GDAX": {
 			text: "[[1700000100,10,13,11,12,2],[1700000040,9,12,10,11,1.5]]", want: twoBars, taken: "newest first",

@@ -39,6 +39,7 @@ var kindsOfCells = map[byte]*regexp.Regexp{
 	's': regexp.MustCompile(`^(?i:buy|sell)$`),
 	'2': regexp.MustCompile(`^[12]$`),
 	'd': regexp.MustCompile(`^[0-9]{4}\.[0-9]{2}\.[0-9]{2}$`),
+	'/': regexp.MustCompile(`^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}$`),
 	'c': regexp.MustCompile(`^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?$`),
 	't': regexp.MustCompile(`^[0-9]{8} [0-9]{6}$`),
 	'x': regexp.MustCompile(``),
@@ -151,6 +152,11 @@ var forms = []form{
 		tried: false, cells: "dcnnnnn", why: whyTick, asks: "timezone",
 		Layout: Layout{Columns: "time=1,clock=2,open=3,high=4,low=5,close=6,amount=7"},
 		sample: "2011.12.08,18:49,77.708,77.710,77.702,77.702,30\n",
+	},
+	{
+		name: "bars with date and time apart", source: "https://github.com/kernc/backtesting.py/issues/11",
+		cells: "/cnnnnn", Layout: Layout{Columns: "time=1,clock=2,open=3,high=4,low=5,close=6,amount=7"},
+		sample: "31/12/2016,08:00:00,1.05,1.06,1.04,1.055,4\n",
 	},
 	{
 		name: "HistData", source: "https://www.histdata.com/f-a-q/data-files-detailed-specification/",

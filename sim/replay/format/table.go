@@ -422,10 +422,14 @@ func (r *table) ordered(v *field, ns int64) (_ int64, err error) {
 func (r *table) joined(day, clock *field) (int64, timeKind, error) {
 	r.joint = append(append(append(r.joint[:0], day.text...), ' '), clock.text...)
 	// Without a name the column may be another one.
-	named := day.name != "" && clock.name != "" && isTimeOfDay(clock.text)
-	if named || r.plan.has(colClock) {
-		if ns, kind, err := r.times.written(r.joint); err == nil && kind == timeWritten {
+	named, known := day.name != "" && clock.name != "" && isTimeOfDay(clock.text), r.plan.has(colClock)
+	if named || known {
+		ns, kind, err := r.times.written(r.joint)
+		switch {
+		case err == nil && kind == timeWritten:
 			return ns, timeWritten, nil
+		case err != nil && known:
+			return 0, timeNone, locate(day.at, err)
 		}
 	}
 	return 0, timeNone, flawAt(clock.at,
