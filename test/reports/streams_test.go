@@ -18,13 +18,7 @@ var streams = []report{
 		try: func(m *market) {
 			m.other.place("buy 1 at 100")
 			m.other.place("sell 1 at 199")
-			f, err := client.NewFollower(m.T.Context(), m.x.StreamURL, []string{m.pair}, 0, 0)
-			m.must(err)
-			defer func() { _ = f.Stream.Close() }()
-			for !f.Books[m.pair].Ready() {
-				_, err := f.StepContext(m.T.Context())
-				m.must(err)
-			}
+			f := m.follow()
 			for i := range 60 {
 				m.x.Sell(m.pair, "2", fmt.Sprint(120+i*7%60))
 				m.x.Buy(m.pair, "3", fmt.Sprint(120+i*13%60))
@@ -120,13 +114,13 @@ var streams = []report{
 		sources: "Bittrex/bittrex.github.io#105 Polymarket/real-time-data-client#26",
 		try: func(m *market) {
 			m.other.place("buy 1 at 100")
-			f, err := client.NewFollower(m.T.Context(), m.x.StreamURL, []string{m.pair}, 0, 0)
-			m.must(err)
-			defer func() { _ = f.Stream.Close() }()
-			for !f.Books[m.pair].Ready() {
-				_, err := f.StepContext(m.T.Context())
+			f := m.follow()
+			for kind := ""; kind != "heartbeat"; {
+				message, err := f.StepContext(m.T.Context())
 				m.must(err)
+				kind = message.Type
 			}
+			m.is("resyncs of a quiet market", f.Resyncs, 0)
 			lost := m.x.Fault("drop channel=book pair=" + m.pair + " count=1")
 			m.other.place("buy 1 at 101")
 			for len(f.Books[m.pair].Bids) != 2 || !f.Books[m.pair].Ready() {
@@ -158,6 +152,23 @@ var streams = []report{
 	},
 }
 
+// patience ends a test whose message does not come.
+const patience = 30 * time.Second
+
+// follow returns a client that has the whole book of the pair.
+func (m *market) follow() *client.Follower {
+	m.T.Helper()
+	f, err := client.NewFollower(m.T.Context(), m.x.StreamURL, []string{m.pair}, 0, 0)
+	m.must(err)
+	m.T.Cleanup(func() { _ = f.Stream.Close() })
+	m.must(f.Stream.SetReadDeadline(time.Now().Add(patience)))
+	for !f.Books[m.pair].Ready() {
+		_, err := f.StepContext(m.T.Context())
+		m.must(err)
+	}
+	return f
+}
+
 // stream is a socket whose messages a test reads.
 type stream struct {
 	*client.Stream
@@ -170,6 +181,7 @@ func (m *market) dial(url string) stream {
 	s, err := client.Dial(m.T.Context(), url)
 	m.must(err)
 	m.T.Cleanup(func() { _ = s.Close() })
+	m.must(s.SetReadDeadline(time.Now().Add(patience)))
 	return stream{s, m}
 }
 
