@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -108,6 +109,9 @@ func (r *restored) recover(ctx context.Context) error {
 	}
 	if err := r.replay(ctx); err != nil {
 		return err
+	}
+	if r.state.Pos > 0 {
+		debug.FreeOSMemory() // what reads snapshots and records is as large as the state
 	}
 	r.keyed = r.state.Money.KeysMade() > 0
 	if err := r.setSettings(); err != nil {
