@@ -119,7 +119,7 @@ func (x *Exchange) Fault(rule string) *Fault {
 	return &Fault{answer.Rules[0].ID, x}
 }
 
-// Hits returns how often the fault was done so far, 0 when its rule has ended.
+// Hits returns how often the fault was done so far, 0 once its rule was removed.
 func (f *Fault) Hits() (n int) {
 	f.x.t.Helper()
 	var answer struct {

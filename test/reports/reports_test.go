@@ -77,11 +77,10 @@ func TestEachReportIsHereOnce(t *testing.T) {
 // market is a pair for one report. Its node is the exchange.
 type market struct {
 	nets.Node
-	x                   *tickhivetest.Exchange
-	base, quote         string
-	pair                string
-	me, other           *trader // they have much of both currencies
-	digitsPrice, digits int     // digits: of amounts
+	x           *tickhivetest.Exchange
+	base, quote string
+	pair        string
+	me, other   *trader // they have much of both currencies
 }
 
 // trader is a user of a market.
@@ -104,9 +103,9 @@ func newMarket(t *testing.T, x *tickhivetest.Exchange, number int, digits [2]int
 	if digits == [2]int{} {
 		digits = [2]int{2, 4}
 	}
-	m.pair, m.digitsPrice, m.digits = m.base+"_"+m.quote, digits[0], digits[1]
+	m.pair = m.base + "_" + m.quote
 	m.Call(http.MethodPost, "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":%d,"digitsAmount":%d}`, m.pair,
-		m.digitsPrice, m.digits))
+		digits[0], digits[1]))
 	m.me, m.other = m.user(much, much), m.user(much, much)
 	return m
 }
