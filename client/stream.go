@@ -36,6 +36,7 @@ type Message struct {
 	TradeID  uint64          `json:"tradeId"`
 	Code     string          `json:"code"`
 	Text     string          `json:"message"`
+	Field    string          `json:"field"` // the member of the request that an error is about
 
 	Ticker   *Ticker      `json:"ticker"`
 	Candle   *Candle      `json:"candle"` // nil in a snapshot without one
@@ -81,6 +82,8 @@ type Request struct {
 	Timestamp string `json:"timestamp,omitempty"`
 	Nonce     string `json:"nonce,omitempty"`
 	Signature string `json:"signature,omitempty"`
+
+	RecvWindow int64 `json:"recvWindow,omitempty"` // ms; 0: 5,000
 
 	CancelOnDisconnect bool   `json:"cancelOnDisconnect,omitempty"`
 	GraceMs            *int64 `json:"graceMs,omitempty"`

@@ -179,10 +179,8 @@ func (f *privateFeed) writeOpenOrders(w *json.Writer, account engine.AccountID) 
 }
 
 // Verify checks the credentials of a socket.
-func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
-	signature string,
-) (stream.SocketKey, *refuse.Refusal) {
-	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
+func (f *privateFeed) Verify(remote netip.Addr, c stream.Credentials) (stream.SocketKey, *refuse.Refusal) {
+	return f.service.verifySocket(remote, c)
 }
 
 // Join implements stream.Accounts.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -258,19 +259,29 @@ func (s *Service) fullURL(h *fasthttp.RequestHeader) []byte {
 
 // verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
 // without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
-func (s *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
-	signature string,
-) (stream.SocketKey, *refuse.Refusal) {
-	who, reject := s.verifier.Verify(s.opt.Clock.NowNs(), &auth.Request{
-		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
-		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
-	})
+func (s *Service) verifySocket(remote netip.Addr, c stream.Credentials) (stream.SocketKey, *refuse.Refusal) {
+	r := auth.Request{
+		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote, PublicKey: []byte(c.PublicKey),
+		Timestamp: []byte(c.Timestamp), Nonce: []byte(c.Nonce), Signature: []byte(c.Signature),
+	}
+	if c.RecvWindowMs != 0 {
+		r.RecvWindow = strconv.AppendInt(nil, c.RecvWindowMs, 10)
+	}
+	who, reject := s.verifier.Verify(s.opt.Clock.NowNs(), &r)
 	if reject != nil {
-		return stream.SocketKey{}, reject
+		return stream.SocketKey{}, memberOf(reject)
 	}
 	return stream.SocketKey{
 		Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs, CanTrade: who.CanTrade,
 	}, nil
+}
+
+// memberOf names the member of auth in place of the header that a refusal is about.
+func memberOf(r *refuse.Refusal) *refuse.Refusal {
+	if name, is := strings.CutPrefix(r.Field, "API-"); is {
+		r.Field = strings.ToLower(name[:1]) + name[1:]
+	}
+	return r
 }
 
 // Routes returns every public route of accounts: keys, avatars, referral and trading.

@@ -19,8 +19,8 @@ type Accounts interface {
 	Forget(account engine.AccountID)
 	// Snapshot writes the members of a channel's snapshot behind its head.
 	Snapshot(w *json.Writer, channel string, account engine.AccountID)
-	// Verify checks signed credentials of a socket from an address.
-	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal)
+	// Verify checks signed credentials of a socket from an address. The field of a refusal is a member of auth.
+	Verify(remote netip.Addr, c Credentials) (SocketKey, *refuse.Refusal)
 	// OnKeyDeleted registers f, which is called with the number of every deleted key, on any
 	// goroutine. f must not wait.
 	OnKeyDeleted(f func(number uint64))
@@ -35,6 +35,12 @@ type PrivateMessage struct {
 	Channel string // orders, fills, balances
 	// Write writes the members behind the head, for example `"order":{...}`.
 	Write func(w *json.Writer)
+}
+
+// Credentials are those of the operation auth, as sent.
+type Credentials struct {
+	PublicKey, Timestamp, Nonce, Signature string
+	RecvWindowMs                           int64 // 0: the default
 }
 
 // SocketKey is the API key with which a connection has authenticated.

@@ -286,8 +286,8 @@ func (h *Hub) endDelisted(root *marketdata.Root) {
 		for _, sub := range slices.Clone(s.subs) { // the refusal may close the connection, which shrinks s.subs
 			h.endSubscription(sub)
 			if sub.conn.SetSpare(); !sub.conn.hub.detached {
-				operation{h, sub.conn, request{channel: s.key.name()}}.refuse(code, refuse.NotFound,
-					"The pair "+code+" was delisted: this subscription has ended.")
+				operation{h, sub.conn, request{channel: s.key.name()}}.refuse(code,
+					refuse.Missing("", "The pair %s was delisted: this subscription has ended.", code))
 			}
 		}
 	}
@@ -366,7 +366,7 @@ func (h *Hub) endStale() {
 	if r == nil {
 		return
 	}
-	f := errorFrame(request{}, "", r.Code, r.Message)
+	f := errorFrame(request{}, "", r)
 	for c := range h.sessions {
 		if c.hub.detached {
 			continue

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -210,6 +211,31 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 	}
 	if got := s.listed(); got != "balances orders trades" {
 		t.Errorf("list shows %q", got)
+	}
+}
+
+// A sign-in counts within the window that it asks for, as a request does. A refusal names the member that is wrong.
+func TestASignInHasItsWindow(t *testing.T) {
+	h, a, _ := servertest.NewTradedExchange(t)
+	h.Clock.Set(h.Now().Add(2 * time.Minute).UnixNano()) // every timestamp below is from after the start
+	s := socket(a, t)
+	s.until("authenticated", "")
+	for _, c := range []struct {
+		ageMs, window int64
+		field         string
+	}{
+		{5_000, 0, ""}, {5_001, 0, "timestamp"}, {60_000, 60_000, ""}, {60_001, 60_000, "timestamp"},
+		{10, 10, ""}, {11, 10, "timestamp"}, {-1_000, 60_000, "timestamp"},
+		{0, 60_001, "recvWindow"}, {0, -1, "recvWindow"},
+	} {
+		at, nonce := strconv.FormatInt(h.Now().UnixMilli()-c.ageMs, 10), fmt.Sprint("n-", s.sent)
+		m, _ := s.ask(client.Request{
+			Op: "auth", PublicKey: a.Public, Timestamp: at, Nonce: nonce, RecvWindow: c.window,
+			Signature: client.Sign(a.Private, at, nonce, "GET", "/ws", nil),
+		})
+		if c.field == "" && m["type"] != "authenticated" || c.field != "" && m["field"] != c.field {
+			t.Errorf("%+v: %v", c, m)
+		}
 	}
 }
 

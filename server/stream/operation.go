@@ -19,6 +19,7 @@ const (
 	maxWordBytes     = 32
 	maxTextBytes     = 128
 	maxSignature     = 1024    // hex digits: of an RSA key of 4096 bits
+	maxRecvWindowMs  = 60_000  // as of API-RecvWindow (docs/contract/signing.md#headers)
 	defaultGraceMs   = 5_000   // time after which the orders of a guarded socket that is gone are canceled
 	maxGraceMs       = 600_000 // ten minutes; a client that is away for longer has its dead man's switch
 )
@@ -35,9 +36,9 @@ type request struct {
 	epoch              string
 	text               bool // decimals=string
 
-	publicKey, timestamp, nonce, signature string
-	cancelOnDisconnect                     bool
-	graceMs                                *int64 // nil: the default
+	credentials        Credentials
+	cancelOnDisconnect bool
+	graceMs            *int64 // nil: the default
 }
 
 // requestForm holds the members of every operation.
@@ -52,10 +53,11 @@ var requestForm = json.Of(
 	json.Text("epoch", maxWordBytes, func(q *request, v string) { q.epoch = v }),
 	json.Integer("fromTradeId", 1, 1<<62, func(q *request, v int64) { q.fromTrade = stored(v) }),
 	json.Value("decimals", json.KindWord, readDecimals, func(q *request, v bool) { q.text = v }),
-	json.Text("publicKey", maxTextBytes, func(q *request, v string) { q.publicKey = v }),
-	json.Value("timestamp", json.KindAny, readTimestamp, func(q *request, v string) { q.timestamp = v }),
-	json.Text("nonce", maxTextBytes, func(q *request, v string) { q.nonce = v }),
-	json.Text("signature", maxSignature, func(q *request, v string) { q.signature = v }),
+	json.Text("publicKey", maxTextBytes, func(q *request, v string) { q.credentials.PublicKey = v }),
+	json.Value("timestamp", json.KindAny, readTimestamp, func(q *request, v string) { q.credentials.Timestamp = v }),
+	json.Text("nonce", maxTextBytes, func(q *request, v string) { q.credentials.Nonce = v }),
+	json.Text("signature", maxSignature, func(q *request, v string) { q.credentials.Signature = v }),
+	json.Integer("recvWindow", 1, maxRecvWindowMs, func(q *request, v int64) { q.credentials.RecvWindowMs = v }),
 	json.Flag("cancelOnDisconnect", func(q *request, v bool) { q.cancelOnDisconnect = v }),
 	json.Integer("graceMs", 0, maxGraceMs, func(q *request, v int64) { q.graceMs = &v }),
 )
@@ -172,7 +174,7 @@ func (o operation) run() {
 		}
 		names = append(names, known.op)
 	}
-	o.refuse("", refuse.InvalidParam, "op must be one of "+strings.Join(names, ", ")+".")
+	o.refuse("", refuse.Param("op", "op must be one of %s.", strings.Join(names, ", ")))
 }
 
 func (o operation) ping() {
@@ -183,8 +185,8 @@ func (o operation) ping() {
 	o.hub.answer(o.conn, newFrame(opText, w.Bytes()))
 }
 
-func (o operation) refuse(pair string, code refuse.Code, message string) {
-	o.hub.answer(o.conn, errorFrame(o.req, pair, code, message))
+func (o operation) refuse(pair string, r *refuse.Refusal) {
+	o.hub.answer(o.conn, errorFrame(o.req, pair, r))
 }
 
 // answer queues an answer. It closes the connection of a client that does not read its answers.
@@ -199,20 +201,20 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	key, ok := parseChannel(o.req.channel)
 	switch {
 	case !ok:
-		o.refuse("", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, "+
-			"orders, fills, balances.")
+		o.refuse("", refuse.Param("channel", "channel must be one of ticker, trades, book, candles.{interval}, "+
+			"status, orders, fills, balances."))
 		return
 	case key.private() && o.hub.opts.Private == nil:
-		o.refuse("", refuse.NotFound, "This server has no accounts.")
+		o.refuse("", refuse.Missing("channel", "This server has no accounts."))
 		return
 	case key.private() && !o.signed():
-		o.refuse("", refuse.Unauthorized, "The channel "+o.req.channel+" needs auth first.")
+		o.refuse("", refuse.New(refuse.Unauthorized, "channel", "The channel %s needs auth first.", o.req.channel))
 		return
 	}
 	key.text = o.req.text
 	if !key.paired() {
 		if len(o.req.pairs) > 0 {
-			o.refuse(o.req.pairs[0], refuse.InvalidParam, "The channel "+o.req.channel+" takes no pairs.")
+			o.refuse(o.req.pairs[0], refuse.Param("pairs", "The channel %s takes no pairs.", o.req.channel))
 			return
 		}
 		if key.private() {
@@ -222,7 +224,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 		return
 	}
 	if len(o.req.pairs) == 0 {
-		o.refuse("", refuse.InvalidParam, "The channel "+o.req.channel+" needs pairs.")
+		o.refuse("", refuse.Param("pairs", "The channel %s needs pairs.", o.req.channel))
 		return
 	}
 	root := o.hub.board.load()
@@ -244,12 +246,12 @@ func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string,
 	fn func(operation, streamKey, *marketdata.View),
 ) {
 	if !engine.ValidPairCode(pair) {
-		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE, "+engine.CurrencyForm+" each.")
+		o.refuse(pair, refuse.Param("pairs", "A pair code has the form BASE_QUOTE, %s each.", engine.CurrencyForm))
 		return
 	}
 	v := root.Lookup(pair)
 	if v == nil {
-		o.refuse(pair, refuse.NotFound, "There is no pair "+pair+".")
+		o.refuse(pair, refuse.Missing("pairs", "There is no pair %s.", pair))
 		return
 	}
 	key.pair = v.Instrument.ID
@@ -291,7 +293,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	old := o.conn.hub.subs[key.subKey()]
 	if old == nil && len(o.conn.hub.subs) >= maxSubscriptions {
 		o.hub.stats.limited.Add(1)
-		o.refuse(codeOf(v), refuse.RateLimit, "A connection has at most 1000 subscriptions.")
+		o.refuse(codeOf(v), refuse.New(refuse.RateLimit, "", "A connection has at most 1000 subscriptions."))
 		return
 	}
 	s := o.hub.streams[key]
@@ -350,7 +352,7 @@ func (o operation) unsubscribe(key streamKey, v *marketdata.View) {
 func (o operation) resync(key streamKey, v *marketdata.View) {
 	sub := o.conn.hub.subs[key.subKey()]
 	if sub == nil {
-		o.refuse(codeOf(v), refuse.NotFound, "There is no such subscription on this connection.")
+		o.refuse(codeOf(v), refuse.Missing("channel", "There is no such subscription on this connection."))
 		return
 	}
 	sub.hasFromSeq, sub.nextTrade = false, 0

@@ -224,12 +224,12 @@ func (p *privateStreams) endKeys() {
 func (p *privateStreams) endKey(c *session, message string) {
 	p.unguard(c, false)
 	p.unbind(c)
-	ended := p.endPrivate(c)
-	for _, key := range ended {
-		operation{p.hub, c, request{channel: key.name()}}.refuse("", refuse.Unauthorized, message)
+	subs, ended := p.endPrivate(c), refuse.New(refuse.Unauthorized, "", "%s", message)
+	for _, key := range subs {
+		operation{p.hub, c, request{channel: key.name()}}.refuse("", ended)
 	}
-	if len(ended) == 0 {
-		operation{hub: p.hub, conn: c}.refuse("", refuse.Unauthorized, message)
+	if len(subs) == 0 {
+		operation{hub: p.hub, conn: c}.refuse("", ended)
 	}
 }
 
@@ -255,26 +255,25 @@ func (p *privateStreams) endPrivate(c *session) (ended []streamKey) {
 // signed for them: a different key ends them, the same key keeps them.
 func (o operation) authenticate() {
 	if o.hub.opts.NotWriter != nil {
-		err := o.hub.opts.NotWriter()
-		o.refuse("", err.Code, err.Message)
+		o.refuse("", o.hub.opts.NotWriter())
 		return
 	}
 	if o.hub.opts.Private == nil {
-		o.refuse("", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
+		o.refuse("", refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong."))
 		return
 	}
 	if o.req.graceMs != nil && !o.req.cancelOnDisconnect {
-		o.refuse("", refuse.InvalidParam, "graceMs needs cancelOnDisconnect.")
+		o.refuse("", refuse.Param("graceMs", "graceMs needs cancelOnDisconnect."))
 		return
 	}
-	key, err := o.hub.opts.Private.Verify(o.conn.remote, o.req.publicKey, o.req.timestamp, o.req.nonce, o.req.signature)
+	key, err := o.hub.opts.Private.Verify(o.conn.remote, o.req.credentials)
 	if err != nil {
-		o.refuse("", err.Code, err.Message)
+		o.refuse("", err)
 		return
 	}
-	key.PublicKey = o.req.publicKey
+	key.PublicKey = o.req.credentials.PublicKey
 	if o.req.cancelOnDisconnect && !key.CanTrade {
-		o.refuse("", refuse.Forbidden, "cancelOnDisconnect needs a key with canTrade.")
+		o.refuse("", refuse.New(refuse.Forbidden, "cancelOnDisconnect", "cancelOnDisconnect needs a key with canTrade."))
 		return
 	}
 	o.guard(key)

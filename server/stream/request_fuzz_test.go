@@ -28,10 +28,10 @@ func FuzzRequest(f *testing.F) {
 		if req.id != "" && !json.Valid([]byte(req.id)) {
 			t.Fatalf("%q has the id %q", sent, req.id)
 		}
-		if len(req.pairs) > maxPairs || len(req.op) > maxWordBytes || len(req.publicKey) > maxTextBytes {
+		if len(req.pairs) > maxPairs || len(req.op) > maxWordBytes || len(req.credentials.PublicKey) > maxTextBytes {
 			t.Fatalf("%q is beyond the limits: %d pairs", sent, len(req.pairs))
 		}
-		answer := errorFrame(req, "", refuse.InvalidParam, message)
+		answer := errorFrame(req, "", refuse.Param("op", "%s", message))
 		if at := bytes.Index(answer, []byte(`{"`)); at < 0 || !json.Valid(answer[at:]) {
 			t.Fatalf("%q is answered by %q", sent, answer)
 		}

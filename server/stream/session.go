@@ -78,12 +78,12 @@ func (s *session) Message(message []byte, text bool) bool {
 		return false
 	case !ok:
 		req, _ := parseRequest(message)
-		f := errorFrame(request{id: req.id}, "", refuse.RateLimit,
-			"A connection may send at most 20 messages a second; send this one again later.")
+		f := errorFrame(request{id: req.id}, "", refuse.New(refuse.RateLimit, "",
+			"A connection may send at most 20 messages a second; send this one again later."))
 		h.Do(func() { h.answer(s, f) })
 		return true
 	case !text:
-		return s.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
+		return s.answer(errorFrame(request{}, "", refuse.Param("", "A message must be JSON text, not binary.")))
 	default:
 		return s.operate(message)
 	}
@@ -93,7 +93,7 @@ func (s *session) Message(message []byte, text bool) bool {
 func (s *session) operate(message []byte) bool {
 	req, bad := parseRequest(message)
 	if bad != nil {
-		return s.answer(errorFrame(req, "", refuse.InvalidParam, bad.Message))
+		return s.answer(errorFrame(req, "", refuse.Param(bad.Field, "%s", bad.Message)))
 	}
 	if s.of.opts.Published != nil {
 		hold(s.of, &req)

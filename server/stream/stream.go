@@ -533,15 +533,16 @@ func writeSeqTime(w *json.Writer, seq uint64, timeMs int64) {
 func writeIDOrNull(w *json.Writer, id string) { w.Name("id").Raw([]byte(cmp.Or(id, "null"))) }
 
 // errorFrame returns an error message; the socket stays open.
-func errorFrame(req request, pair string, code refuse.Code, message string) frame {
+func errorFrame(req request, pair string, r *refuse.Refusal) frame {
 	var w json.Writer
 	w.Object()
 	w.Name("type").Word("error")
 	writeIDOrNull(&w, req.id)
 	w.Name("channel").TextOrNull(req.channel)
 	w.Name("currencyPairCode").TextOrNull(pair)
-	w.Name("code").Text(string(code))
-	w.Name("message").Text(message)
+	w.Name("code").Text(string(r.Code))
+	w.Name("message").Text(r.Message)
+	w.Name("field").TextOrNull(r.Field)
 	w.EndObject()
 	return newFrame(opText, w.Bytes())
 }
