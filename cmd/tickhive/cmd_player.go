@@ -21,6 +21,7 @@ type playerCmd struct {
 	Step  playerStepCmd  `cmd:"" help:"Feed the next records, or those up to a time, and pause."`
 	Speed playerSpeedCmd `cmd:"" help:"Change the speed."`
 	Seek  playerSeekCmd  `cmd:"" help:"Go to a time: forward at full speed; back in a new epoch, without the orders and trades of users."`
+	Leave playerLeaveCmd `cmd:"" help:"End the replay and its program, as a signal does."`
 }
 
 type playerShowCmd struct{ internalFlags }
@@ -47,6 +48,8 @@ type playerSeekCmd struct {
 	internalFlags
 	Time string `arg:"" help:"A time (2026-01-05T10:30:00Z), a time of the first day (10:30), or a distance from the time that is reached (+10m, -90s)."`
 }
+
+type playerLeaveCmd struct{ internalFlags }
 
 // Run prints the state.
 func (c *playerShowCmd) Run(p *program) error { return c.playerCommand(p, http.MethodGet, "", nil) }
@@ -106,6 +109,11 @@ func seekArgs(args []string) []string {
 
 // Run goes to a time.
 func (c *playerSeekCmd) Run(p *program) error { return c.playerTo(p, "/seek", c.Time) }
+
+// Run ends the replay.
+func (c *playerLeaveCmd) Run(p *program) error {
+	return c.playerCommand(p, http.MethodPost, "/leave", nil)
+}
 
 // playerState is the answer of the routes of the player.
 type playerState struct {

@@ -227,7 +227,7 @@ func (r *replayRun) once(say announcement, signals processSignals) error {
 	}
 	if r.plays {
 		fmt.Fprintf(say.out, "page http://%s/\n", x.PublicAddr())
-		fmt.Fprintf(say.out, "or   tickhive player play|pause|step|speed|seek --internal %s\n", x.InternalAddr())
+		fmt.Fprintf(say.out, "or   tickhive player play|pause|step|speed|seek|leave --internal %s\n", x.InternalAddr())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -237,6 +237,10 @@ func (r *replayRun) once(say announcement, signals processSignals) error {
 	select {
 	case err = <-finished:
 	case sig = <-signals.stop:
+		cancel()
+		err = <-finished
+	case <-r.player.Left():
+		r.options.Log.Info("replay", "note", "somebody has left the replay: the program ends")
 		cancel()
 		err = <-finished
 	}

@@ -111,6 +111,10 @@ var commandExamples = map[string][]cmdline.Example{
 		{About: "Go to a time of the first day.", Text: "tickhive player seek 10:30"},
 		{About: "Go back by a quarter of an hour.", Text: "tickhive player seek -15m"},
 	},
+	"tickhive player leave": {
+		{About: "End the replay.", Text: "tickhive player leave"},
+		{About: "Of a replay on another port.", Text: "tickhive player leave --internal 127.0.0.1:9081"},
+	},
 	"tickhive export": {
 		{About: "The trades of a pair as a table.", Text: "tickhive export trades --pair BTC_USDT --out trades.csv"},
 		{About: "The orders of the user of a key.", Text: "tickhive export orders --key key.json --out orders.parquet"},

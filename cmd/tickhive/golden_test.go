@@ -310,7 +310,7 @@ func (g *golden) routesAnswered() {
 		"/internal/v1/clock/accept", // needs a real clock: see the tests of internal/exchange
 		// these need a recording: see the tests of test/cli
 		"/internal/v1/replay", "/internal/v1/replay/play", "/internal/v1/replay/pause", "/internal/v1/replay/step",
-		"/internal/v1/replay/speed", "/internal/v1/replay/seek",
+		"/internal/v1/replay/speed", "/internal/v1/replay/seek", "/internal/v1/replay/leave",
 		"/internal/v1/sim", // needs a simulated market: see the tests of test/cli
 	}
 	table := map[string]bool{}

@@ -4,6 +4,7 @@
 //	replay of a recording              Player                 a person
 //	  Due(record) --------------------> waits <------------- Play, Pause, Step, SetSpeed, SeekTo
 //	  rest(time) <------------------- before it waits        State
+//	  ends <------------------------- Left                   Leave
 //
 // A seek back ends the run of the recording: Due and AwaitBack return ErrBack, the caller begins the recording again
 // on an empty market, and that run goes at full speed to the wanted time.

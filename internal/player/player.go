@@ -121,6 +121,8 @@ type Player struct {
 	what      Recording
 	machineNs func() int64
 	wake      chan struct{} // a command has come
+	left      chan struct{} // closed by Leave
+	leave     sync.Once
 
 	mu      sync.Mutex
 	rested  chan struct{} // closed and replaced when the run rests
@@ -148,7 +150,7 @@ func New(r Recording, speed Speed, playing bool, machineNs func() int64) *Player
 	}
 	return &Player{
 		what: r, machineNs: machineNs, wake: make(chan struct{}, 1), rested: make(chan struct{}),
-		speed: speed, playing: playing, timeNs: r.BeginNs,
+		left: make(chan struct{}), speed: speed, playing: playing, timeNs: r.BeginNs,
 	}
 }
 
@@ -375,6 +377,15 @@ func (p *Player) command(change func() error) error {
 	}
 	return nil
 }
+
+// Leave asks for the end of the replay, at any time. Left is then closed.
+func (p *Player) Leave() error {
+	p.leave.Do(func() { close(p.left) })
+	return nil
+}
+
+// Left is closed when somebody leaves the replay.
+func (p *Player) Left() <-chan struct{} { return p.left }
 
 // Play goes on at the speed.
 func (p *Player) Play() error {

@@ -55,6 +55,12 @@ func replayRoutes(s *Server) []*edge.Route {
 			Text: "Forward the records are fed at full speed. Back the recording begins again in a new epoch: trades " +
 				"and orders of all users are gone, users, keys and deposits stay.",
 		},
+		{
+			Method: fasthttp.MethodPost, Path: path + "/leave",
+			Handle: s.playerRoute(bare((*player.Player).Leave)), Schema: "NoMembers", Members: emptyForm.Members(),
+			Name: "leaveReplay", Summary: "End the replay and its program", Refuses: refuses,
+			Text: "The answer is the last state. The program then ends as after a signal.",
+		},
 	})
 }
 

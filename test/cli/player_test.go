@@ -19,7 +19,7 @@ func playSample(t *testing.T, args ...string) *harness.Instance {
 	if page := in.WaitLine("page "); page != "page "+in.Public+"/" {
 		t.Error(page)
 	}
-	hint := "or   tickhive player play|pause|step|speed|seek --internal " + strings.TrimPrefix(in.Root, "http://")
+	hint := "or   tickhive player play|pause|step|speed|seek|leave --internal " + strings.TrimPrefix(in.Root, "http://")
 	if got := in.WaitLine("or "); got != hint {
 		t.Error(got)
 	}
@@ -152,6 +152,18 @@ func TestThePlayerRefuses(t *testing.T) {
 			args...)...); code == 0 {
 			t.Errorf("%v: %s", args, errs)
 		}
+	}
+}
+
+// Who leaves a replay gets an answer, and the program ends as it does after a signal.
+func TestAReplayIsLeft(t *testing.T) {
+	t.Parallel()
+	in := playSample(t)
+	if out, _ := player(in, "leave"); !strings.HasPrefix(out, "paused at 2026-01-05T10:00:") {
+		t.Error(out)
+	}
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
 	}
 }
 
