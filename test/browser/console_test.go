@@ -48,6 +48,67 @@ func TestBrowserTradeWithADemoAccount(t *testing.T) {
 	b.clean()
 }
 
+// The page asks before it forgets the key of a demo account, which nobody else has, and offers it as a file. The market
+// goes on behind it, as behind a key of the user's own, of which nothing is asked.
+func TestBrowserADemoKeyIsNotLost(t *testing.T) {
+	t.Parallel()
+	in := harness.Start(t, "--console", "loopback", "--backfill", "1h")
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/?pair=BTC_USDT")
+	b.wait("the button", `document.querySelector('.ticket [data-demo]')`)
+	b.js(`document.querySelector('[data-demo]').click()`)
+	b.wait("the order form", `document.querySelector('.ticket form.order [name=price]')`)
+	b.open("/?pair=BTC_USDT") // the tab still knows that it is a demo account
+	b.wait("the order form again", `document.querySelector('[data-funds]')`)
+	b.hasMoney()
+	b.js(`(window.outages = 0, new MutationObserver(() => { outages += document.body.classList.contains('stale'); }).
+		observe(document.body, {attributes: true}), '')`)
+	forget := func() { b.js(`document.querySelector('[data-forget]').click()`) }
+	forget()
+	b.wait("the key and its file", `(({publicKey, privateKey}) => { const asks = document.querySelector('dialog[open]');
+		return asks.innerText.includes(publicKey) && asks.innerText.includes(privateKey) &&
+			asks.querySelector('[download="key.json"]'); })(JSON.parse(sessionStorage.getItem('key')))`)
+	for _, v := range b.axe(axeSource(t)) {
+		t.Error(v)
+	}
+	b.answers("")
+	b.wait("the key is kept", `document.querySelector('.ticket form.order') && sessionStorage.getItem('key')`)
+	forget()
+	b.answers("forget")
+	const forgotten = `document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`
+	b.wait("the key is forgotten", forgotten)
+	goesOn := func() {
+		b.js(`(window.was = document.querySelector('.book').dataset.seq, '')`)
+		b.wait("the market goes on", `document.querySelector('.book').dataset.seq !== was`)
+	}
+	goesOn()
+	b.signIn(funded(in, "own"))
+	forget()
+	b.wait("nothing is asked", forgotten)
+	goesOn()
+	if n := b.js(`outages`); n != "0" {
+		t.Errorf("the page looked lost %s times", n)
+	}
+	b.clean()
+}
+
+// The control bar can be used as soon as it knows the state of the exchange.
+func TestBrowserTheConsoleWaitsForTheState(t *testing.T) {
+	t.Parallel()
+	in := harness.Start(t, "--console", "loopback", "--backfill", "1h")
+	b := newBrowser(t, in, 1280, 800)
+	b.block(in.Public + "/internal/v1/sim")
+	b.open("/")
+	const controls = `[...document.querySelectorAll('.controls :is(button, select)')]`
+	b.wait("no answer", `/no answer/.test(document.querySelector('.chips').innerText)`)
+	if on := b.js(controls + `.filter((e) => !e.disabled).length`); on != "0" {
+		t.Errorf("%s controls can be used without a state", on)
+	}
+	b.block()
+	b.wait("the state", controls+`.every((e) => !e.disabled) &&
+		/as usual/.test(document.querySelector('.chips').innerText)`)
+}
+
 // Without a console the page has no part of an operator, and asks for none.
 func TestBrowserWithoutAConsoleThereIsNone(t *testing.T) {
 	t.Parallel()

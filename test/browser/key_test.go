@@ -74,6 +74,33 @@ func TestBrowserAKeyOutlivesAClockThatRunsAhead(t *testing.T) {
 	b.wait("the order form", `document.querySelector('.ticket [name=price]')`)
 }
 
+// A sign-in of the stream counts though it is half a minute late, and one that is later is repeated: neither costs the
+// key.
+func TestBrowserASignInMayBeLate(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t, "--console", "loopback")
+	in.Pair("CC_USDT")
+	b := newBrowser(t, in, 1440, 900)
+	command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `window.delays = ['70s', '70s', '30s'];
+			WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {apply: (send, socket, [text]) => {
+				if (text.includes('"op":"auth"')) {
+					const x = new XMLHttpRequest();
+					x.open('POST', '/internal/v1/clock', false);
+					x.send(JSON.stringify({advance: delays.shift() ?? '3m'}));
+				}
+				send.call(socket, text);
+			}});`,
+	})
+	b.open("/")
+	b.signIn(funded(in, "late"))
+	b.hasMoney()
+	if left := b.js(`delays.length`); left != "0" {
+		t.Errorf("%s sign-ins were not needed", left)
+	}
+	b.clean()
+}
+
 // What was typed last is what an order at the market's price takes, whatever it came to at a price.
 func TestBrowserAMarketOrderTakesWhatWasTyped(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,14 @@ func TestBrowserAnAgentIsSpawned(t *testing.T) {
 		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"0.05"}`, user))
 	b.open("/launchpad")
 	b.wait("the first price", `/Nobody has bought/.test(document.querySelector('.plot')?.innerText) &&
-		/C 0.000050000/.test(document.querySelector('.plot .legend').innerText.replace(/\s+/g, ' '))`)
+		/C ?0.000050000/.test(document.querySelector('.plot .legend').innerText.replace(/\s+/g, ' '))`)
+	in.Call(200, "POST", "/clock", `{"advance":"5m"}`)
+	in.Call(200, "POST", "/launchpad/tokens/10001/liquidity",
+		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"0.05"}`, user))
+	b.open("/launchpad")
+	b.wait("a flat candle for each minute between", `(() => { const all = tickhive.candles();
+		return all.length === 6 && all.every((c, i) => c.time === all[0].time + 60 * i) &&
+			all.slice(1, 5).every((c) => c.volume === 0 && c.low === c.high && c.close === all[0].close); })()`)
 	b.answered(3, "400 from")
 }
 

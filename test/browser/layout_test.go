@@ -299,7 +299,11 @@ func TestSmokeBrowserOnAPhone(t *testing.T) {
 			b.js(`scrollTo(0, 0)`)
 			b.shot("phone")
 		} else {
-			b.wait(page, `document.querySelector('main').innerText.length > 40`)
+			b.wait(page, `document.querySelector('main').innerText.length > 40 && !document.querySelector('main .wide:empty')`)
+		}
+		if cut := b.js(`[...document.querySelectorAll('main .wide')].filter((e) => e.scrollWidth > e.clientWidth).
+			length`); cut != "0" {
+			t.Errorf("%s: %s tables are cut at the edge of the screen", page, cut)
 		}
 		if wide := b.js(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide != "0" {
 			t.Errorf("%s is %s px wider than the screen: %s", page, wide, b.js(

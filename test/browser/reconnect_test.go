@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/tickhive/tickhive/test/harness"
@@ -116,12 +115,7 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/")
 	b.drawsAll("at first", in, "CC_USDT", "minute")
-	block := func(blocked bool) {
-		command(b, network.SetBlockedURLs, network.SetBlockedURLsParams{
-			URLPatterns: []*network.BlockPattern{{URLPattern: in.Public + "/udf/history*", Block: blocked}},
-		})
-	}
-	block(true)
+	b.block(in.Public + "/udf/history*")
 	b.run(chromedp.Click(`[data-interval="minutes5"]`))
 	b.wait("the chart says that it is not loaded",
 		`/could not be loaded/.test(document.querySelector('[data-panel=chart] [role=status]').innerText)`)
@@ -130,7 +124,7 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	}
 	in.Limit("CC_USDT", "sell", "131", "1")
 	in.Limit("CC_USDT", "buy", "131", "1")
-	block(false)
+	b.block()
 	b.drawsAll("healed", in, "CC_USDT", "minutes5")
 	b.wait("the notice is gone",
 		`document.querySelector('[data-panel=chart] [role=status]').innerText === ''`)

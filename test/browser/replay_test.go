@@ -3,21 +3,38 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
-	"syscall"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// A recorded hour is played, paused, stepped through, traded and taken back by keyboard and mouse. After the start
-// nothing needs a terminal.
+// block answers no request of the page to these addresses, until it is called without one.
+func (b *browser) block(patterns ...string) {
+	b.t.Helper()
+	var all []*network.BlockPattern
+	for _, p := range patterns {
+		all = append(all, &network.BlockPattern{URLPattern: p, Block: true})
+	}
+	command(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: all})
+}
+
+// A recorded hour is played, paused, stepped through, traded, taken back and left by keyboard and mouse. After the
+// start nothing needs a terminal. The bar can be used as soon as it knows where the recording is, and is one line.
 func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 	in := harness.Launch(t, nil, "replay", "--sample", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
 	in.TakeAddresses(in.WaitLine("ready "))
-	b := newBrowser(t, in, 1280, 800)
+	b := newBrowser(t, in, 720, 800)
+	b.block(in.Public + "/internal/v1/replay")
 	b.open("/")
+	const controls = `[...document.querySelectorAll('.player :is(button, select, input)')]`
+	b.wait("a bar without a state", controls+`.length === 6 && `+controls+`.every((e) => e.disabled)`)
+	b.block()
+	b.wait("a bar in one line", `!document.querySelector('.player button').disabled &&
+		document.querySelector('.player').offsetHeight < 56`)
+	b.run(chromedp.EmulateViewport(1280, 800))
 	is := func(status, time string) {
 		t.Helper()
 		b.wait(status+" at "+time, `document.querySelector('.player')?.dataset.status === '`+status+
@@ -40,8 +57,17 @@ func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 	b.set("amount", "0.001")
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("a paused market fills an order", "filled")
-	b.js(`((slider) => { slider.value = slider.min; slider.dispatchEvent(new Event('change')); })(
-		document.querySelector('.player input'))`)
+	back := func() {
+		b.js(`((slider) => { slider.value = slider.min; slider.dispatchEvent(new Event('change')); })(
+			document.querySelector('.player input'))`)
+	}
+	back()
+	b.wait("what would be lost",
+		`document.querySelector('dialog p').innerText.startsWith('One own order and its trades are deleted')`)
+	b.answers("")
+	is("paused", "2026-01-05 10:10:")
+	back()
+	b.answers("back")
 	b.wait("the page says what is gone",
 		`document.querySelector('.toasts')?.textContent.includes('orders and trades are gone')`)
 	is("paused", "2026-01-05 10:00:00")
@@ -69,5 +95,16 @@ func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 		document.querySelector('.player select[aria-label=Speed]'))`)
 	b.run(chromedp.Click(`.player .main`))
 	is("ended", "2026-01-05 10:59:59")
-	in.Signal(syscall.SIGTERM)
+	in.Call(200, "POST", "/replay/speed", `{"speed":"1"}`)
+	back() // there is no order any more, so nothing is asked
+	b.wait("the page goes back", `/went back/.test(document.querySelector('.toasts')?.textContent)`)
+	is("playing", "2026-01-05 10:")
+	leave := `[...document.querySelectorAll('.player button')].find((e) => e.textContent === 'Leave')`
+	b.js(leave + `.click()`)
+	b.answers("leave")
+	b.wait("the end", `document.querySelector('main h1').innerText === 'You have left the replay' &&
+		document.getElementById('link').innerText === 'ended'`)
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
 }

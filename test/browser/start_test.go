@@ -55,6 +55,21 @@ func TestBrowserPageWhileTheExchangeStarts(t *testing.T) {
 	b.wait("live", `document.getElementById('link').textContent === 'live'`)
 }
 
+// The button of the theme is drawn before its script is there, and takes no click until then.
+func TestBrowserTheThemeWaitsForItsScript(t *testing.T) {
+	t.Parallel()
+	in := harness.TheDemo(t)
+	b := newBrowser(t, in, 1280, 800)
+	for path, script := range map[string]string{"/": "index", "/status": "pages", "/docs": "docs", "/swagger": "swagger"} {
+		b.block(in.Public + "/app/*/" + script + ".js")
+		b.open(path)
+		b.wait(path+" without its script", `document.getElementById('theme').disabled`)
+		b.block()
+		b.open(path)
+		b.wait(path, `!document.getElementById('theme').disabled`)
+	}
+}
+
 // A page says why each 503 comes. It says that the exchange starts only when it does.
 func TestPagesSayWhyTheyWait(t *testing.T) {
 	in := ownDemo(t)

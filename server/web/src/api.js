@@ -87,6 +87,7 @@ export async function syncClock() {
 const syncMs = replayed ? 0 : 500;
 let syncedAt = -Infinity;
 
+export const longestWindow = 60000; // ms by which a request may be late
 export const now = () => Date.now() + skewMs;
 
 export function credentials(method, target, body = '') {
@@ -120,6 +121,6 @@ async function signedOnce(method, target, payload, as) {
     'API-PublicKey': c.publicKey, 'API-Timestamp': c.timestamp, 'API-Nonce': c.nonce, 'API-Signature': c.signature,
   };
   if (body) headers['Content-Type'] = 'application/json';
-  if (method === 'GET' || replayed) headers['API-RecvWindow'] = '60000'; // a busy machine sends late; only changes must not be late
+  if (method === 'GET' || replayed) headers['API-RecvWindow'] = longestWindow; // a busy machine sends late; only changes must not be late
   return answer(await fetch(target, { method, headers, body: body || undefined, signal: AbortSignal.timeout(patience) }), as);
 }

@@ -88,9 +88,9 @@ export class Candles {
     const b = (this.hovered !== undefined && this.bars.find((x) => x.time === this.hovered)) || this.bars.at(-1);
     if (!b) { this.legend.replaceChildren(); return undefined; }
     const cls = b.close >= b.open ? 'up' : 'down', change = (b.close / b.open - 1) * 100;
-    const part = (name, text) => [el('span', {}, name), el('b', { class: cls }, text)];
-    this.legend.replaceChildren(...part('O', this.price(b.open)), ...part('H', this.price(b.high)), ...part('L', this.price(b.low)), ...part('C', this.price(b.close)),
-      el('b', { class: cls }, percent(change)), ...part('V', group(brief(b.volume.toFixed(4)))));
+    const part = (name, text) => el('span', {}, name, el('b', { class: cls }, text));
+    this.legend.replaceChildren(part('O', this.price(b.open)), part('H', this.price(b.high)), part('L', this.price(b.low)), part('C', this.price(b.close)),
+      el('b', { class: cls }, percent(change)), part('V', group(brief(b.volume.toFixed(4)))));
     return b;
   }
 

@@ -144,6 +144,7 @@ export class Chart extends Candles {
     if (pane) {
       d.legend = el('p', { class: 'legend pane', 'aria-hidden': 'true' });
       this.stage.append(d.legend);
+      d.lines.line.priceScale().applyOptions({ scaleMargins: { top: 0.3, bottom: 0.1 } }); // below the legend
       const shares = saved.shares ?? {};
       this.chart.panes()[0].setStretchFactor(mainShare);
       this.chart.panes()[at].setStretchFactor(shares[name] ?? 1);

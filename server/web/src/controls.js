@@ -40,6 +40,7 @@ export function controls(place) {
   place.append(bar);
 
   const rest = [pause, ...bar.querySelectorAll('select, [data-act], [data-speed], [data-jump]')];
+  for (const b of rest) b.disabled = true; // until the state is there
 
   // change carries out one action and shows what has come of it.
   async function change(method, path, payload) {
@@ -58,13 +59,14 @@ export function controls(place) {
     clearTimeout(timer);
     try {
       const [s, f, c] = await Promise.all([read('/sim'), read('/faults'), read('/clock')]);
+      if (!clock) for (const b of rest) b.disabled = false;
       [sim, faults, clock] = [s.enabled ? s : null, f.rules, c];
       draw();
     } catch (error) {
       fill(chips, el('span', { class: 'chip dim' }, error.status === 401 ? 'locked: open it to give the token' : `no answer: ${error.message}`));
     }
     clearTimeout(timer);
-    timer = setTimeout(() => { if (document.hidden) document.addEventListener('visibilitychange', look, { once: true }); else look(); }, bar.open ? openMs : foldedMs);
+    timer = setTimeout(() => { if (!bar.isConnected) return; if (document.hidden) document.addEventListener('visibilitychange', look, { once: true }); else look(); }, bar.open ? openMs : foldedMs);
   }
 
   // runs reports whether the clock can be moved: it is virtual, and no player of a recording drives it.

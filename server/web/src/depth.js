@@ -73,10 +73,14 @@ export class Depth {
   }
 
   drawAxes({ c, w, base, mid, reach, top, digits, y }, ends) {
-    Object.assign(c, { font: '11px Inter, system-ui, sans-serif', lineWidth: 1, strokeStyle: css('--line'), fillStyle: css('--dim'), textAlign: 'right' });
+    Object.assign(c, { font: '11px Inter, system-ui, sans-serif', fillStyle: css('--dim'), textAlign: 'right', lineJoin: 'round' });
     for (const amount of marks(top, 4)) {
+      Object.assign(c, { lineWidth: 1, strokeStyle: css('--line') });
       c.beginPath(); c.moveTo(0, y(amount)); c.lineTo(w, y(amount)); c.stroke();
-      c.fillText(group(brief(amount.toFixed(8))), w - 4, y(amount) - 4);
+      const label = group(brief(amount.toFixed(8)));
+      Object.assign(c, { lineWidth: 3, strokeStyle: css('--panel') }); // upon the curve the label has a rim
+      c.strokeText(label, w - 4, y(amount) - 4);
+      c.fillText(label, w - 4, y(amount) - 4);
     }
     for (const [f, align] of [[-0.98, 'left'], [-0.5, 'center'], [0, 'center'], [0.5, 'center'], [0.98, 'right']]) {
       c.textAlign = align;

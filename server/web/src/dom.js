@@ -21,11 +21,12 @@ export function fill(node, ...children) {
 // setText writes a text that differs: a node that keeps its text is not laid out again.
 export function setText(node, text) { if (node.textContent !== text) node.textContent = text; }
 
-// table builds a table with a caption for screen readers.
+// table builds a table with a caption for screen readers. On a narrow screen each cell has its head above it. A head is a
+// text, a text that stands above numbers, or an element.
 export function table(caption, heads, rows) {
-  return el('table', { 'aria-label': caption },
-    el('thead', {}, el('tr', {}, heads.map((h) => el('th', { scope: 'col', class: h.num ? 'num' : null }, h.name ?? h)))),
-    el('tbody', {}, rows));
+  const all = heads.map((h) => (h.nodeType ? h : el('th', { scope: 'col', class: h.num ? 'num' : null }, h.name ?? h)));
+  for (const row of rows) [...row.cells].forEach((cell, i) => { cell.dataset.head = all[i].textContent; });
+  return el('table', { 'aria-label': caption }, el('thead', {}, el('tr', {}, all)), el('tbody', {}, rows));
 }
 
 export const cell = (text, cls) => el('td', cls ? { class: cls } : {}, text);

@@ -35,7 +35,7 @@ function ballot(p, redraw) {
     } catch (error) { said.textContent = error.message; said.className = 'down'; }
   };
   if (votes.has(p.proposalId)) return cell(votes.get(p.proposalId), 'dim');
-  return el('td', { class: 'ballot' }, ['yes', 'no', 'abstain'].map((choice) => el('button', { type: 'button', class: 'quiet', 'data-vote': choice, 'aria-label': `Vote ${choice} on ${p.proposalId}`, onclick: () => vote(choice) }, choice[0].toUpperCase() + choice.slice(1))), said);
+  return el('td', { class: 'ballot' }, ['yes', 'no', 'abstain'].map((choice) => el('button', { type: 'button', 'data-vote': choice, 'aria-label': `Vote ${choice} on ${p.proposalId}`, onclick: () => vote(choice) }, choice[0].toUpperCase() + choice.slice(1))), said);
 }
 const votes = new Map(); // proposal -> what this tab has voted
 

@@ -56,7 +56,7 @@ export async function show(main) {
       page.items.map((t) => el('tr', { class: 'pick', 'data-row': t.address },
         el('td', {}, el('button', { type: 'button', class: 'link-like', 'data-token': t.address, onclick: () => open(t.address) }, face(t.address), el('b', {}, t.symbol), ` ${t.name}`)),
         cell(priceOf(t.price), 'num'), cell(group(t.tvl), 'num'), cell(group(t.volume24h), 'num'), cell(String(t.holders), 'num'),
-        cell(t.workerStatus), cell(t.boosted ? 'boosted' : ''), cell(dateTime(t.spawnedAt * 1000))))));
+        cell(t.workerStatus), cell(t.boosted ? 'boosted' : ''), cell(dateTime(t.spawnedAt * 1000).slice(0, 10))))));
     for (const row of list.querySelectorAll('tr[data-row]')) row.addEventListener('click', (e) => { if (!e.target.closest('button')) open(row.dataset.row); });
     if (focused) list.querySelector(`[data-token="${CSS.escape(focused)}"]`)?.focus();
     count.textContent = `Page ${number} of ${pages}, ${page.totalItems} tokens`;

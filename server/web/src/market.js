@@ -204,5 +204,5 @@ export async function show(main, stream) {
   history.replaceState(null, '', address(code, interval));
   pick(code, interval);
   if (stream.up === false) lose();
-  return { account, ticket, toast, publicKey }; // for the console
+  return { account, ticket, toast, publicKey, signed }; // for the console
 }

@@ -1,7 +1,7 @@
 // The account's lists over all pairs: open orders, order history, trades and balances.
 import { signed } from './api.js';
 import { endOf, filledOf, percentOf, typeOf } from './account.js';
-import { answer, ask, brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, options, pickTab, product, tabs, units, wait } from './dom.js';
+import { answer, ask, brief, dayTime, decimal, digitsOf, el, fill, group, money, nice, options, pickTab, product, table, tabs, units, wait } from './dom.js';
 import { Filter } from './filter.js';
 import { toast } from './toast.js';
 
@@ -135,12 +135,11 @@ export class Orders {
     this.list.scrollTop = scrollTop;
   }
 
-  // table makes a table. On a narrow screen each cell has its head beside it.
+  // table makes a table, or says that there is nothing.
   table(label, heads, rows, none) {
     if (!rows.length) return el('p', { class: 'empty' }, none);
-    for (const row of rows) [...row.cells].forEach((cell, i) => { cell.dataset.head = heads[i].textContent; });
     const more = this.next[this.tab] ? el('p', {}, el('button', { type: 'button', class: 'quiet', onclick: () => this.more().catch((e) => toast('list', 'bad', 'The list could not be loaded', e.message)) }, 'Older')) : null;
-    return [el('table', { 'aria-label': label }, el('thead', {}, el('tr', {}, heads)), el('tbody', {}, rows)), more];
+    return [table(label, heads, rows), more];
   }
 
   link(code) { return el('td', {}, el('button', { type: 'button', class: 'link-like', onclick: () => this.onPair(code) }, nice(code))); }
@@ -226,12 +225,12 @@ export class Orders {
     all.sort((a, b) => (units(b.value ?? '0') > units(a.value ?? '0') ? 1 : -1) || (a.currencyCode < b.currencyCode ? -1 : 1));
     if ([...pairs].sort().join() !== this.pricing) { this.pricing = [...pairs].sort().join(); this.onWorth(pairs); }
     const shown = (value) => (value ? group(product(value, '1', digits)) : '–');
-    const table = this.table('Balances', [head('Currency'), head('Available', 'num'), head('In orders', 'num'), head('Total', 'num'), head(`Value ${quote}`, 'num'), head('Share', 'num')],
+    const list = this.table('Balances', [head('Currency'), head('Available', 'num'), head('In orders', 'num'), head('Total', 'num'), head(`Value ${quote}`, 'num'), head('Share', 'num')],
       all.map((b) => el('tr', { 'data-balance': b.currencyCode }, data(b.currencyCode), data(money(b.free), 'num'), data(money(b.held), 'num'), data(money(b.total), 'num'), data(shown(b.value), 'num'),
         data(b.value && sum > 0n ? `${Number(units(b.value) * 1000n / sum) / 10} %` : '–', 'num dim'))), 'No balances yet.');
-    if (!all.length) return table;
+    if (!all.length) return list;
     return [el('p', { class: 'worth' }, 'Portfolio ≈ ', el('b', {}, `${group(product(decimal(sum, 8), '1', digits))} ${quote}`),
-      known.length < all.length ? el('span', { class: 'dim' }, ` without ${all.filter((b) => !b.value).map((b) => b.currencyCode).join(', ')}, which no pair prices`) : null), table].flat();
+      known.length < all.length ? el('span', { class: 'dim' }, ` without ${all.filter((b) => !b.value).map((b) => b.currencyCode).join(', ')}, which no pair prices`) : null), list].flat();
   }
 
   async cancel(id, button, list = false) {

@@ -1,5 +1,5 @@
 // One WebSocket for the page: subscriptions survive reconnects.
-import { credentials, hasKeys, syncClock } from './api.js';
+import { credentials, hasKeys, longestWindow, syncClock } from './api.js';
 import { replayed } from './dom.js';
 
 export const wentBack = 'went-back'; // in the session storage: a replay has begun again, and the page is loaded anew
@@ -62,7 +62,7 @@ export class Stream {
     const { socket } = this;
     clearTimeout(this.silence);
     this.socket = undefined;
-    socket.close();
+    socket?.close();
     this.onState(false);
     this.again = setTimeout(() => this.open(), this.wait);
     this.wait = Math.min(this.wait * 2, longestWait);
@@ -76,11 +76,21 @@ export class Stream {
     if (this.socket === socket) this.send({ op: 'auth' }); // flush signs: the message may wait, and its time counts
   }
 
-  // forget ends the private subscriptions of a key that the user has forgotten, with a new connection.
+  // forget ends the private subscriptions of a key that the user has forgotten: a new connection takes the place of the one
+  // that it signed for. Nothing is lost with it, so nobody hears of it.
   forget() {
     for (const [key, s] of this.subs) if (isPrivate(s.request.channel)) this.subs.delete(key);
-    this.wait = 0;
+    const { socket } = this;
+    clearTimeout(this.silence);
+    this.open();
+    socket?.close();
+  }
+
+  // end closes the connection for good.
+  end() {
     this.lose();
+    clearTimeout(this.again);
+    this.again = undefined;
   }
 
   // request sends a subscription; a private one waits for the sign-in.
@@ -102,7 +112,7 @@ export class Stream {
     this.sent = this.sent.filter((at) => now - at < 1000);
     while (this.queue.length && this.sent.length < perSecond && this.socket?.readyState === WebSocket.OPEN) {
       const message = this.queue.shift();
-      this.socket.send(JSON.stringify(message.op === 'auth' ? { ...message, ...credentials('GET', '/ws') } : message));
+      this.socket.send(JSON.stringify(message.op === 'auth' ? { ...message, ...credentials('GET', '/ws'), recvWindow: longestWindow } : message));
       this.sent.push(now);
     }
     if (this.queue.length) this.timer = setTimeout(() => this.flush(), 100);
@@ -134,7 +144,7 @@ export class Stream {
       this.gone.add(pair);
       this.onGone(pair);
     } else if (m.type === 'error') {
-      const first = m.code === 'UNAUTHORIZED' && !this.signedIn && (this.refused !== this.socket || m.message.startsWith('API-Timestamp'));
+      const first = m.code === 'UNAUTHORIZED' && !this.signedIn && (this.refused !== this.socket || m.field === 'timestamp');
       if (!first) console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
       if (first) { // directly after a start the exchange accepts nothing signed for a second, and a replay runs ahead of its time

@@ -19,7 +19,7 @@ export class Swap {
     this.sides = ['buy', 'sell'].map((side) => el('button', { type: 'button', 'data-side': side, onclick: () => this.choose(side) }, side === 'buy' ? 'Buy' : 'Sell'));
     this.amount = el('input', { name: 'amountIn', inputmode: 'decimal', autocomplete: 'off', placeholder: '0', oninput: () => this.estimate() });
     this.unit = el('i', { class: 'unit' });
-    this.have = el('button', { type: 'button', class: 'quiet', title: 'Use all of it', onclick: () => { this.amount.value = this.held(); this.estimate(); } });
+    this.have = el('button', { type: 'button', title: 'Use all of it', onclick: () => { this.amount.value = this.held(); this.estimate(); } });
     this.gets = el('span', { class: 'dim' });
     this.submit = el('button', { type: 'submit' });
     this.status = el('p', { role: 'status', class: 'notice', hidden: true });

@@ -3,7 +3,9 @@ function theme() {
   const root = document.documentElement;
   const saved = localStorage.getItem('theme');
   if (saved) root.classList.add(saved);
-  document.getElementById('theme').addEventListener('click', () => {
+  const button = document.getElementById('theme');
+  button.disabled = false; // it was drawn before this script was there
+  button.addEventListener('click', () => {
     const dark = root.classList.contains('dark')
       || (!root.classList.contains('light') && matchMedia('(prefers-color-scheme: dark)').matches);
     root.classList.remove('dark', 'light');

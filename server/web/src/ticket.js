@@ -49,6 +49,7 @@ export class Ticket {
     this.node = el('section', { class: 'panel ticket', 'data-panel': 'ticket', 'aria-label': 'Order ticket' }, this.body);
     this.order = this.orderForm();
     this.keys = this.keyForm();
+    this.onForget = () => account.forget(); // the console asks first
     account.on((part) => { if (part === 'key') this.draw(); else if (part === 'balances') this.estimate(); });
     account.stream.listeners.add(() => this.estimate());
     this.draw();
@@ -138,7 +139,7 @@ export class Ticket {
       el('dl', {}, el('dt', {}, 'Available'), this.available, el('dt', {}, 'Fee, at most'), this.fee),
       this.submit, this.status,
       el('div', { class: 'ends' }, el('details', {}, el('summary', {}, 'More options'), rows.shows, rows.strict, field('Own orders that meet', f.stp), field('Order id of your own (optional)', f.own)),
-        el('button', { type: 'button', class: 'quiet', 'data-forget': '', onclick: () => this.account.forget() }, 'Forget this key')));
+        el('button', { type: 'button', class: 'quiet', 'data-forget': '', onclick: () => this.onForget() }, 'Forget key')));
   }
 
   // orderRows makes the rows of the form, of which shape shows those that the type has.

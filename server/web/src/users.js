@@ -73,7 +73,7 @@ async function userPanel(id, act, listAgain) {
   const facts = el('dl', { class: 'figures' }), balances = el('div', { class: 'wide' }), keys = el('div', { class: 'wide' }), name = el('h2', {});
   const halt = el('button', { type: 'button', 'data-halt': '', onclick: () => act(async () => {
     const lifts = user.halted;
-    if (!lifts && !await ask('halting', `Halt ${user.nickname}?`, el('p', {}, `All open orders are canceled, and new orders are refused until you lift the halt. Cancels, deposits and withdrawals go on.`), answer('', 'Let it trade'), answer('halt', 'Halt', { class: 'sell' }))) return undefined;
+    if (!lifts && !await ask('halting', `Halt ${user.nickname}?`, el('p', {}, 'All open orders are canceled, and new orders are refused until you lift the halt. Cancels, deposits and withdrawals go on.'), answer('', 'Let it trade'), answer('halt', 'Halt', { class: 'sell' }))) return undefined;
     await internal(lifts ? 'DELETE' : 'POST', `${path}/halt`);
     await read();
     await listAgain();
@@ -136,15 +136,19 @@ async function userPanel(id, act, listAgain) {
   return { id, read, node: el('div', { 'data-detail': id }, el('div', { class: 'between' }, name, halt), facts, el('h3', {}, 'Balances'), balances, deposit, el('h3', {}, 'Keys'), keys, newKey) };
 }
 
-// shown shows a new key, once, to copy it or to save it as a file that the key form of the page and the clients read.
-async function shown(user, k) {
-  const file = new Blob([`${JSON.stringify({ userId: user.id, publicKey: k.publicKey, privateKey: k.privateKey }, null, 2)}\n`], { type: 'application/json' });
-  const url = URL.createObjectURL(file);
-  const line = (label, text) => {
-    const code = el('code', {}, text);
+// shown shows a new key, once.
+const shown = (user, k) => savesKey(`The key ${k.name}`, 'The private key is shown this once. Copy it or save the file before you close this.', { userId: user.id, publicKey: k.publicKey, privateKey: k.privateKey }, answer('', 'I have it', { class: 'main' }));
+
+// savesKey asks a question about a key that nobody else has: it can be copied, or saved as a file that the key form of the
+// page and the clients read.
+export async function savesKey(title, text, key, ...answers) {
+  const url = URL.createObjectURL(new Blob([`${JSON.stringify(key, null, 2)}\n`], { type: 'application/json' }));
+  const line = (label, half) => {
+    const code = el('code', {}, half);
     return [el('dt', {}, label), el('dd', {}, code, ' ', copies(code, `Copy the ${label.toLowerCase()}`))];
   };
-  await ask('newkey', `The key ${k.name}`, el('p', {}, 'The private key is shown this once. Copy it or save the file before you close this.'),
-    el('dl', {}, line('Public key', k.publicKey), line('Private key', k.privateKey)), el('p', {}, el('a', { href: url, download: 'key.json' }, 'Download key.json')), answer('', 'I have it', { class: 'main' }));
+  const said = await ask('newkey', title, el('p', {}, text), el('dl', {}, line('Public key', key.publicKey), line('Private key', key.privateKey)),
+    el('p', {}, el('a', { href: url, download: 'key.json' }, 'Download key.json')), ...answers);
   URL.revokeObjectURL(url);
+  return said;
 }
