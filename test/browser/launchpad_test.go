@@ -104,6 +104,8 @@ func TestBrowserAnAgentIsSpawned(t *testing.T) {
 	in.Call(200, "POST", "/launchpad/tokens/10001/liquidity",
 		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"0.05"}`, user))
 	b.open("/launchpad")
+	b.wait("the chart", `tickhive.candles().length`)
+	b.js(`document.querySelector('.plot [data-interval=minute]').click()`)
 	b.wait("a flat candle for each minute between", `(() => { const all = tickhive.candles();
 		return all.length === 6 && all.every((c, i) => c.time === all[0].time + 60 * i) &&
 			all.slice(1, 5).every((c) => c.volume === 0 && c.low === c.high && c.close === all[0].close); })()`)

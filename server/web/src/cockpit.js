@@ -67,7 +67,7 @@ function panels(f) {
       ['Oldest unseen', `${loop.viewAgeMs} ms`]]),
     ...f.logs.map((l) => list('Log and disk', [
       ['Written', `${bytes(l.bytesPerSecond)}/s`], ['Syncs', `${rate(l.syncsPerSecond)}/s, p50 ${micros(l.syncP50Us)}, p99 ${micros(l.syncP99Us)}`],
-      ['Not synced', `${group(l.unsyncedRecords)} records`], ['On disk', `${bytes(l.diskBytes)} in ${l.segments} segments`],
+      ['Not synced', `${group(l.unsyncedRecords)} records`], ['On disk', `${bytes(l.diskBytes)} in ${l.segments} ${l.segments === 1 ? 'segment' : 'segments'}`],
       ['Snapshot', l.snapshotAt === null ? 'none yet' : `${bytes(l.snapshotBytes)}, ${dateTime(l.snapshotAt)}`], ['A start replays', bytes(l.replayBytes)],
       disk && ['Free', `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)}`]])),
     ...f.streams.map((s) => list(s.kind === 'native' ? 'Streams' : 'Streams for Binance programs', [

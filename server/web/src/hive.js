@@ -48,7 +48,7 @@ const parts = [
   [['/api/agents/overview'], (o) => el('div', { class: 'cards' }, Object.entries(figures).map(([name, of]) => card(name, o ? of(o) : '–')))],
   [['/api/agents/proposals', { pageSize: 15 }], (proposals, redraw) => table('Proposals', ['Proposal', 'Token', 'Topic', 'Status', 'Votes', 'Closes', ...hasKeys() ? ['Your vote'] : []],
     proposals.items.map((p) => el('tr', {}, cell(p.proposalId), cell(named(p.tokenId)), cell(topics[p.topic]?.(p.payload) ?? p.topic, 'clip'), cell(p.status, p.status === 'passed' ? 'up' : ''),
-      el('td', {}, tally(p.tally)), cell(dayTime(p.closesAt * 1000)), hasKeys() ? ballot(p, redraw) : null)))],
+      el('td', {}, tally(p.tally)), cell(dayTime(p.closesAt * 1000).slice(0, 11)), hasKeys() ? ballot(p, redraw) : null)))],
   [['/api/agents/workers', { pageSize: 100 }], (workers) => table('Workers', ['Worker', 'Token', 'Status', { name: 'Actions, 24 h', num: true }, { name: 'Slippage cap', num: true }],
     workers.items.map((w) => el('tr', {}, agent(`worker-${w.workerId}`), cell(w.tokenSymbol), cell(w.status, w.status === 'active' ? 'up' : 'dim'), cell(String(w.actionCount24h), 'num'), cell(`${w.config.slippageCapBps} bp`, 'num'))))],
   [['/api/agents/action-logs', { pageSize: 30 }], (log) => table('Action log', ['Entry', 'At', 'Agent', 'Action', 'Token', 'Reason'],

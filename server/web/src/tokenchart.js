@@ -29,7 +29,7 @@ export class TokenChart extends Candles {
   // onInterval is called when the user has picked another interval.
   constructor(onInterval) {
     super((interval) => { this.choose(interval); onInterval(); });
-    this.choose('minute');
+    this.choose('hour');
     this.stage.append(this.none = el('p', { class: 'none', role: 'status' }));
     this.node = el('section', { class: 'plot', 'aria-label': 'Chart' }, el('div', { class: 'tools' }, this.spans), this.stage);
   }
