@@ -144,12 +144,12 @@ export class Stream {
       this.gone.add(pair);
       this.onGone(pair);
     } else if (m.type === 'error') {
-      const first = m.code === 'UNAUTHORIZED' && !this.signedIn && (this.refused !== this.socket || m.field === 'timestamp');
+      const first = m.code === 'UNAUTHORIZED' && (m.field === 'timestamp' || !this.signedIn && this.refused !== this.socket);
       if (!first) console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
       if (first) { // directly after a start the exchange accepts nothing signed for a second, and a replay runs ahead of its time
         this.refused = this.socket;
-        setTimeout(() => { if (this.refused === this.socket) this.auth(); }, startMs);
+        setTimeout(() => { if (this.refused === this.socket && !this.signedIn) this.auth(); }, startMs);
       } else if (m.code === 'UNAUTHORIZED') { // the key ended: private channels wait for the next one
         this.signedIn = false;
         this.onUnauthorized(m.message);
