@@ -61,7 +61,8 @@ func (c *depositCmd) user(p *program) (string, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", usage("deposit: %w", err)
 	}
-	nobody := usage("deposit: %s is neither a file with a key nor the id, the nickname or the public id of a user", c.User)
+	nobody := usage("deposit: %s is neither a file with a key nor the id, the nickname or the public id of a user",
+		c.User)
 	if len(name) > maxSearch {
 		return "", nobody
 	}

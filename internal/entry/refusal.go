@@ -25,8 +25,8 @@ func NotApplied(err error) *refuse.Refusal {
 	case errors.Is(err, sequencer.ErrStopping):
 		return refuse.Later(5, "The server is shutting down; nothing was applied.")
 	case errors.Is(err, sequencer.ErrNoLoop):
-		return refuse.Later(5, "This node takes no changes, and reads no orders and no books of orders: it is a replica, "+
-			"or is about to become the writer. /api/status has the writer; nothing was applied.")
+		return refuse.Later(5, "This node takes no changes, and reads no orders and no books of orders: it is a "+
+			"replica, or is about to become the writer. /api/status has the writer; nothing was applied.")
 	case errors.Is(err, sequencer.ErrTimeBack):
 		return refuse.Param("at", "The member at must not go back in time.")
 	case errors.Is(err, sequencer.ErrNoStream):

@@ -189,8 +189,8 @@ func TestADemoKeyHasAboutTheSameOfEachCurrency(t *testing.T) {
 	}
 }
 
-// tickhive deposit adds money to a user by id, by a name or by a file with a key of any form; a command line that is wrong
-// in its last word adds nothing.
+// tickhive deposit adds money to a user by id, by a name or by a file with a key of any form; a command line that is
+// wrong in its last word adds nothing.
 func TestDepositGivesMoneyToAUser(t *testing.T) {
 	t.Parallel()
 	in := harness.Start(t, "--sim", "off")
