@@ -42,7 +42,7 @@ func startProxy(t *testing.T, in *harness.Instance) (address string) {
 	for from, to := range map[string]string{
 		"http {\n": scratch, "server 127.0.0.1:8080;": "server " + strings.TrimPrefix(in.Public, "http://") + ";",
 		"listen 443 ssl http2;": "listen " + address + " ssl http2;", "/etc/tickhive/cert.pem": cert,
-		"/etc/tickhive/key.pem": key,
+		"/etc/tickhive/key.pem":     key,
 		"worker_connections 16384;": "worker_connections 256;",
 	} {
 		if strings.Count(conf, from) != 1 {
