@@ -317,21 +317,25 @@ func (w clients) entry(id uint64, text string) {
 	w.model.lastEntry = max(w.model.lastEntry, id)
 }
 
+// proposalAnswer is a proposal in an answer.
+type proposalAnswer struct {
+	ProposalID, Status string
+	ClosesAt           int64
+}
+
 // propose opens a proposal. now, unless it is nil, sends it at once, from a coroutine.
 func (w clients) propose(t *token, now func(func())) {
-	body := fmt.Sprintf(`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":%d},"proposer":"p"}`, t.NFT,
-		50+w.rnd.IntN(100))
+	body := fmt.Sprintf(`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":%d},"proposer":"p","urgent":%t}`,
+		t.NFT, 50+w.rnd.IntN(100), w.rnd.IntN(2) == 0)
+	var got proposalAnswer
 	if now != nil {
-		var got struct{ ProposalID string }
 		w.must(internal+"/hive/proposals", body, &got)
 		w.model.proposals = append(w.model.proposals, &proposal{
-			id: got.ProposalID, token: t.NFT,
-			votes: map[string]bool{},
+			id: got.ProposalID, token: t.NFT, closes: got.ClosesAt, votes: map[string]bool{},
 		})
 		return
 	}
 	w.ask("", nil, "POST", internal+"/hive/proposals", body, func(a answer) {
-		var got struct{ ProposalID string }
 		if !a.ok() {
 			return
 		}
@@ -344,8 +348,7 @@ func (w clients) propose(t *token, now func(func())) {
 			}
 		}
 		w.model.proposals = append(w.model.proposals, &proposal{
-			id: got.ProposalID, token: t.NFT,
-			votes: map[string]bool{},
+			id: got.ProposalID, token: t.NFT, closes: got.ClosesAt, votes: map[string]bool{},
 		})
 	})
 }

@@ -27,8 +27,8 @@ const (
 	switchTimeoutMs = 60_000
 )
 
-// stand takes the clock to a time that has not passed, unless it is 0, and lets the components do what is due. The clock
-// stands until go.
+// stand takes the clock to a time that has not passed, unless it is 0, and lets the components do what is due. The
+// caller lets it go on by clearing standing.
 func (w clients) stand(ns int64) {
 	if ns != 0 {
 		if now := w.clock.NowNs(); now > ns {
@@ -227,17 +227,14 @@ func (w clients) meetClose() bool {
 	if u == nil || len(u.keys) == 0 {
 		return false
 	}
-	var p struct {
-		ProposalID string
-		ClosesAt   int64
-	}
+	var p proposalAnswer
 	w.must(internal+"/hive/proposals", fmt.Sprintf(
 		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":70},"proposer":"p","urgent":true}`, t.NFT), &p)
 	w.model.proposals = append(w.model.proposals, &proposal{
-		id: p.ProposalID, token: t.NFT, votes: map[string]bool{u.ID: true},
+		id: p.ProposalID, token: t.NFT, closes: p.ClosesAt, votes: map[string]bool{u.ID: true},
 	})
 	status := func() string {
-		var got struct{ Status string }
+		var got proposalAnswer
 		if err := w.call(nil, "GET", "/api/agents/proposals/"+p.ProposalID, "").into(&got); err != nil {
 			w.fail("proposal %s: %v", p.ProposalID, err)
 		}

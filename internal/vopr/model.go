@@ -109,6 +109,7 @@ type token struct {
 type proposal struct {
 	id     string
 	token  string
+	closes int64           // Unix seconds
 	votes  map[string]bool // by user id; false: of unknown outcome
 	unsure bool            // votes of an earlier epoch may count
 }

@@ -303,6 +303,20 @@ func (w checker) resting(pair string) bool {
 	return true
 }
 
+// checkClose verifies the status of a proposal: those that closed while no process ran are closed before clients are
+// admitted, and no other one is.
+func (w checker) checkClose(p *proposal, status string) {
+	switch {
+	case w.stepped || len(w.starting) > 0: // by which clock it closed is not known, or its record was refused
+	case status == "active" && p.closes*1e9 <= w.startedNs:
+		w.fail("proposal %s is active, and it closed at %d, before the start", p.id, p.closes)
+	case status != "active" && p.closes*1e9 > w.clock.NowNs():
+		w.fail("proposal %s is %s, and it closes at %d", p.id, status, p.closes)
+	case status != "active":
+		w.mix.Closed++
+	}
+}
+
 // checkMoney verifies the totals.
 func (w checker) checkMoney() {
 	var totals []struct {
@@ -366,10 +380,16 @@ func (w checker) checkAgents() {
 	})
 	w.model.proposals = slices.DeleteFunc(w.model.proposals, func(p *proposal) bool {
 		a := w.call(nil, "GET", "/api/agents/proposals/"+p.id, "")
-		if !a.ok() {
-			w.lost(w.verified, "proposal %s: %d %s", p.id, a.status, a.body)
+		var got proposalAnswer
+		if err := a.into(&got); err != nil {
+			w.lost(w.verified, "proposal %s: %v", p.id, err)
+			return true
 		}
-		return !a.ok()
+		if w.gone() { // another one may have its id
+			p.closes = got.ClosesAt
+		}
+		w.checkClose(p, got.Status)
+		return false
 	})
 	if w.stale || w.epochs && w.may.any { // votes may be lost, and entries may have the ids of lost ones
 		for _, p := range w.model.proposals {

@@ -92,6 +92,7 @@ type Mix struct {
 	Fired   int // open orders of users whose switch had fired while no process ran
 	Still   int // records of refused commands that changed nothing
 	Stopped int // exchanges that a failed sync has stopped
+	Closed  int // proposals that were found closed after a start
 
 	Edges [edges]int // moments that were met from both sides
 
@@ -132,6 +133,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Fired += o.Fired
 	m.Still += o.Still
 	m.Stopped += o.Stopped
+	m.Closed += o.Closed
 	for i := range m.Aimed {
 		m.Aimed[i] += o.Aimed[i]
 	}
