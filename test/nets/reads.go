@@ -142,8 +142,8 @@ var processMembers = map[string][]string{
 	"/internal/v1/users/{id}/apikeys": {"lastUsedAt"},
 }
 
-// clockMembers are the members of answers that are of the moment of the answer, by path (docs/contract/hive.md: "a boost
-// counts as activity until it ends").
+// clockMembers are the members of answers that are of the moment of the answer, by path: a boost counts as activity of
+// its worker until it ends.
 var clockMembers = map[string][]string{
 	"/api/time":                     {"serverTime", "iso"},
 	"/api/status":                   {"time"},
