@@ -1,6 +1,6 @@
 // What stands below the form of the ticket: what the account has of the pair's two currencies, the rules of the pair, where its
 // price and its book stand, and the pairs that have moved most, as many as there is room for.
-import { brief, decimal, el, fill, group, money, nice, setText } from './dom.js';
+import { brief, compact, decimal, el, fill, group, nice, setText } from './dom.js';
 import { percent, sign } from './pairs.js';
 
 const rowHeight = 22; // px, as in style.css
@@ -42,7 +42,7 @@ export class Facts {
   drawAssets() {
     this.owned.hidden = !this.account.signedIn || !this.pair;
     if (this.owned.hidden) return;
-    const of = (code, name) => money(this.account.balances.get(code)?.[name] ?? '0');
+    const of = (code, name) => brief(compact(this.account.balances.get(code)?.[name] ?? '0'));
     fill(this.assets, this.pair.split('_').map((code) => el('tr', {}, el('td', {}, code), el('td', { class: 'num' }, of(code, 'free')), el('td', { class: 'num' }, of(code, 'held')))));
   }
 
