@@ -51,7 +51,8 @@ func TestGuideOfTestsRuns(t *testing.T) {
 		c := exec.CommandContext(t.Context(), harness.NeedTool(t, program), args...)
 		c.Dir = tree
 		c.Env = append(os.Environ(), "TICKHIVE_BINARY="+harness.Program(t), "PYTHONDONTWRITEBYTECODE=1",
-			"PYTHONPATH="+tree+"/client/python", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+			"PYTHONPATH="+tree+"/client/python", "GOFLAGS=-mod=mod "+os.Getenv("GOFLAGS"), "GOPROXY=off",
+			"GOSUMDB=off", "GOWORK=off") // the caches alone, not the network
 		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v, want %q\n%s", err, want, out)
 		}
@@ -60,9 +61,34 @@ func TestGuideOfTestsRuns(t *testing.T) {
 		file := blockOf(t, "Go", "go", "bot_test.go")
 		run(t, "--- PASS: TestAnOrderIsPlacedOnceOnABadLine", "sh", "-ec", "cd \"$1\"\n. \"$2\"\ngo test -v .", "sh",
 			filepath.Dir(file), blockOf(t, "Go", "sh", "module.sh"))
+		namesThisModuleAlone(t, filepath.Join(filepath.Dir(file), "go.mod"))
 	})
 	t.Run("js", func(t *testing.T) {
 		run(t, "# pass 1\n", "node", "--test-reporter=tap", blockOf(t, "JavaScript", "js", "bot.mjs"))
 	})
 	t.Run("python", func(t *testing.T) { run(t, "Ran 1 test", "python3", blockOf(t, "Python", "python", "bot.py")) })
+}
+
+// namesThisModuleAlone checks that a module outside this repository names no other one than this: what else it needs
+// comes with it.
+func namesThisModuleAlone(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "require ")
+		name, _, ok := strings.Cut(line, " v")
+		if !ok || !strings.Contains(name, "/") || strings.HasSuffix(line, "// indirect") {
+			continue
+		}
+		if named++; name != "github.com/tickhive/tickhive" {
+			t.Errorf("go.mod names %s", line)
+		}
+	}
+	if named != 1 {
+		t.Errorf("go.mod names %d modules:\n%s", named, text)
+	}
 }

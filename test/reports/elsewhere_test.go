@@ -34,7 +34,7 @@ var elsewhere = []struct{ file, test, sources string }{
 			"Altinity/clickhouse-operator#1662",
 	},
 	{
-		"tickhivetest/outside_test.go", "TestAModuleOutsideNeedsNothingElse",
+		"test/recipes/starts_test.go", "TestGuideOfTestsRuns",
 		"testcontainers/testcontainers-java#286 testcontainers/testcontainers-python#33 " +
 			"testcontainers/testcontainers-dotnet#592",
 	},
