@@ -271,6 +271,10 @@ func (w *World) Reads(n *Node) map[string]Read {
 	}
 	w.undocumented(n, out)
 	for name, r := range out {
+		if w.Running && strings.Contains(r.Target, "fill=previous") { // each minute adds a candle
+			delete(out, name)
+			continue
+		}
 		if members := clockMembers[r.Route.Path]; w.Running && members != nil {
 			r.Body = string(without([]byte(r.Body), members))
 			out[name] = r
