@@ -411,19 +411,25 @@ type Key struct {
 	Private string `json:"privateKey"`
 }
 
-// ReadKey reads a key file (docs/contract/configuration.md#funded-keys): one JSON object with publicKey and privateKey.
-func ReadKey(file string) (k Key, err error) {
+// ReadKeyFile returns the text of a key file.
+func ReadKeyFile(file string) (raw []byte, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return k, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	raw, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	switch {
-	case err != nil:
+	raw, err = io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	if err == nil && len(raw) > maxKeyFile {
+		err = fmt.Errorf("%s is larger than %d bytes", file, maxKeyFile)
+	}
+	return raw, err
+}
+
+// ReadKey reads a key file (docs/contract/configuration.md#funded-keys): one JSON object with publicKey and privateKey.
+func ReadKey(file string) (k Key, err error) {
+	raw, err := ReadKeyFile(file)
+	if err != nil {
 		return k, err
-	case len(raw) > maxKeyFile:
-		return k, fmt.Errorf("%s is larger than %d bytes", file, maxKeyFile)
 	}
 	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&k); err != nil {
 		return Key{}, fmt.Errorf("%s is no key file: %w", file, err)

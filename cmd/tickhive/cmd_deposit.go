@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/tickhive/tickhive/accounts"
+	"github.com/tickhive/tickhive/accounts/auth"
+	"github.com/tickhive/tickhive/bench/loadtool"
 )
 
 // depositCmd gives money to a user of a running exchange.
@@ -45,53 +48,64 @@ func (c *depositCmd) Run(p *program) error {
 	return nil
 }
 
-// maxSearch limits the text by which the internal API finds users.
-const maxSearch = 64
-
 // user returns the id of the user that the command line names.
-func (c *depositCmd) user(p *program) (string, error) {
+func (c *depositCmd) user(p *program) (id string, err error) {
 	if id, err := uuid.Parse(c.User); err == nil {
 		return id.String(), nil
 	}
-	name, key := c.User, ""
-	if file, err := readKeyOfUser(c.User); err == nil && file.UserID != "" {
-		return file.UserID, nil
-	} else if err == nil {
-		name, key = file.PublicKey, file.PublicKey
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	key, err := readKeyOfUser(c.User)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		id, err = c.find(p, c.User, func(u foundUser) bool {
+			return u.PublicID == c.User || strings.EqualFold(u.Nickname, c.User)
+		})
+		if id == "" && err == nil {
+			err = usage("deposit: %s is neither a file with a key nor the id, the nickname or the public id of a user",
+				c.User)
+		}
+		return id, err
+	case err != nil:
 		return "", usage("deposit: %w", err)
+	case key.UserID != "":
+		return key.UserID, nil
+	case auth.WellFormed(key.PublicKey): // another text could be the beginning of a key
+		id, err = c.find(p, key.PublicKey, func(foundUser) bool { return true })
 	}
-	nobody := usage("deposit: %s is neither a file with a key nor the id, the nickname or the public id of a user",
-		c.User)
-	if len(name) > maxSearch {
-		return "", nobody
+	if id == "" && err == nil {
+		err = usage("deposit: %s has the key %s, which is no key of a user of this exchange", c.User, key.PublicKey)
 	}
-	var found []struct{ ID, Nickname, PublicID string }
-	if err := c.send(p, http.MethodGet, "/users?pageSize=100&search="+url.QueryEscape(name), nil, &found); err != nil {
-		return "", err
+	return id, err
+}
+
+// foundUser is a user in the answer to a search.
+type foundUser struct{ ID, Nickname, PublicID string }
+
+// find returns the id of the first user that a search for a text finds and that is the wanted one; empty: there is
+// none. The search has all whose names begin with the text.
+func (c *depositCmd) find(p *program, text string, wanted func(foundUser) bool) (id string, err error) {
+	if len(text) > accounts.MaxSearchQuery {
+		return "", nil
 	}
-	for _, u := range found { // the search has whose names begin with the text, too
-		if key != "" || u.PublicID == name || strings.EqualFold(u.Nickname, name) {
-			return u.ID, nil
+	const rows = 100
+	for page, found := 1, make([]foundUser, rows); len(found) == rows; page++ {
+		found = nil
+		target := fmt.Sprintf("/users?pageSize=%d&pageNumber=%d&search=%s", rows, page, url.QueryEscape(text))
+		if err := c.send(p, http.MethodGet, target, nil, &found); err != nil {
+			return "", err
+		}
+		if i := slices.IndexFunc(found, wanted); i >= 0 {
+			return found[i].ID, nil
 		}
 	}
-	if key != "" {
-		return "", usage("deposit: %s has the key %s, which is no key of a user of this exchange", c.User, key)
-	}
-	return "", nobody
+	return "", nil
 }
 
 // readKeyOfUser reads who has the key in a file, in any of the forms in which the exchange gives keys away: with
 // userId, or as the API made it, with publicKey alone.
 func readKeyOfUser(name string) (k demoKey, err error) {
-	f, err := os.Open(name)
+	text, err := loadtool.ReadKeyFile(name)
 	if err != nil {
-		return k, err //nolint:wrapcheck // has the name and the reason
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
-	if err != nil {
-		return k, err //nolint:wrapcheck // has the name and the reason
+		return k, err
 	}
 	if json.Unmarshal(text, &k) != nil || k.UserID == "" && k.PublicKey == "" {
 		return k, fmt.Errorf("%s is not a file with a key: neither userId nor publicKey is a member of an object in it",

@@ -195,19 +195,25 @@ func TestDepositGivesMoneyToAUser(t *testing.T) {
 	t.Parallel()
 	in := harness.Start(t, "--sim", "off")
 	made := in.Call(200, "POST", "/users", `{"nickname":"rich"}`)
-	in.Call(200, "POST", "/users", `{"nickname":"richer"}`)
+	for i := range 101 { // more than a page of those that a search for the name finds first
+		in.Call(200, "POST", "/users", fmt.Sprintf(`{"nickname":"richer-%d"}`, i))
+	}
 	user := made["id"].(string)
 	file := filepath.Join(t.TempDir(), "key.json")
-	apiKey, lost := file+".api", file+".lost"
-	text, err := json.Marshal(in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"bot"}`))
-	if err == nil {
-		err = os.WriteFile(apiKey, text, 0o600)
-	}
-	if err == nil {
-		err = os.WriteFile(lost, []byte(`{"publicKey":"th_nobody"}`), 0o600)
-	}
+	apiKey, lost, cut, large := file+".api", file+".lost", file+".cut", file+".large"
+	key := in.Call(200, "POST", "/users/"+user+"/apikeys", `{"name":"bot"}`)
+	text, err := json.Marshal(key)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		apiKey: string(text), lost: `{"publicKey":"th_nobody"}`,
+		cut:   fmt.Sprintf(`{"publicKey":%q}`, key["publicKey"].(string)[:8]),
+		large: string(text) + strings.Repeat(" ", 64<<10),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if c := harness.Launch(t, nil, "demo-key", "--internal", in.Root, file); c.Wait() != 0 {
 		t.Fatal(c.Stderr.String())
@@ -229,6 +235,8 @@ func TestDepositGivesMoneyToAUser(t *testing.T) {
 		{file + ".other", []string{"USDT=1"}, 2, "neither a file with a key nor the id, the nickname or the public id"},
 		{"ric", []string{"USDT=1"}, 2, "neither a file with a key"},
 		{lost, []string{"USDT=1"}, 2, "which is no key of a user of this exchange"},
+		{cut, []string{"USDT=1"}, 2, "which is no key of a user of this exchange"},
+		{large, []string{"USDT=1"}, 2, "is larger than 65536 bytes"},
 		{filepath.Dir(file), []string{"USDT=1"}, 2, "is a directory"},
 		{user, []string{"USDT=-1"}, 1, "amount"},
 		{file, []string{"USDT=1"}, 0, "USDT free=10001.0 held=0.0 total=10001.0\n"},
