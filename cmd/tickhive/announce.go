@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/tickhive/tickhive/internal/config"
@@ -72,7 +73,10 @@ func (a *announcement) makeKey(x *exchange.Running) error {
 	return a.key.write(a.file, true)
 }
 
+// ready says that the exchange serves clients. Then it returns to the system what the start alone needed, which is as
+// large as the state. A restart and a takeover do not wait for that.
 func (a *announcement) ready() {
+	defer debug.FreeOSMemory()
 	if a.dir == "" {
 		fmt.Fprintln(a.out, a.hint+a.line("ready"))
 		return

@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/tickhive/tickhive/engine/sequencer"
@@ -111,14 +110,12 @@ func (r *restored) beginBackfill() error {
 	return r.data.SetFilling(true)
 }
 
-// endBackfill makes the backfill durable, sets the start of the next loop, and returns the memory that the backfill
-// used to the system.
+// endBackfill makes the backfill durable and sets the start of the next loop.
 func (r *restored) endBackfill(loop *sequencer.Loop) error {
 	r.pos, r.lastNs = loop.Position(), r.feed.Board().Load().NowNs
 	if err := r.keepBackfill(); err != nil {
 		return fmt.Errorf("backfill: %w", err)
 	}
-	debug.FreeOSMemory()
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 	}
 	if past != nil {
 		b, past = sequencer.Batch{}, nil
-		debug.FreeOSMemory() // what made the candles is larger than they are
+		debug.FreeOSMemory() // what made the candles is larger than they are, and a backfill may follow
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -109,9 +108,6 @@ func (r *restored) recover(ctx context.Context) error {
 	}
 	if err := r.replay(ctx); err != nil {
 		return err
-	}
-	if r.state.Pos > 0 {
-		debug.FreeOSMemory() // what reads snapshots and records is as large as the state
 	}
 	r.keyed = r.state.Money.KeysMade() > 0
 	if err := r.setSettings(); err != nil {
