@@ -15,16 +15,6 @@ func reached(t *testing.T, in, writer *harness.Instance) *nets.Node {
 	return &nets.Node{T: t, Public: in.Public, Internal: writer.Root, Writer: writer.Public}
 }
 
-// level waits until a node has executed what the writer has.
-func (f *failover) level(writer, replica *harness.Instance) {
-	f.t.Helper()
-	harness.WaitFor(f.t, func() bool {
-		_, w := position(f.t, writer)
-		role, r := position(f.t, replica)
-		return role == "replica" && w == r && w != "0"
-	})
-}
-
 // What an answer has said, every later read shows: at the writer and at its standby, where a read names the seq of the
 // answer, when the standby has taken over from a writer that was killed behind the answer, and so on. The sockets of a
 // client that moves on go on behind what they have shown.
@@ -56,7 +46,7 @@ func TestEveryNodeShowsWhatAnAnswerHasSaid(t *testing.T) {
 	})
 	for k := range takeovers {
 		old, other := k%2, 1-k%2
-		f.level(f.nodes[old], f.nodes[other])
+		f.follows(f.nodes[other], f.nodes[old])
 		each("at the standby", f.nodes[other], f.nodes[old], func(i int, n *nets.Node) {
 			readers[i].At(n, "at the standby")
 			readers[i].Round(10)

@@ -19,7 +19,7 @@ func TestEveryAnswerIsTheSameAtEachNode(t *testing.T) {
 	w.Running = true
 	writer.OK(w.Carol, "POST", "/api/orders/cancel-all-after", `{"timeoutMs":86400000}`) // Build's fires in this minute
 	f.start(1, f.standby(1, "--set", "sim.enabled=false"))
-	f.level(f.nodes[0], f.nodes[1])
+	f.follows(f.nodes[1], f.nodes[0])
 	before := w.Reads(writer)
 	w.Same(writer, "the state is not at rest", before)
 	standby := &nets.Node{T: t, Public: f.nodes[1].Public, Internal: f.nodes[1].Root, Writer: f.nodes[0].Public}

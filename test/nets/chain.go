@@ -71,7 +71,7 @@ func (c *Chain) Check(pair string) int {
 		for r := c.nextReport(); fmt.Sprint(r["i"]) != mark || r["x"] != "CANCELED"; r = c.nextReport() {
 			if r["x"] == "TRADE" {
 				c.reports = append(c.reports, fmt.Sprintf("%s trade %s order %s: %s at %s, fee %s %s, maker %t",
-					r["s"], r["t"], r["i"], trim(r["l"]), trim(r["L"]), trim(r["n"]), r["N"], r["m"]))
+					r["s"], r["t"], r["i"], Trim(r["l"]), Trim(r["L"]), Trim(r["n"]), r["N"], r["m"]))
 			}
 		}
 		c.compare("executionReports", byPair(c.reports), textsOf(listed))
@@ -122,7 +122,7 @@ func (c *Chain) nextReport() map[string]any {
 func textsOf(fills []client.Fill) (out []string) {
 	for _, f := range fills {
 		out = append(out, fmt.Sprintf("%s trade %d order %s: %s at %s, fee %s %s, maker %t",
-			strings.ReplaceAll(f.Pair, "_", ""), f.TradeID, f.OrderID, trim(f.Volume), trim(f.Price), trim(f.Fee),
+			strings.ReplaceAll(f.Pair, "_", ""), f.TradeID, f.OrderID, Trim(f.Volume), Trim(f.Price), Trim(f.Fee),
 			f.FeeCurrency, f.IsMaker))
 	}
 	return byPair(out)
@@ -138,8 +138,8 @@ func byPair(lines []string) []string {
 	return lines
 }
 
-// trim drops the zeros behind a point: protocols print other numbers of digits.
-func trim(d any) string {
+// Trim drops the zeros behind a point: protocols print other numbers of digits.
+func Trim(d any) string {
 	s := fmt.Sprint(d)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")

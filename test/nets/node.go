@@ -128,7 +128,8 @@ func (n *Node) do(method, url, body string, header http.Header) Answer {
 }
 
 // parse decodes JSON; numbers keep their text.
-func parse(t testing.TB, text string, v any) {
+// Parse decodes JSON; a number in an any keeps its text.
+func Parse(t testing.TB, text string, v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.UseNumber()
@@ -139,7 +140,7 @@ func parse(t testing.TB, text string, v any) {
 
 func object(t testing.TB, text string) (o map[string]any) {
 	t.Helper()
-	parse(t, text, &o)
+	Parse(t, text, &o)
 	return o
 }
 

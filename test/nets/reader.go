@@ -161,7 +161,7 @@ func (r *Reader) place(u *User, side string, price, amount int) (id string, seq 
 	r.n.T.Helper()
 	a := r.n.OK(u, http.MethodPost, "/api/orders", fmt.Sprintf(
 		`{"currencyPairCode":%q,"side":%q,"price":%d,"amount":%d}`, r.pair, side, price, amount))
-	parse(r.n.T, a.Body, &id)
+	Parse(r.n.T, a.Body, &id)
 	return id, seqOf(&a)
 }
 
@@ -188,7 +188,7 @@ func (r *Reader) reads(when string, seq uint64, price, amount int) {
 	var best struct {
 		Bids, Asks []struct{ Price, Amount client.Decimal }
 	}
-	parse(r.n.T, r.n.Inside(http.MethodGet, internalAPI+"/book/"+r.pair, "").Body, &best)
+	Parse(r.n.T, r.n.Inside(http.MethodGet, internalAPI+"/book/"+r.pair, "").Body, &best)
 	inside := 0
 	for _, l := range append(best.Bids, best.Asks...) {
 		if whole(l.Price) == price {
@@ -205,13 +205,13 @@ func (r *Reader) reads(when string, seq uint64, price, amount int) {
 	r.want(when, "the last price of the ticker", whole(ticker["price"]), r.last)
 	r.want(when, "the volume of the ticker", whole(ticker["volume24h"]), r.sum)
 	var deals []struct{ Price client.Decimal }
-	parse(r.n.T, get("/api/deals?pageSize=100&currencyPairCode="+r.pair), &deals)
+	Parse(r.n.T, get("/api/deals?pageSize=100&currencyPairCode="+r.pair), &deals)
 	if len(deals) < min(r.trades, 100) || r.trades > 0 && whole(deals[0].Price) != r.last {
 		r.n.T.Errorf("%s: %d deals, the first %v; want %d, the first at %d", when,
 			len(deals), deals[:min(len(deals), 1)], r.trades, r.last)
 	}
 	var candles []struct{ VolumeBase, Close client.Decimal }
-	parse(r.n.T, get("/api/ohlc?interval=year&start=2020-01-01&end=2100-01-01&currencyPairCode="+r.pair), &candles)
+	Parse(r.n.T, get("/api/ohlc?interval=year&start=2020-01-01&end=2100-01-01&currencyPairCode="+r.pair), &candles)
 	sum := 0
 	for _, c := range candles {
 		sum += whole(c.VolumeBase)
@@ -226,7 +226,7 @@ func (r *Reader) reads(when string, seq uint64, price, amount int) {
 func (r *Reader) level(body string, price int) (amount int) {
 	r.n.T.Helper()
 	var book struct{ Bids, Asks [][2]client.Decimal }
-	parse(r.n.T, body, &book)
+	Parse(r.n.T, body, &book)
 	for _, l := range append(book.Bids, book.Asks...) {
 		if whole(l[0]) == price {
 			amount += whole(l[1])
@@ -265,7 +265,7 @@ func (r *Reader) orderIs(when string, u *User, id, status string, open int) {
 func (r *Reader) listed(when, id string, want bool) {
 	r.n.T.Helper()
 	var rows []struct{ ID string }
-	parse(r.n.T, r.n.OK(r.maker, http.MethodGet, "/api/user/orders?status=active", "").Body, &rows)
+	Parse(r.n.T, r.n.OK(r.maker, http.MethodGet, "/api/user/orders?status=active", "").Body, &rows)
 	found := false
 	for _, row := range rows {
 		found = found || row.ID == id
@@ -279,7 +279,7 @@ func (r *Reader) listed(when, id string, want bool) {
 func (r *Reader) fill(when string, u *User, order string) {
 	r.n.T.Helper()
 	var rows []client.Fill
-	parse(r.n.T, r.n.OK(u, http.MethodGet, "/api/user/deals", "").Body, &rows)
+	Parse(r.n.T, r.n.OK(u, http.MethodGet, "/api/user/deals", "").Body, &rows)
 	if len(rows) == 0 || rows[0].OrderID != order || int(rows[0].TradeID) != r.trades {
 		r.n.T.Errorf("%s: the newest deal is %+v, want trade %d of order %s", when,
 			rows[:min(len(rows), 1)], r.trades, order)

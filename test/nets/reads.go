@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -385,11 +386,17 @@ func (w *World) Same(n *Node, what string, before map[string]Read) {
 		}
 		after[name] = before[name]
 	}
+	Equal(n.T, what, before, after)
+}
+
+// Equal fails the test for what differs between two times or nodes.
+func Equal(t testing.TB, what string, before, after map[string]Read) {
+	t.Helper()
 	for i, d := range Differ(before, after) {
 		if i == 5 {
-			n.T.Fatal("and more")
+			t.Fatal("and more")
 		}
-		n.T.Errorf("%s: %s", what, d)
+		t.Errorf("%s: %s", what, d)
 	}
 }
 

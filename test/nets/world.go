@@ -119,13 +119,13 @@ func (b *builder) people() {
 
 func (b *builder) avatar(i int) string {
 	var all []struct{ ID string }
-	parse(b.T, b.OK(nil, http.MethodGet, "/api/users/avatars", "").Body, &all)
+	Parse(b.T, b.OK(nil, http.MethodGet, "/api/users/avatars", "").Body, &all)
 	return all[i].ID
 }
 
 // place places an order and returns its id.
 func (b *builder) place(u *User, pair, side, price, amount, more string) (id string) {
-	parse(b.T, b.OK(u, http.MethodPost, "/api/orders", fmt.Sprintf(
+	Parse(b.T, b.OK(u, http.MethodPost, "/api/orders", fmt.Sprintf(
 		`{"currencyPairCode":%q,"side":%q,"amount":%q,"price":%q%s}`, pair, side, amount, price, more)).Body, &id)
 	return id
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // books are reports of order books and tickers as documents.
@@ -28,7 +29,7 @@ var books = []report{
 						Asks [][2]client.Decimal `json:"asks"`
 					}
 					m.get(target+pairs[n], &book)
-					if book.Pair != pairs[n] || len(book.Asks) != 1 || short(book.Asks[0][0]) != fmt.Sprint(100+n) {
+					if book.Pair != pairs[n] || len(book.Asks) != 1 || nets.Trim(book.Asks[0][0]) != fmt.Sprint(100+n) {
 						m.T.Fatalf("%s has %+v", pairs[n], book)
 					}
 				}
@@ -57,7 +58,7 @@ var books = []report{
 				m.decode(a.Body, &book)
 				m.is("depth "+depth, words(a.Status, len(book.Bids), len(book.Asks)), words(200, want, want))
 				if want > 0 {
-					m.is("the best", short(book.Bids[0][0])+" "+short(book.Asks[0][0]), "100 200")
+					m.is("the best", nets.Trim(book.Bids[0][0])+" "+nets.Trim(book.Asks[0][0]), "100 200")
 				}
 			}
 		},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // dateForm is the form of a candle's date.
@@ -124,8 +125,8 @@ var candles = []report{
 					first.Format(dateForm)+"&end="+m.x.Now().Format(dateForm), &rows)
 				var got []string
 				for _, c := range rows {
-					got = append(got, words(short(c.Open), short(c.Max), short(c.Min), short(c.Close),
-						short(c.VolumeBase)))
+					got = append(got, words(nets.Trim(c.Open), nets.Trim(c.Max), nets.Trim(c.Min), nets.Trim(c.Close),
+						nets.Trim(c.VolumeBase)))
 				}
 				m.is(fill, strings.Join(got, ", "), want)
 			}

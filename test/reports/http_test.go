@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // answers are reports of headers, of test users and of faults on demand.
@@ -90,7 +91,7 @@ var answers = []report{
 			balances := map[string]string{}
 			for _, b := range user["balances"].([]any) {
 				row := b.(map[string]any)
-				balances[fmt.Sprint(row["currencyCode"])] = short(client.Decimal(fmt.Sprint(row["free"])))
+				balances[fmt.Sprint(row["currencyCode"])] = nets.Trim(client.Decimal(fmt.Sprint(row["free"])))
 			}
 			m.is("funds", len(a["funds"].([]any)) > 1, true)
 			m.is("twice the money", balances["USDT"], "20000")

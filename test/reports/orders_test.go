@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/test/nets"
 )
 
 // orders are reports of matching, of orders that wait and of changes of orders.
@@ -19,7 +20,7 @@ var orders = []report{
 			for _, mode := range []string{"cancel_maker", "cancel_both", "cancel_taker", "decrement"} {
 				m.other.place("sell 0.00100 at 65000.50")
 				o := m.me.place("buy quoteAmount=65.10 selfTradePrevention=" + mode)
-				m.is(mode, o.Status+" "+short(o.FilledAmount), "Completed 0.001")
+				m.is(mode, o.Status+" "+nets.Trim(o.FilledAmount), "Completed 0.001")
 				m.me.open(5)
 			}
 		},
@@ -31,10 +32,10 @@ var orders = []report{
 			m.other.place("sell 1 at 100")
 			m.me.place("sell 1 at 101")
 			o := m.me.place("buy 3 at 102 selfTradePrevention=cancel_taker")
-			m.is("the taker", o.Status+" "+short(o.FilledAmount), "PartiallyExecutedAndCanceled 1")
+			m.is("the taker", o.Status+" "+nets.Trim(o.FilledAmount), "PartiallyExecutedAndCanceled 1")
 			m.book("| 1@101")
 			o = m.me.place("buy 3 at 102 selfTradePrevention=cancel_both")
-			m.is("the taker", o.Status+" "+short(o.FilledAmount), "Canceled 0")
+			m.is("the taker", o.Status+" "+nets.Trim(o.FilledAmount), "Canceled 0")
 			m.book("|")
 		},
 	},
@@ -45,8 +46,8 @@ var orders = []report{
 			first, second := m.other.place("sell 5 at 100"), m.other.place("sell 5 at 100")
 			m.me.place("buy 2 at 100")
 			m.me.place("buy 4 at 100")
-			m.is("the first", short(m.other.order(first.ID).FilledAmount), 5)
-			m.is("the second", short(m.other.order(second.ID).FilledAmount), 1)
+			m.is("the first", nets.Trim(m.other.order(first.ID).FilledAmount), 5)
+			m.is("the second", nets.Trim(m.other.order(second.ID).FilledAmount), 1)
 		},
 	},
 	{
@@ -57,7 +58,7 @@ var orders = []report{
 				m.other.place(fmt.Sprint("sell 1 at ", price))
 			}
 			o := m.me.place("buy 3 at 101")
-			m.is("the taker", o.Status+" "+short(o.FilledAmount), "PartiallyCompleted 2")
+			m.is("the taker", o.Status+" "+nets.Trim(o.FilledAmount), "PartiallyCompleted 2")
 			m.book("1@101 | 1@102")
 			m.deals("1@100 1@101")
 		},
@@ -130,7 +131,7 @@ var orders = []report{
 				m.book(c.book)
 			}
 			o := m.me.order(id)
-			m.is("the order", o.Status+" "+short(o.FilledAmount)+" "+text(o.EndReason),
+			m.is("the order", o.Status+" "+nets.Trim(o.FilledAmount)+" "+text(o.EndReason),
 				"PartiallyExecutedAndCanceled 4 replace")
 		},
 	},
@@ -193,7 +194,7 @@ var orders = []report{
 			m.trade("1", "95")
 			m.book("1@94 |")
 			o := m.me.order(stop.ID)
-			m.is("the stop", o.Status+" "+short(o.FilledAmount), "Completed 1")
+			m.is("the stop", o.Status+" "+nets.Trim(o.FilledAmount), "Completed 1")
 			m.trade("0.5", "95")
 			m.book("1@94 |")
 			m.deals("1@100 1@95 1@94 0.5@95")
@@ -223,7 +224,7 @@ var orders = []report{
 			m.other.place("buy 5 at 99")
 			m.me.refused("sell 1 type=stop_market stopPrice=101 strictTrigger=true", client.CodeWouldTrigger)
 			o := m.me.place("sell 1 type=stop_market stopPrice=101")
-			m.is("the stop", o.Status+" "+short(o.FilledAmount), "Completed 1")
+			m.is("the stop", o.Status+" "+nets.Trim(o.FilledAmount), "Completed 1")
 			m.is("a buy", m.me.place("buy 1 type=stop_limit stopPrice=98 at 98").Status, "Created")
 			m.book("4@99 1@98 |")
 		},

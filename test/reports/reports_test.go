@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -230,7 +229,7 @@ func (u *trader) has(currency, free, held string) {
 	got := "0 0"
 	for _, b := range rows {
 		if b.Currency == currency {
-			got = short(b.Free) + " " + short(b.Held)
+			got = nets.Trim(b.Free) + " " + nets.Trim(b.Held)
 		}
 	}
 	u.m.is(currency+" free and held", got, free+" "+held)
@@ -242,15 +241,6 @@ func (u *trader) open(want int) {
 	rows, err := u.OpenOrders(u.m.T.Context(), u.m.pair)
 	u.m.must(err)
 	u.m.is("open orders", len(rows), want)
-}
-
-// short returns a decimal without the zeros at its end.
-func short(d client.Decimal) string {
-	s := d.String()
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
 }
 
 // book checks the whole book: amounts and prices of the bids, a line, those of the asks, the best first.
@@ -265,7 +255,7 @@ func (m *market) book(want string) {
 			words = append(words, "|")
 		}
 		for _, l := range side {
-			words = append(words, short(l[1])+"@"+short(l[0]))
+			words = append(words, nets.Trim(l[1])+"@"+nets.Trim(l[0]))
 		}
 	}
 	m.is("the book", strings.Join(words, " "), want)
@@ -278,7 +268,7 @@ func (m *market) deals(want string) {
 	m.get("/api/deals?currencyPairCode="+m.pair, &rows)
 	var words []string
 	for _, d := range slices.Backward(rows) {
-		words = append(words, short(d.Volume)+"@"+short(d.Price))
+		words = append(words, nets.Trim(d.Volume)+"@"+nets.Trim(d.Price))
 	}
 	m.is("the trades", strings.Join(words, " "), want)
 }
@@ -291,14 +281,10 @@ func (m *market) get(target string, out any) http.Header {
 	return a.Header
 }
 
-// decode decodes JSON; numbers keep their text.
+// decode decodes JSON (nets.Parse).
 func (m *market) decode(body string, out any) {
 	m.T.Helper()
-	d := json.NewDecoder(bytes.NewReader([]byte(body)))
-	d.UseNumber()
-	if err := d.Decode(out); err != nil {
-		m.T.Fatalf("%v in %.300s", err, body)
-	}
+	nets.Parse(m.T, body, out)
 }
 
 // trade makes a trade between other accounts.

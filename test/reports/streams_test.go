@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/test/nets"
 	"github.com/tickhive/tickhive/tickhivetest"
 )
 
@@ -53,7 +54,7 @@ var streams = []report{
 			var got []string
 			for len(got) < 9 {
 				for _, trade := range s.next("update").Trades {
-					got = append(got, fmt.Sprint(trade.TradeID, "@", short(trade.Price)))
+					got = append(got, fmt.Sprint(trade.TradeID, "@", nets.Trim(trade.Price)))
 				}
 			}
 			m.is("the trades", strings.Join(got, " "), "1@100 2@101 3@102 4@100 5@101 6@102 7@100 8@101 9@102")
@@ -98,7 +99,8 @@ var streams = []report{
 						continue
 					}
 					closed[u.Candle.Date]++
-					m.is("the candle", short(u.Candle.Close)+" "+short(u.Candle.VolumeBase), fmt.Sprint(100+i, " ", 1))
+					m.is("the candle", nets.Trim(u.Candle.Close)+" "+nets.Trim(u.Candle.VolumeBase),
+						fmt.Sprint(100+i, " ", 1))
 					break
 				}
 			}
