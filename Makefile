@@ -55,7 +55,7 @@ COVER_ENGINE := 95
 
 cover: ## statement coverage by package and in all; fails when engine has less than 95 %
 	@mkdir -p bin
-	@$(GO) test -pgo=off -timeout 560s -coverprofile=bin/cover.out ./... > bin/cover.txt || { cat bin/cover.txt; exit 1; }
+	@$(TESTS) test -timeout 560s -coverprofile=bin/cover.out ./... > bin/cover.txt || { cat bin/cover.txt; exit 1; }
 	@cat bin/cover.txt
 	@$(GO) tool cover -func=bin/cover.out | awk '/^total:/ { print "total        " $$3 }'
 	@awk -v least=$(COVER_ENGINE) '$$2 == "github.com/tickhive/tickhive/engine" { sub(/.*coverage: /, ""); sub(/%.*/, ""); seen = 1; \
@@ -91,9 +91,9 @@ cluster-soak: ## an hour of fault runs with random seeds
 	$(MAKE) cluster CLUSTER='-cluster.runs=1000000 -cluster.time=1h'
 
 drift: ## are generated files what their generators make: golden bytes, docs/contract/commands.md, bundles, notices, module files
-	$(GO) test -pgo=off -count=1 ./cmd/tickhive ./server/binance -run 'Golden'
+	$(TESTS) test -count=1 ./cmd/tickhive ./server/binance -run 'Golden'
 	$(GO) generate ./server/web && git diff --exit-code server/web
-	$(GO) test -pgo=off -count=1 ./internal/tidy -run 'Notices'
+	$(TESTS) test -count=1 ./internal/tidy -run 'Notices'
 	$(GO) mod tidy -diff
 	$(GO) -C internal/devtools mod tidy -diff
 
@@ -105,7 +105,7 @@ soak: ## the long runs, an hour at most on two cores: large random counts, crash
 SEEDS ?= 1000
 SEED  ?= 1
 vopr: ## simulate the whole exchange with faults: SEEDS seeds from SEED on
-	$(GO) test -pgo=off -count=1 -timeout 24h ./internal/vopr -run TestSeeds -v -vopr.seeds=$(SEEDS) -vopr.first=$(SEED) $(VOPR)
+	$(TESTS) test -count=1 -timeout 24h ./internal/vopr -run TestSeeds -v -vopr.seeds=$(SEEDS) -vopr.first=$(SEED) $(VOPR)
 
 teeth: ## plant each bug of test/teeth in a copy of the last commit: does the test that it names find it?
 	GO=$(GO) .ci/teeth

@@ -323,16 +323,26 @@ type proposalAnswer struct {
 	ClosesAt           int64
 }
 
+// proposalOf returns the request of a proposal.
+func proposalOf(t *token, capBps int, urgent bool) string {
+	return fmt.Sprintf(`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":%d},"proposer":"p",`+
+		`"urgent":%t}`, t.NFT, capBps, urgent)
+}
+
+// proposed adds a proposal to the model.
+func (w clients) proposed(t *token, got *proposalAnswer) *proposal {
+	p := &proposal{id: got.ProposalID, token: t.NFT, closes: got.ClosesAt, votes: map[string]bool{}}
+	w.model.proposals = append(w.model.proposals, p)
+	return p
+}
+
 // propose opens a proposal. now, unless it is nil, sends it at once, from a coroutine.
 func (w clients) propose(t *token, now func(func())) {
-	body := fmt.Sprintf(`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":%d},"proposer":"p","urgent":%t}`,
-		t.NFT, 50+w.rnd.IntN(100), w.rnd.IntN(2) == 0)
+	body := proposalOf(t, 50+w.rnd.IntN(100), w.rnd.IntN(2) == 0)
 	var got proposalAnswer
 	if now != nil {
 		w.must(internal+"/hive/proposals", body, &got)
-		w.model.proposals = append(w.model.proposals, &proposal{
-			id: got.ProposalID, token: t.NFT, closes: got.ClosesAt, votes: map[string]bool{},
-		})
+		w.proposed(t, &got)
 		return
 	}
 	w.ask("", nil, "POST", internal+"/hive/proposals", body, func(a answer) {
@@ -347,9 +357,7 @@ func (w clients) propose(t *token, now func(func())) {
 				w.fail("proposal id %s twice", p.id)
 			}
 		}
-		w.model.proposals = append(w.model.proposals, &proposal{
-			id: got.ProposalID, token: t.NFT, closes: got.ClosesAt, votes: map[string]bool{},
-		})
+		w.proposed(t, &got)
 	})
 }
 

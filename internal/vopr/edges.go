@@ -228,11 +228,8 @@ func (w clients) meetClose() bool {
 		return false
 	}
 	var p proposalAnswer
-	w.must(internal+"/hive/proposals", fmt.Sprintf(
-		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":70},"proposer":"p","urgent":true}`, t.NFT), &p)
-	w.model.proposals = append(w.model.proposals, &proposal{
-		id: p.ProposalID, token: t.NFT, closes: p.ClosesAt, votes: map[string]bool{u.ID: true},
-	})
+	w.must(internal+"/hive/proposals", proposalOf(t, 70, true), &p)
+	w.proposed(t, &p).votes[u.ID] = true
 	status := func() string {
 		var got proposalAnswer
 		if err := w.call(nil, "GET", "/api/agents/proposals/"+p.ProposalID, "").into(&got); err != nil {
@@ -291,7 +288,8 @@ func (w clients) meetWindow() bool {
 			w.stand(0)
 		}
 		if has != want {
-			w.fail("at %d the window of %s has price, price before and volume %s, its trades give %s", at, pair, has, want)
+			w.fail("at %d the window of %s has price, price before and volume %s, its trades give %s", at, pair, has,
+				want)
 		}
 	}
 	return true
