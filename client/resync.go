@@ -101,6 +101,9 @@ func (m *resyncer) handleError(e *Message) {
 		l.acked = false
 		delete(m.broken, e.Pair)
 		m.wanted = append(m.wanted, e.Pair)
+	case e.Code == CodeStale: // it resumes behind more than the replica has yet
+		delete(m.broken, e.Pair)
+		m.wanted = append(m.wanted, e.Pair)
 	default:
 		delete(m.broken, e.Pair) // the same request would get the same error
 	}

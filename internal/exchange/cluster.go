@@ -4,12 +4,15 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 
+	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/internal/clock"
 	"github.com/tickhive/tickhive/internal/clusterkey"
 	"github.com/tickhive/tickhive/internal/cmdline"
+	"github.com/tickhive/tickhive/internal/node"
 	"github.com/tickhive/tickhive/internal/refuse"
 	"github.com/tickhive/tickhive/server/admin"
 	"github.com/tickhive/tickhive/server/forward"
@@ -152,17 +155,29 @@ func (f *front) notWriter() func() *refuse.Refusal {
 	return f.forward.NotWriter
 }
 
-// published returns the function whose channel is closed when the views of a replica change, nil for a writer.
+// viewChanges is the sink that wakes the requests that wait for newer views.
+type viewChanges struct{ node.ViewChanges }
+
+// Fold implements sequencer.Sink.
+func (*viewChanges) Fold([]engine.Event, uint64) {}
+
+// Publish implements sequencer.Sink.
+func (c *viewChanges) Publish(int64) { c.Tell() }
+
+// NextNs implements sequencer.Sink.
+func (*viewChanges) NextNs() int64 { return math.MaxInt64 }
+
+// showsLate reports whether a client may have seen more at another node: a replica is behind its writer, and a writer
+// that shows what the stream has acknowledged hears of it later than a replica.
+func (o *Options) showsLate() bool { return o.Follow != nil || o.quorum() }
+
+// published returns the function whose channel is closed when the views change, nil where no other node shows them
+// earlier.
 func (f *front) published(b *base) func() <-chan struct{} {
-	if b.o.Follow == nil {
+	if !b.o.showsLate() {
 		return nil
 	}
-	return func() <-chan struct{} {
-		if y := f.phase.Load().follows; y != nil {
-			return y.changes.Wait()
-		}
-		return nil
-	}
+	return f.changes.Wait
 }
 
 // newReplica describes a replica for the listeners, nil for a writer.
@@ -177,8 +192,8 @@ func (f *front) newReplica(b *base) *forward.Replica {
 			}
 			return 0
 		},
-		Published: f.published(b),
-		MaxLagNs:  int64(b.o.Follow.MaxLag), Forward: f.forward,
+		Published: f.published(b), Driver: b.o.Machine.Driver,
+		MaxLagNs: int64(b.o.Follow.MaxLag), Forward: f.forward,
 	}
 }
 
@@ -200,7 +215,8 @@ func (f *front) replicationStat() *admin.ReplicationStat {
 	if m := s.running.stream.Load(); m != nil {
 		r, acks := m.status(), m.Acks()
 		return &admin.ReplicationStat{
-			Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Acks: &acks, Nodes: m.tells.list(m.self()),
+			Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Acks: &acks,
+			Nodes: m.tells.list(m.self()),
 		}
 	}
 	return nil

@@ -64,7 +64,8 @@ type front struct {
 	binance        *binance.Facade // nil: no listener
 
 	sockets sockets
-	failed  chan error // error that ends the exchange
+	changes viewChanges // a sink where Options.showsLate
+	failed  chan error  // error that ends the exchange
 
 	knownNs   atomic.Int64 // time that an earlier process had reached (refuseEarlier)
 	scrubs    scrubStats

@@ -115,6 +115,9 @@ func (x *Running) StateHash() (machine.StateHash, error) { return x.front.stateH
 // at them once they are notified.
 func (r *restored) sinks() []sequencer.Sink {
 	s := []sequencer.Sink{r.feed.Sink(), r.front.private, r.front.hub}
+	if r.o.showsLate() {
+		s = append(s, &r.front.changes)
+	}
 	if r.o.Hooks.Sinks != nil {
 		s = r.o.Hooks.Sinks(s)
 	}

@@ -171,7 +171,7 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 // the stream.
 func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	for {
-		more := y.changes.Wait() // before the look: the message may arrive after it
+		more := y.took.Wait() // before the look: the message may arrive after it
 		if y.term.Load() >= h.Term {
 			break
 		}

@@ -28,22 +28,14 @@ var errLate = errors.New("node: too late")
 //
 // Errors: errLate at the time lateNs of the machine's clock; ctx's cause.
 func (m *Machine) await(ctx context.Context, c <-chan struct{}, lateNs int64) error {
-	if m.Driver != nil {
-		w := &wait{ctx: ctx, c: c, lateNs: lateNs, clock: m.Clock, done: make(chan struct{})}
-		m.Driver.Drive("wait", w)
-		m.Driver.Wait(w.done)
-		return w.err
-	}
-	late := time.NewTimer(step.Progress{NextNs: lateNs}.Wait(m.Clock.NowNs()))
-	defer late.Stop()
-	select {
-	case <-c:
+	left := time.Duration(lateNs - m.Clock.NowNs())
+	switch {
+	case step.Within(m.Driver, m.Clock.NowNs, left, c, ctx.Done()):
 		return nil
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case <-late.C:
-		return errLate
 	}
+	return errLate
 }
 
 // within returns a context that ends with a cause after a time of the machine's clock.
@@ -74,31 +66,5 @@ func (t *timeout) Step() step.Progress {
 		return step.Progress{NextNs: t.lateNs}
 	}
 	t.cancel(t.late)
-	return step.Progress{Stopped: true}
-}
-
-// wait is an await that a driver steps.
-type wait struct {
-	ctx    context.Context
-	c      <-chan struct{}
-	lateNs int64
-	clock  clock.Clock
-	done   chan struct{} // closed at the end
-	err    error         // valid then
-}
-
-// Step ends the wait when it is over.
-func (w *wait) Step() step.Progress {
-	select {
-	case <-w.c:
-	case <-w.ctx.Done():
-		w.err = context.Cause(w.ctx)
-	default:
-		if w.clock.NowNs() < w.lateNs {
-			return step.Progress{NextNs: w.lateNs}
-		}
-		w.err = errLate
-	}
-	close(w.done)
 	return step.Progress{Stopped: true}
 }

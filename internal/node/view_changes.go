@@ -2,10 +2,10 @@ package node
 
 import "sync"
 
-// ViewChanges tells waiting requests that the views of a replica have changed. Any goroutine may use it.
+// ViewChanges tells those that wait that something has changed. Any goroutine may use it.
 type ViewChanges struct {
 	mu   sync.Mutex
-	next chan struct{} // nil: no request waits
+	next chan struct{} // nil: nobody waits
 }
 
 // Wait returns a channel that the next Tell closes.
@@ -18,7 +18,7 @@ func (n *ViewChanges) Wait() <-chan struct{} {
 	return n.next
 }
 
-// Tell wakes the waiting requests.
+// Tell wakes those that wait.
 func (n *ViewChanges) Tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

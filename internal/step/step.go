@@ -32,6 +32,49 @@ func Wait(d Driver, c <-chan struct{}) {
 	<-c
 }
 
+// Within receives from c, at most for a time by now and until end is ready. It reports whether it has received.
+func Within(d Driver, now func() int64, most time.Duration, c, end <-chan struct{}) bool {
+	if d == nil {
+		late := time.NewTimer(most)
+		defer late.Stop()
+		select {
+		case <-c:
+			return true
+		case <-end:
+		case <-late.C:
+		}
+		return false
+	}
+	w := &within{c: c, end: end, now: now, lateNs: now() + int64(most), over: make(chan struct{})}
+	d.Drive("wait", w)
+	d.Wait(w.over)
+	return w.received
+}
+
+// within is a Within by a driver.
+type within struct {
+	c, end   <-chan struct{}
+	now      func() int64
+	lateNs   int64
+	over     chan struct{}
+	received bool
+}
+
+// Step implements Stepper.
+func (w *within) Step() Progress {
+	select {
+	case <-w.c:
+		w.received = true
+	case <-w.end:
+	default:
+		if w.now() < w.lateNs {
+			return Progress{NextNs: w.lateNs}
+		}
+	}
+	close(w.over)
+	return Progress{Stopped: true}
+}
+
 // Progress is the outcome of one Step.
 type Progress struct {
 	// Worked reports that the step did something, so the next step may have work at once.

@@ -7,25 +7,25 @@ import (
 )
 
 // checkTold verifies what streams told with the tape of a pair: the times of trades, and candles told as closed.
-func (w checker) checkTold(pair string) {
-	tape := w.model.tapes[pair]
-	for id, at := range w.model.times[pair] {
+func (t *tapes) checkTold(pair string) {
+	tape := t.of[pair]
+	for id, at := range t.told.times[pair] {
 		if id > uint64(len(tape)) || time.Unix(0, tape[id-1].atNs).UTC().String() != at {
-			w.fail("a stream told trade %d of %s at %s, and the public trades have another or end at %d", id, pair, at,
+			t.fail("a stream told trade %d of %s at %s, and the public trades have another or end at %d", id, pair, at,
 				len(tape))
 			return
 		}
 	}
-	if len(w.model.closed[pair]) == 0 {
+	if len(t.told.closed[pair]) == 0 {
 		return
 	}
 	have := map[string]string{}
 	for _, c := range foldCandles(tape, 60) {
 		have[c.Date] = c.text()
 	}
-	for start, text := range w.model.closed[pair] {
+	for start, text := range t.told.closed[pair] {
 		if have[start] != text {
-			w.fail("a stream told the closed candle %s of %s, its trades give %s", text, pair, have[start])
+			t.fail("a stream told the closed candle %s of %s, its trades give %s", text, pair, have[start])
 			return
 		}
 	}
@@ -36,7 +36,7 @@ const catchUpTries = 60
 
 // catchUp waits until no request is under way and each reader shows what the answers do: nothing is missing at the
 // end of a stream.
-func (w readers) catchUp() {
+func (w *world) catchUp() {
 	if !w.quiet() {
 		return // a fault holds a request up
 	}
@@ -47,15 +47,18 @@ func (w readers) catchUp() {
 		if !w.run(func() bool { turns++; return turns > 60 }) {
 			return
 		}
-		for _, r := range w.streams {
+		for _, r := range w.streams.all {
 			if r.conn == nil {
 				return
 			}
-			if w.take(r); w.failure != nil {
+			if w.streams.take(r) == closedSlow {
+				w.streams.open(r, w.x.Hub())
+			}
+			if w.failure != nil {
 				return
 			}
 		}
-		w.await("compare the streams", func() { differs = w.compare() })
+		w.await("compare the streams", func() { differs = w.compareStreams() })
 		if w.failure != nil || w.p.dead {
 			return
 		}
@@ -73,9 +76,9 @@ func (w *world) quiet() bool {
 	return w.run(func() bool { n++; return len(w.inflight) == 0 || n > 20_000 }) && len(w.inflight) == 0
 }
 
-// compare returns how a reader differs from the answers; empty: not at all.
-func (w readers) compare() string {
-	for _, r := range w.streams {
+// compareStreams returns how a reader differs from the answers; empty: not at all.
+func (w *world) compareStreams() string {
+	for _, r := range w.streams.all {
 		book := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+r.pair+"&aliases=false", "")
 		top, err := topOfAnswer(book.body)
 		if !book.ok() || err != nil {
@@ -87,7 +90,7 @@ func (w readers) compare() string {
 				has, r.seq)
 		}
 		tape := uint64(len(w.model.tapes[r.pair]))
-		checker(w).readTape(r.pair)
+		w.tapes().read(r.pair)
 		if n := uint64(len(w.model.tapes[r.pair])); r.trade != n {
 			return fmt.Sprintf("%s has %d trades, reader %s has %d, before were %d", r.pair, n, r.name, r.trade, tape)
 		}

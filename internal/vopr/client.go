@@ -116,13 +116,18 @@ func fill(ctx *fasthttp.RequestCtx, method, target, body string) *fasthttp.Reque
 	return r
 }
 
-func (k *key) sign(r *fasthttp.Request, stampMs int64, nonce, method, target, body string) {
-	ts := strconv.FormatInt(stampMs, 10)
+// signature signs a request.
+func (k *key) signature(ts, nonce, method, target, body string) string {
 	sum := sha256.Sum256([]byte(body))
 	mac := hmac.New(sha256.New, []byte(k.PrivateKey))
 	_, _ = mac.Write([]byte(ts + "\n" + nonce + "\n" + method + "\n" + target + "\n" + hex.EncodeToString(sum[:])))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (k *key) sign(r *fasthttp.Request, stampMs int64, nonce, method, target, body string) {
+	ts := strconv.FormatInt(stampMs, 10)
 	r.Header.Set("API-PublicKey", k.PublicKey)
 	r.Header.Set("API-Timestamp", ts)
 	r.Header.Set("API-Nonce", nonce)
-	r.Header.Set("API-Signature", hex.EncodeToString(mac.Sum(nil)))
+	r.Header.Set("API-Signature", k.signature(ts, nonce, method, target, body))
 }

@@ -30,7 +30,11 @@ type ClusterMix struct {
 
 	Messages, Void, Repeated, Lost int // of the stream; packets that came twice or not
 	Marks, Met                     int // states that were noted, and states of other processes at the same place
-	Checks, Reads                  int // orders that a new writer had to have; reads by followers' clients
+	Checks, Reads, AtLeast         int // orders that a new writer had to have; reads by followers' clients; with a seq
+
+	StreamMix
+	Moved, Own, Fills int // readers that went to another node; messages and fills of private channels
+	TakeoverMs        int // the longest time from the end of a writer to the next one, without other faults
 }
 
 // Add adds the counts of another run.
@@ -72,9 +76,15 @@ func (m *ClusterMix) Add(o *ClusterMix) {
 		{&m.Met, o.Met},
 		{&m.Checks, o.Checks},
 		{&m.Reads, o.Reads},
+		{&m.AtLeast, o.AtLeast},
+		{&m.Moved, o.Moved},
+		{&m.Own, o.Own},
+		{&m.Fills, o.Fills},
 	} {
 		*p.to += p.n
 	}
+	m.StreamMix.add(&o.StreamMix)
+	m.TakeoverMs = max(m.TakeoverMs, o.TakeoverMs)
 }
 
 // ClusterResult describes a run of one seed.
@@ -94,6 +104,8 @@ type cluster struct {
 	nodes [clusterNodes]*clusterNode
 	truth *truth
 	model *clusterModel
+
+	readers *clusterReaders
 
 	events []event
 	lossy  bool // the stream has lost what it had confirmed: what was acknowledged may be lost
@@ -149,6 +161,7 @@ func newClusterWorld(seed uint64, trace io.Writer) *cluster {
 		}
 		c.nodes[i].machine.wallNs = startNs + int64(c.rnd.IntN(4_000)-2_000)*int64(time.Millisecond)
 	}
+	c.readers = newClusterReaders(c)
 	c.logf("faults %+v", c.net.faults)
 	return c
 }
@@ -168,6 +181,7 @@ func (c *cluster) live() {
 		c.fail("the nodes do not start: %s", c.states())
 		return
 	}
+	c.readers.begun = true
 	for range 3 + c.rnd.IntN(4) {
 		c.hurt()
 		if c.work(20+c.rnd.IntN(60), c.span(8*time.Second), 40*time.Second); c.failure != nil {
@@ -175,7 +189,29 @@ func (c *cluster) live() {
 		}
 	}
 	c.heal()
+	c.run(takeoverAfter+time.Second, func() bool { return false }) // what is lost is sent again, or another node leads
 	c.settle()
+	if c.takeOver(); c.failure == nil {
+		c.settle()
+	}
+}
+
+// mostTakeover is the time from the end of a writer to the next one, where nothing else fails.
+const mostTakeover = takeoverAfter + time.Second
+
+// takeOver ends the writer of a cluster at rest: a standby is the writer in time.
+func (c *cluster) takeOver() {
+	w := c.writer()
+	if c.failure != nil || w == nil || c.lossy {
+		return
+	}
+	fromNs := c.nowNs
+	w.die("kill at rest", w.disk.Kill())
+	if !c.run(mostTakeover, func() bool { return c.writer() != nil }) {
+		c.fail("no standby leads %s after the end of the writer: %s", mostTakeover, c.states())
+	}
+	c.mix.TakeoverMs = int((c.nowNs - fromNs) / int64(time.Millisecond))
+	w.begin()
 }
 
 func (c *cluster) logf(format string, args ...any) {
@@ -232,6 +268,9 @@ func (c *cluster) turn() {
 		if c.rnd.IntN(60) == 0 {
 			n.read()
 		}
+	}
+	if c.rnd.IntN(16) == 0 {
+		c.readers.act()
 	}
 	if c.rnd.IntN(6) == 0 {
 		d := int64(time.Millisecond)
@@ -425,6 +464,7 @@ func (c *cluster) heal() {
 		e.do()
 	}
 	for _, n := range c.nodes {
+		n.stopping = false // of a node that leads no more
 		if n.p.dead {
 			n.begin()
 		}
@@ -443,7 +483,9 @@ func (c *cluster) settle() {
 		c.fail("the cluster is not at rest: %s", c.states())
 		return
 	}
-	c.compareAll()
+	if c.compareAll(); c.failure == nil {
+		c.readers.settle()
+	}
 }
 
 // writer returns the node that leads with the highest term, nil if there is none.

@@ -19,6 +19,7 @@ import (
 	"github.com/tickhive/tickhive/internal/stream/jet"
 	"github.com/tickhive/tickhive/internal/vfs/vfstest"
 	"github.com/tickhive/tickhive/internal/wal"
+	server "github.com/tickhive/tickhive/server/stream"
 )
 
 // clusterDir is the directory of each node, on its own disk.
@@ -369,8 +370,9 @@ func (n *clusterNode) options() exchange.Options {
 			SegmentBytes: 8 << 10, SnapshotBytes: 12 << 10,
 		}},
 		Cluster: exchange.ClusterOptions{Key: n.c.ring},
+		Hooks:   exchange.Hooks{Streams: func(o *server.Options) { o.QueueBytes = streamQueueBytes }},
 		Sim:     exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
-		Stream:  exchange.StreamOptions{Quorum: n.stands, Sim: exchange.SimOff},
+		Stream:  exchange.StreamOptions{Quorum: n.stands, Durable: true, Sim: exchange.SimOff},
 		Machine: exchange.Machine{
 			FS: n.disk, Clock: n.clock, Boot: fmt.Sprintf("boot-%d", n.boot), Random: random, Driver: n.p,
 		},

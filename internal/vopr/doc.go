@@ -23,8 +23,10 @@
 //  3. The same seed gives the same transcript (TestASeedRepeats).
 //
 // A cluster (RunCluster) is several such processes, each on a disk and a clock of its own, and a simulated stream
-// between them (network). Its model knows what clients of any node were told.
+// between them (network). Its model knows what clients of any node were told: by answers, and by public and private
+// streams, whose readers go from node to node (clusterReaders).
 //
-// It does not simulate sockets, threads or the Go scheduler: the race detector and the end-to-end tests of
-// cmd/tickhive do.
+// It does not simulate sockets, threads or the Go scheduler: the race detector and the tests in test/cli and
+// test/cluster do. The nodes of a cluster are of one version: TestAClusterIsUpgradedUnderLoad of test/cluster mixes
+// versions.
 package vopr

@@ -74,7 +74,9 @@ func (w clients) meet(e edge) {
 	able := slices.DeleteFunc(slices.Clone(w.model.users), func(u *user) bool {
 		return len(u.keys) == 0 || u.halt != trading
 	})
-	if w.stepped || len(able) == 0 || len(w.inflight) > 0 {
+	var s struct{ Status string }
+	if w.stepped || len(able) == 0 || len(w.inflight) > 0 ||
+		w.call(nil, "GET", "/api/status", "").into(&s) != nil || s.Status == "degraded" { // a sync may have failed
 		return
 	}
 	defer func() { w.standing = false }()
@@ -263,7 +265,7 @@ func (w clients) meetClose() bool {
 // still counts.
 func (w clients) meetWindow() bool {
 	const pair = "AA_USDT"
-	checker(w).readTape(pair)
+	w.tapes().read(pair)
 	tape := w.model.tapes[pair]
 	if len(tape) == 0 {
 		return false

@@ -20,7 +20,9 @@ func (w *world) runLife(l *life, final bool) {
 	}
 	w.await("set-up", clients{w}.setUp)
 	if w.x != nil && !w.p.dead && w.failure == nil {
-		readers{w}.connect()
+		for _, r := range w.streams.all {
+			w.streams.open(r, w.x.Hub())
+		}
 	}
 	for _, e := range l.edges {
 		w.await("edge", func() { clients{w}.meet(e) })
@@ -28,7 +30,7 @@ func (w *world) runLife(l *life, final bool) {
 	w.inject(l.working)
 	w.work(l.commands / 2)
 	w.await("compare the trades", checker{w}.checkTapes)
-	readers{w}.catchUp()
+	w.catchUp()
 	w.refuse()
 	w.strike(l)
 	if l.clockStepNs != 0 {
@@ -115,7 +117,7 @@ func (w *world) risen() bool { return w.x != nil || w.up != nil }
 // again starts on another disk.
 func (w *world) again(disk *vfstest.Mem) {
 	w.p.end()
-	readers{w}.disconnect()
+	w.streams.disconnect()
 	w.disk = disk
 	w.begin()
 	w.run(w.risen)
@@ -212,7 +214,7 @@ func (w *world) die(next func(seed uint64) *vfstest.Mem, power bool) {
 		w.disk = next(w.rnd.Uint64())
 	}
 	w.p.end()
-	readers{w}.disconnect()
+	w.streams.disconnect()
 	w.x = nil
 	if power {
 		w.boot++

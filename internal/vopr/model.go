@@ -8,7 +8,7 @@ import (
 
 // model holds what the answers promised. It shares no code with the exchange.
 type model struct {
-	epoch     string
+	told
 	incidents map[string]bool // those that an answer has shown
 
 	pairs  []string
@@ -19,15 +19,10 @@ type model struct {
 	quotes []*quote
 	// maybe holds orders of unknown outcome: each was carried out or was not.
 	maybe   []*order
-	shown   map[string]uint64            // the highest seq that an answer showed, by pair
 	bookSeq map[string]uint64            // the highest seq of a book
 	books   map[string]map[uint64]string // book by pair and seq
 	seqs    map[string]map[uint64]uint64 // order by pair and seq of its answer
-	trades  map[string]map[uint64]string // trade by pair and id
 	tapes   map[string][]deal            // public trades by pair; trade n is at n-1
-	tops    map[string]map[uint64]string // the best 40 levels of each side by pair and seq
-	times   map[string]map[uint64]string // time of a trade that a stream told, by pair and id
-	closed  map[string]map[string]string // candles of a minute that a stream told as closed, by pair and start
 	money   map[string]*money
 	passing []*passing
 
@@ -52,12 +47,9 @@ func newModel() *model {
 
 // forgetEpoch drops what holds within one epoch only.
 func (m *model) forgetEpoch() {
-	m.bookSeq = map[string]uint64{}
-	m.shown, m.books = map[string]uint64{}, map[string]map[uint64]string{}
-	m.seqs, m.trades = map[string]map[uint64]uint64{}, map[string]map[uint64]string{}
-	m.tapes = map[string][]deal{}
-	m.tops, m.times = map[string]map[uint64]string{}, map[string]map[uint64]string{}
-	m.closed = map[string]map[string]string{}
+	m.forget()
+	m.bookSeq, m.books = map[string]uint64{}, map[string]map[uint64]string{}
+	m.seqs, m.tapes = map[string]map[uint64]uint64{}, map[string][]deal{}
 }
 
 // user is a user with its keys.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ type reader struct {
 	depth, every int // options of its book
 	lazy         int // it takes its messages at one of this many opportunities
 	resumes      bool
+	late         bool // its node may be too far behind, and refuse it
+	behind       bool // it has
 
 	conn  *stream.MemoryConn // nil: not connected
 	now   string             // the epoch of the process, by the answers to the subscriptions
@@ -51,19 +55,50 @@ func newReaders() []*reader {
 // streamQueueBytes is the queue of a subscriber: small, so that a lazy one loses its backlog.
 const streamQueueBytes = 12 << 10
 
-// readers read the streams of a world.
-type readers struct{ *world }
-
-// connect connects every reader to the present process.
-func (w readers) connect() {
-	for _, r := range w.streams {
-		w.open(r)
-	}
+// told holds what readers were told in one epoch: every later message and answer must agree.
+type told struct {
+	epoch  string
+	shown  map[string]uint64            // the highest seq that an answer or a message showed, by pair
+	trades map[string]map[uint64]string // trade by pair and id
+	tops   map[string]map[uint64]string // the best 40 levels of each side by pair and seq
+	times  map[string]map[uint64]string // time of a trade that a stream told, by pair and id
+	closed map[string]map[string]string // candles of a minute that a stream told as closed, by pair and start
 }
 
-// open connects a reader and subscribes to the channels of its pair.
-func (w readers) open(r *reader) {
-	r.conn, r.fresh, r.closed = stream.Connect(w.x.Hub()), map[string]bool{}, map[string]bool{}
+// forget drops what was told in the epoch.
+func (t *told) forget() {
+	t.shown, t.trades, t.tops = map[string]uint64{}, map[string]map[uint64]string{}, map[string]map[uint64]string{}
+	t.times, t.closed = map[string]map[uint64]string{}, map[string]map[string]string{}
+}
+
+// StreamMix counts what readers of public streams met.
+type StreamMix struct {
+	Messages, Slow, SlowCloses int // snapshots and closes of slow readers
+	Candles                    int // told as closed
+}
+
+// add adds the counts of another run.
+func (m *StreamMix) add(o *StreamMix) {
+	m.Messages += o.Messages
+	m.Slow += o.Slow
+	m.SlowCloses += o.SlowCloses
+	m.Candles += o.Candles
+}
+
+// audience is the readers of the streams of a run.
+type audience struct {
+	all  []*reader
+	told *told
+	rnd  *rand.Rand
+	mix  *StreamMix
+	sum  io.Writer // takes the messages
+	logf func(format string, args ...any)
+	fail func(format string, args ...any)
+}
+
+// open connects a reader to a process and subscribes to the channels of its pair.
+func (a *audience) open(r *reader, h *stream.Hub) {
+	r.conn, r.fresh, r.closed = stream.Connect(h), map[string]bool{}, map[string]bool{}
 	r.candle, r.open = "", false
 	resume, from := "", ""
 	if !r.resumes {
@@ -84,49 +119,57 @@ func (w readers) open(r *reader) {
 	ask("candles.minute", "")
 }
 
-// disconnect forgets the connections of a process that has ended.
-func (w readers) disconnect() {
-	for _, r := range w.streams {
+// disconnect forgets the connections of processes that have ended.
+func (a *audience) disconnect() {
+	for _, r := range a.all {
 		r.conn = nil
 	}
 }
 
-// act lets a reader take its messages, if the seed chooses so.
-func (w readers) act() {
-	if r := w.streams[w.rnd.IntN(len(w.streams))]; r.conn != nil && w.rnd.IntN(r.lazy) == 0 {
-		if w.rnd.IntN(400) == 0 {
-			r.conn.Send(fmt.Appendf(nil, `{"op":"resync","channel":"book","pairs":[%q]}`, r.pair))
-		}
-		w.take(r)
+// pick returns the reader that acts next.
+func (a *audience) pick() *reader { return a.all[a.rnd.IntN(len(a.all))] }
+
+// act lets a reader take its messages, if the seed chooses so. The code is the one of take.
+func (a *audience) act(r *reader) (closed int) {
+	if r.conn == nil || a.rnd.IntN(r.lazy) != 0 {
+		return 0
 	}
+	if a.rnd.IntN(400) == 0 {
+		r.conn.Send(fmt.Appendf(nil, `{"op":"resync","channel":"book","pairs":[%q]}`, r.pair))
+	}
+	return a.take(r)
 }
 
-// take reads what waits for a reader.
-func (w readers) take(r *reader) {
+// take reads what waits for a reader. It returns the code with which the process has closed the connection, 0: it has
+// not.
+func (a *audience) take(r *reader) int {
 	texts, closed := r.conn.Take()
 	for _, text := range texts {
-		w.mix.Messages++
-		_, _ = fmt.Fprintf(w.sum, "%s %s\n", r.name, text)
+		a.mix.Messages++
+		_, _ = fmt.Fprintf(a.sum, "%s %s\n", r.name, text)
 		m := &streamMessage{}
 		if err := json.Unmarshal(text, m); err != nil {
-			w.fail("reader %s: %v: %.300s", r.name, err, text)
-			return
+			a.fail("reader %s: %v: %.300s", r.name, err, text)
+			return 0
 		}
-		if err := w.apply(r, m); err != nil {
-			w.fail("reader %s of %s: %v\nmessage %.600s", r.name, r.pair, err, text)
-			return
+		if err := a.apply(r, m); err != nil {
+			a.fail("reader %s of %s: %v\nmessage %.600s", r.name, r.pair, err, text)
+			return 0
 		}
 	}
 	if closed != 0 {
-		w.logf("reader %s is closed with %d", r.name, closed)
+		a.logf("reader %s is closed with %d", r.name, closed)
 		r.conn.Close()
-		if r.conn = nil; closed == 1001 { // the process stops
-			return
+		r.conn = nil
+		if closed == closedSlow && !r.late {
+			a.mix.SlowCloses++
 		}
-		w.mix.SlowCloses++
-		w.open(r)
 	}
+	return closed
 }
+
+// closedSlow is the code of a close of a slow client, and of one whose node is too far behind.
+const closedSlow = 1013
 
 // streamMessage is a message of a public stream.
 type streamMessage struct {
@@ -147,15 +190,21 @@ type streamMessage struct {
 }
 
 // apply checks a message against the ones before it.
-func (w readers) apply(r *reader, m *streamMessage) error {
+func (a *audience) apply(r *reader, m *streamMessage) error {
 	switch {
+	case m.Type == "error" && m.Code == "STALE" && r.late:
+		r.behind = true
+		return nil
 	case m.Type == "error":
 		return fmt.Errorf("refused: %s %s", m.Code, m.Message)
 	case m.Type == "shutdown":
 		return nil
 	case m.Type == "subscribed":
-		if m.Epoch != w.model.epoch {
-			return fmt.Errorf("the stream has the epoch %s, the status %s", m.Epoch, w.model.epoch)
+		if a.told.epoch == "" {
+			a.told.epoch = m.Epoch
+		}
+		if m.Epoch != a.told.epoch {
+			return fmt.Errorf("the stream has the epoch %s, and %s was told", m.Epoch, a.told.epoch)
 		}
 		r.now = m.Epoch
 		switch m.Channel {
@@ -172,18 +221,18 @@ func (w readers) apply(r *reader, m *streamMessage) error {
 		if r.fresh[m.Channel] && m.Type != "snapshot" && (m.Channel != "trades" || !r.resumes) {
 			return fmt.Errorf("the first message of the channel is no snapshot")
 		}
-		w.model.shown[r.pair] = max(w.model.shown[r.pair], m.Seq)
+		a.told.shown[r.pair] = max(a.told.shown[r.pair], m.Seq)
 	}
 	var err error
 	switch m.Channel {
 	case "book":
-		err = w.applyBook(r, m)
+		err = a.applyBook(r, m)
 	case "trades":
-		err = w.applyTrades(r, m)
+		err = a.applyTrades(r, m)
 	case "ticker":
 		err = r.applyTicker(m)
 	case "candles.minute":
-		err = w.applyCandle(r, m)
+		err = a.applyCandle(r, m)
 	}
 	if m.Type != "heartbeat" {
 		r.fresh[m.Channel] = false
@@ -192,7 +241,7 @@ func (w readers) apply(r *reader, m *streamMessage) error {
 }
 
 // applyBook builds the book.
-func (w readers) applyBook(r *reader, m *streamMessage) error {
+func (a *audience) applyBook(r *reader, m *streamMessage) error {
 	if m.Type == "heartbeat" {
 		if r.bids != nil && !r.fresh["book"] && m.Seq != r.seq {
 			return fmt.Errorf("the heartbeat has seq %d, the last message had %d", m.Seq, r.seq)
@@ -201,7 +250,7 @@ func (w readers) applyBook(r *reader, m *streamMessage) error {
 	}
 	if m.Type == "snapshot" {
 		if m.Reason == "slow" {
-			w.mix.Slow++
+			a.mix.Slow++
 		}
 		if !r.fresh["book"] && m.Seq < r.seq {
 			return fmt.Errorf("a snapshot at seq %d behind seq %d", m.Seq, r.seq)
@@ -232,7 +281,7 @@ func (w readers) applyBook(r *reader, m *streamMessage) error {
 		return fmt.Errorf("the checksum is %d, the book built from the stream has %d: %s", m.Checksum, got, sum)
 	}
 	if r.depth != 25 {
-		return note(w.model.tops, r.pair, m.Seq, topOf(bids, 40)+"|"+topOf(asks, 40))
+		return note(a.told.tops, r.pair, m.Seq, topOf(bids, 40)+"|"+topOf(asks, 40))
 	}
 	return nil
 }
@@ -283,7 +332,7 @@ func topOfAnswer(body []byte) (string, error) {
 }
 
 // applyTrades checks that each trade comes once, in order, and notes it: the public trades must contain it.
-func (w readers) applyTrades(r *reader, m *streamMessage) error {
+func (a *audience) applyTrades(r *reader, m *streamMessage) error {
 	if m.Type == "heartbeat" {
 		switch {
 		case r.fresh["trades"]:
@@ -310,10 +359,10 @@ func (w readers) applyTrades(r *reader, m *streamMessage) error {
 			return err
 		}
 		text := shortest(t.Price.String()) + " x " + shortest(t.Volume.String())
-		if err := note(w.model.trades, r.pair, t.TradeID, text); err != nil {
+		if err := note(a.told.trades, r.pair, t.TradeID, text); err != nil {
 			return err
 		}
-		if err := note(w.model.times, r.pair, t.TradeID, at.String()); err != nil {
+		if err := note(a.told.times, r.pair, t.TradeID, at.String()); err != nil {
 			return err
 		}
 	}
@@ -332,7 +381,7 @@ func (r *reader) applyTicker(m *streamMessage) error {
 }
 
 // applyCandle checks that each candle comes as closed once, before the next one begins, and notes its figures.
-func (w readers) applyCandle(r *reader, m *streamMessage) error {
+func (a *audience) applyCandle(r *reader, m *streamMessage) error {
 	if m.Type == "heartbeat" || m.Candle == nil {
 		return nil
 	}
@@ -351,6 +400,6 @@ func (w readers) applyCandle(r *reader, m *streamMessage) error {
 		return nil
 	}
 	r.closed[start] = true
-	w.mix.Candles++
-	return note(w.model.closed, r.pair, start, m.Candle.text())
+	a.mix.Candles++
+	return note(a.told.closed, r.pair, start, m.Candle.text())
 }

@@ -33,21 +33,35 @@ func (w checker) checkTapes() {
 	for _, pair := range w.model.pairs {
 		w.model.latestNs = max(w.model.latestNs, w.model.readClockNs)
 		w.model.readClockNs = w.clock.NowNs()
-		w.readTape(pair)
+		t := w.tapes()
+		t.read(pair)
 		if w.failure != nil || w.p.dead {
 			return
 		}
-		w.fillsTraded(pair)
+		t.checkFills(pair)
 		w.checkReached(pair)
-		w.checkTold(pair)
+		t.checkTold(pair)
 		w.checkCandles(pair)
 		w.checkWindow(pair)
 	}
 }
 
-// readTape reads the trades of a pair from the newest page back to one that the model has.
-func (w checker) readTape(pair string) {
-	had := w.model.tapes[pair]
+// tapes are the public trades of the pairs, and what was told of them.
+type tapes struct {
+	told *told
+	of   map[string][]deal // by pair; trade n is at n-1
+	get  func(target string) answer
+	fail func(format string, args ...any)
+}
+
+func (w *world) tapes() *tapes {
+	get := func(target string) answer { return w.call(nil, "GET", target, "") }
+	return &tapes{&w.model.told, w.model.tapes, get, w.fail}
+}
+
+// read reads the trades of a pair from the newest page back to one that is known.
+func (t *tapes) read(pair string) {
+	had := t.of[pair]
 	var fresh []deal // newest first
 	var ids []string
 	for page, known := 1, false; !known; page++ {
@@ -57,12 +71,12 @@ func (w checker) readTape(pair string) {
 			Price, Volume json.Number
 		}
 		target := fmt.Sprintf("/api/deals?currencyPairCode=%s&pageSize=100&pageNumber=%d", pair, page)
-		a := w.call(nil, "GET", target, "")
+		a := t.get(target)
 		if a.status == 0 {
 			return
 		}
 		if err := a.into(&rows); err != nil {
-			w.fail("the trades of %s: %v", pair, err)
+			t.fail("the trades of %s: %v", pair, err)
 			return
 		}
 		for _, r := range rows {
@@ -71,7 +85,7 @@ func (w checker) readTape(pair string) {
 			}
 			at, err := time.Parse("2006-01-02T15:04:05.0000000Z", r.DealDateUtc)
 			if err != nil {
-				w.fail("a trade of %s: %v", pair, err)
+				t.fail("a trade of %s: %v", pair, err)
 				return
 			}
 			fresh = append(fresh, deal{at.UnixNano(), scaled(r.Price, priceDigits), scaled(r.Volume, amountDigits)})
@@ -79,7 +93,7 @@ func (w checker) readTape(pair string) {
 		}
 		if len(rows) < 100 && !known {
 			if len(had) > 0 {
-				w.fail("trade %d of %s is not among the trades any more", len(had), pair)
+				t.fail("trade %d of %s is not among the trades any more", len(had), pair)
 				return
 			}
 			break
@@ -90,15 +104,15 @@ func (w checker) readTape(pair string) {
 		tape = append(tape, fresh[i])
 		n := len(tape)
 		if ids[i] != dealID(pair, n) {
-			w.fail("the trade after trade %d of %s has another id", n-1, pair)
+			t.fail("the trade after trade %d of %s has another id", n-1, pair)
 			return
 		}
 		if n > 1 && tape[n-1].atNs < tape[n-2].atNs {
-			w.fail("trade %d of %s is older than the one before", n, pair)
+			t.fail("trade %d of %s is older than the one before", n, pair)
 			return
 		}
 	}
-	w.model.tapes[pair] = tape
+	t.of[pair] = tape
 }
 
 // dealID returns the id of a pair's n-th trade.
@@ -128,17 +142,17 @@ func scaled(n json.Number, digits int) int64 {
 	return v
 }
 
-// fillsTraded verifies that each fill of an answer is a public trade.
-func (w checker) fillsTraded(pair string) {
-	tape := w.model.tapes[pair]
-	for id, text := range w.model.trades[pair] {
+// checkFills verifies that each fill of an answer is a public trade.
+func (t *tapes) checkFills(pair string) {
+	tape := t.of[pair]
+	for id, text := range t.told.trades[pair] {
 		if id == 0 || id > uint64(len(tape)) {
-			w.fail("trade %d of %s was in an answer, and the public trades end at %d", id, pair, len(tape))
+			t.fail("trade %d of %s was in an answer, and the public trades end at %d", id, pair, len(tape))
 			return
 		}
 		d := tape[id-1]
 		if want := decimal(d.price, priceDigits) + " x " + decimal(d.amount, amountDigits); text != want {
-			w.fail("trade %d of %s was %s in an answer and is %s", id, pair, text, want)
+			t.fail("trade %d of %s was %s in an answer and is %s", id, pair, text, want)
 			return
 		}
 	}

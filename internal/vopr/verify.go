@@ -64,7 +64,7 @@ func (w checker) verify() {
 	}
 	// The program cannot know this loss, so it began no epoch that makes the readers start over.
 	if w.gone() && !w.epochs {
-		for _, r := range w.streams {
+		for _, r := range w.streams.all {
 			r.epoch, r.since = "", ""
 		}
 	}

@@ -74,8 +74,8 @@ type Mix struct {
 	Sums     int // restarts whose totals were compared with those before it
 	Limits   int // losses that no start can notice, see earlierLog
 
-	Messages, Slow, SlowCloses int // of streams; snapshots and closes of slow readers
-	Candles, CaughtUp          int // candles told as closed; comparisons of the readers with answers
+	StreamMix
+	CaughtUp int // comparisons of the readers with answers
 
 	Balances int // users whose balances were compared with their deals
 	Audits   int // records after which the money was checked against the books
@@ -118,7 +118,6 @@ func (m *Mix) Add(o *Mix) {
 	m.Steps += o.Steps
 	m.Accepted += o.Accepted
 	m.Restored += o.Restored
-	m.Messages += o.Messages
 	m.Quotes += o.Quotes
 	m.Delisted += o.Delisted
 	m.Lists += o.Lists
@@ -137,9 +136,7 @@ func (m *Mix) Add(o *Mix) {
 	for i := range m.Aimed {
 		m.Aimed[i] += o.Aimed[i]
 	}
-	m.Slow += o.Slow
-	m.SlowCloses += o.SlowCloses
-	m.Candles += o.Candles
+	m.StreamMix.add(&o.StreamMix)
 	m.CaughtUp += o.CaughtUp
 	m.Balances += o.Balances
 	m.Audits += o.Audits
@@ -183,7 +180,7 @@ type world struct {
 	serial   int // of client order ids and symbols
 	inflight []*request
 	busy     map[string]bool
-	streams  []*reader
+	streams  *audience
 
 	backup *vfstest.Mem // the disk without faults that explain a refusal; nil: there is no such fault
 	cutMay losses       // those of the backup
@@ -247,10 +244,14 @@ func newWorld(seed uint64, trace io.Writer) *world {
 	w := &world{
 		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfstest.NewMem(),
 		machine: simMachine{wallNs: startNs},
-		model:   newModel(), marks: map[uint64]string{}, busy: map[string]bool{}, streams: newReaders(),
+		model:   newModel(), marks: map[uint64]string{}, busy: map[string]bool{},
 		sum: sha256.New(), trace: trace,
 	}
 	w.plan = newPlan(w.rnd)
+	w.streams = &audience{
+		all: newReaders(), told: &w.model.told, rnd: w.rnd, mix: &w.mix.StreamMix, sum: w.sum,
+		logf: w.logf, fail: w.fail,
+	}
 	w.disk.KeepVersions(4)
 	return w
 }
@@ -372,7 +373,9 @@ func (w *world) run(done func() bool) bool {
 			return false
 		}
 		if w.rnd.IntN(16) == 0 && !w.p.dead {
-			readers{w}.act()
+			if r := w.streams.pick(); w.streams.act(r) == closedSlow {
+				w.streams.open(r, w.x.Hub())
+			}
 		}
 		if w.rnd.IntN(8) == 0 && !w.standing {
 			w.machine.pass(w.rnd.Int64N(int64(2 * time.Millisecond)))

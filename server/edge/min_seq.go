@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/step"
 	"github.com/tickhive/tickhive/server/forward"
 	"github.com/tickhive/tickhive/server/json"
 )
@@ -127,18 +128,12 @@ var staleBody = []byte(`{"code":"` + refuse.Stale + `"`)
 
 // waitFor waits until the views of a replica have reached a seq. It returns false when they do not in time.
 func (e *Listener) waitFor(code string, want uint64) bool {
-	late := time.NewTimer(reachWithin)
-	defer late.Stop()
-	for {
+	for late := e.MachineNs() + int64(reachWithin); ; {
 		published := e.replica.Published()
 		if at, _ := e.seqOf(code); at >= want {
 			return true
 		}
-		select {
-		case <-published:
-		case <-late.C:
-			return false
-		case <-e.closing:
+		if !step.Within(e.replica.Driver, e.MachineNs, time.Duration(late-e.MachineNs()), published, e.closing) {
 			return false
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tickhive/tickhive/internal/clusterkey"
 	"github.com/tickhive/tickhive/internal/refuse"
+	"github.com/tickhive/tickhive/internal/step"
 )
 
 // ClientHeader names the client of a forwarded request, in the form to which the request parser normalizes it:
@@ -282,6 +283,7 @@ type Replica struct {
 	MaxLagNs int64
 	// Published returns a channel that is closed when the views show something new.
 	Published func() <-chan struct{}
+	Driver    step.Driver // lets the views go on while a request waits for them; nil: goroutines do
 	// Forward sends to the writer what changes something and what is signed.
 	Forward *Forwarder
 }

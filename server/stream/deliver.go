@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/engine"
+	"github.com/tickhive/tickhive/internal/step"
 	"github.com/tickhive/tickhive/marketdata"
 )
 
@@ -322,30 +323,36 @@ func (h *Hub) advanceToResume(sub *subscription) {
 // holdWithin bounds the time for which a replica holds a subscription.
 const holdWithin = 2 * time.Second
 
-// hold waits until the books of a replica have reached the seq that a client resumes from: the client may have it
-// from a replica that is ahead. The reader of the connection calls it, so the client's later messages wait too.
+// hold waits until a replica has shown what a client resumes behind: the client may have it from a replica that is
+// ahead. The reader of the connection calls it, so the client's later messages wait too.
 func hold(h *Hub, req *request) {
-	if req.op != "subscribe" || req.fromSeq == nil || req.epoch != "" && req.epoch != h.opts.Epoch {
+	if req.op != "subscribe" || !req.resumes(h) {
 		return
 	}
-	late := time.NewTimer(holdWithin)
-	defer late.Stop()
+	late := h.opts.MachineNs() + int64(holdWithin)
 	for _, pair := range req.pairs {
 		for {
 			published := h.opts.Published()
-			v := h.opts.Board.Load().Lookup(pair)
-			if v == nil || uint64(v.BookSeq) >= *req.fromSeq {
+			if v := h.opts.Board.Load().Lookup(pair); v == nil || !req.isAhead(v) {
 				break
 			}
-			select {
-			case <-published:
-				continue
-			case <-late.C:
-			case <-h.stop:
+			left := time.Duration(late - h.opts.MachineNs())
+			if !step.Within(h.opts.Driver, h.opts.MachineNs, left, published, h.stop) {
+				return
 			}
-			return
 		}
 	}
+}
+
+// resumes reports whether the client goes on with what it has of this epoch.
+func (r *request) resumes(h *Hub) bool {
+	return (r.fromSeq != nil || r.fromTrade != nil) && (r.epoch == "" || r.epoch == h.opts.Epoch)
+}
+
+// isAhead reports whether the client has seen more of a pair than v shows.
+func (r *request) isAhead(v *marketdata.View) bool {
+	return r.fromSeq != nil && *r.fromSeq > uint64(v.BookSeq) ||
+		r.fromTrade != nil && *r.fromTrade > uint64(v.Trades.Last())+1
 }
 
 // resumeBook brings a subscriber from its seq to the stream's seq: by one update, or by no

@@ -91,7 +91,8 @@ type Options struct {
 	NotWriter func() *refuse.Refusal
 	// Stale returns the reason why a replica refuses reads, nil while it serves them; nil: it never does.
 	Stale func() *refuse.Refusal
-	// Published returns a channel that is closed when the views of a replica change; nil: not a replica.
+	// Published returns a channel that is closed when the views change; nil: no other node shows a client more than
+	// these views have.
 	Published func() <-chan struct{}
 	// Private is the source of the channels that need credentials; nil disables them. Feed has the events of accounts.
 	Private Accounts

@@ -290,6 +290,11 @@ func (k streamKey) subKey() streamKey {
 }
 
 func (o operation) subscribe(key streamKey, v *marketdata.View) {
+	if o.hub.opts.Published != nil && v != nil && o.req.resumes(o.hub) && o.req.isAhead(v) {
+		o.refuse(codeOf(v), refuse.New(refuse.Stale, "", "This node has not yet what the subscription resumes "+
+			"behind: try again, or connect to another node.").After(1))
+		return
+	}
 	old := o.conn.hub.subs[key.subKey()]
 	if old == nil && len(o.conn.hub.subs) >= maxSubscriptions {
 		o.hub.stats.limited.Add(1)

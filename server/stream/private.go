@@ -79,8 +79,8 @@ func (p *privateStreams) startOver(account engine.AccountID) {
 	}
 }
 
-// send sends an update. Its seq counts the updates of the channel, so a client sees that one is missing: the seqs of the
-// pairs would not do, because two pairs have the same ones.
+// send sends an update. Its seq counts the updates of the channel, so a client sees that one is missing. The seqs of
+// the pairs would not do, because two pairs have the same ones.
 func (p *privateStreams) send(s *stream, m PrivateMessage) {
 	w := json.On(p.hub.buf[:0])
 	writeHead(&w, "update", "", m.Channel, "")
@@ -273,7 +273,8 @@ func (o operation) authenticate() {
 	}
 	key.PublicKey = o.req.credentials.PublicKey
 	if o.req.cancelOnDisconnect && !key.CanTrade {
-		o.refuse("", refuse.New(refuse.Forbidden, "cancelOnDisconnect", "cancelOnDisconnect needs a key with canTrade."))
+		o.refuse("", refuse.New(refuse.Forbidden, "cancelOnDisconnect",
+			"cancelOnDisconnect needs a key with canTrade."))
 		return
 	}
 	o.guard(key)

@@ -283,11 +283,13 @@ class BookStream:
             if e.code == Code.RATE_LIMIT:
                 return None
             self.close()
-            raise
+            if e.code != Code.STALE:  # said by a replica that is behind
+                raise
+            self._wait()
+            return None
         except (OSError, StreamClosed):
             self.close()
-            self.reconnects += 1
-            time.sleep(max(0.0, RETRY - (time.monotonic() - self.opened)))
+            self._wait()
             return None
         book = self.books.get(m.get('currencyPairCode'))
         if book is None or m.get('channel') != 'book':
@@ -296,6 +298,10 @@ class BookStream:
         if outcome == 'broken' and self.stream is not None:
             self._resync(self.stream, book)
         return book if outcome == 'shown' else None
+
+    def _wait(self) -> None:
+        self.reconnects += 1
+        time.sleep(max(0.0, RETRY - (time.monotonic() - self.opened)))
 
     def _open(self) -> Stream:
         self.opened = time.monotonic()

@@ -77,15 +77,14 @@ func (n *memNode) truncate(size int64) {
 
 // sync makes every dirty sector durable, except those that a failed sync has lost.
 func (n *memNode) sync() {
-	next := append([]byte(nil), n.data...)
+	n.durable = n.durable[:min(len(n.durable), len(n.data))]
+	n.durable = append(n.durable, make([]byte, len(n.data)-len(n.durable))...)
 	for s, fresh := range n.dirty {
-		if !fresh {
-			n.oldSector(next, s)
-		} else {
+		if fresh {
+			copy(sectorOf(n.durable, s), sectorOf(n.data, s))
 			delete(n.dirty, s)
 		}
 	}
-	n.durable = next
 	clear(n.middle)
 }
 

@@ -42,7 +42,7 @@ func (h *history) keep(name string, content []byte) {
 		at := p.drop % len(p.content)
 		p.content, p.drop = slices.Delete(slices.Clone(p.content), at, at+1), p.drop+1
 	}
-	p.content = append(p.content, content)
+	p.content = append(p.content, bytes.Clone(content))
 	h.names[name] = p
 }
 
