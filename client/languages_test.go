@@ -82,7 +82,8 @@ func shellStandIns(t *testing.T) (bin, openssl string) {
 	openssl, bin = tool(t, "openssl"), t.TempDir()
 	for name, script := range map[string]string{
 		"openssl": `if [ "$1" = rand ]; then echo "$NONCE"; else exec "$OPENSSL" "$@"; fi`,
-		"curl":    `case "$*" in */api/time) echo '{"serverTime":1767225600000,"iso":"x"}' ;; *) for a; do echo "$a"; done ;; esac`,
+		"curl": `case "$*" in */api/time) echo '{"serverTime":1767225600000,"iso":"x"}' ;; ` +
+			`*) for a; do echo "$a"; done ;; esac`,
 	} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)

@@ -59,7 +59,9 @@ func (t *Token) candle(i int) *Candle {
 // chart adds the price that a pool has after a change, with what a swap moved, to the token's candles.
 func (s *State) chart(t *Token, quote, tokens Amount) {
 	price := quotient(t.ReserveQuote, t.ReserveToken)
-	k := Candle{StartSec: fixed.FloorDiv(floorSec(s.nowNs), candleSec) * candleSec, Open: price, High: price, Low: price}
+	k := Candle{
+		StartSec: fixed.FloorDiv(floorSec(s.nowNs), candleSec) * candleSec, Open: price, High: price, Low: price,
+	}
 	switch last := t.newest; {
 	case last == nil:
 		s.candles++

@@ -10,7 +10,8 @@ import (
 // kept returns the candles of a token as text.
 func kept(t *Token) (all []string) {
 	for k := range t.Candles {
-		all = append(all, fmt.Sprint(k.StartSec-start/secondNs, k.Open, k.High, k.Low, k.Close, k.Volume, k.VolumeToken))
+		all = append(all,
+			fmt.Sprint(k.StartSec-start/secondNs, k.Open, k.High, k.Low, k.Close, k.Volume, k.VolumeToken))
 	}
 	return all
 }

@@ -160,7 +160,7 @@ type Result struct {
 	Fact *Fact
 }
 
-// Price returns the price of a swap: quote currency per token. The reader computes it, not the goroutine of the machine.
+// Price returns the price of a swap: quote currency per token. The reader computes it, not the machine's goroutine.
 func (r *Result) Price() Amount {
 	if r.Sell {
 		return quotient(r.Out, r.In)

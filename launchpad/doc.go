@@ -1,6 +1,7 @@
 // Package launchpad lets users create ("spawn") tokens of agents and trade them in constant-product pools. A ledger in
 // this process takes the place of a blockchain: it holds balances of NATIVE, USBI and the tokens, pools with their
-// candles and boosts, and what accounts held at a checkpoint (docs/contract/launchpad.md). Package hive keeps the agents.
+// candles and boosts, and what accounts held at a checkpoint (docs/contract/launchpad.md). Package hive keeps the
+// agents.
 //
 // State is a pure state machine (same commands, times and settings: same state), View the immutable state that readers
 // use.

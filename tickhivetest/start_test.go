@@ -144,8 +144,8 @@ func TestAKillCutsConnections(t *testing.T) {
 	}
 }
 
-// What a killed exchange has answered is there after Restart, also what it answered to connections that are made while it
-// is killed.
+// What a killed exchange has answered is there after Restart, also what it answered to connections that are made while
+// it is killed.
 func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
 	t.Parallel()
 	x := tickhivetest.Start(t)

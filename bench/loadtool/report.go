@@ -339,8 +339,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		if !s.OK {
 			word = "missed"
 		}
-		fmt.Fprintf(t, "search: %s\t%.1f/s\tp99 %s, errors %d, %.1f s: %s\n", perSecond(s.Wanted), s.Rate, msText(s.P99Us),
-			s.Errors, s.Seconds, word)
+		fmt.Fprintf(t, "search: %s\t%.1f/s\tp99 %s, errors %d, %.1f s: %s\n", perSecond(s.Wanted), s.Rate,
+			msText(s.P99Us), s.Errors, s.Seconds, word)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -195,7 +195,8 @@ func TestASearchRepeatsWhatMissed(t *testing.T) {
 	th := Thresholds{P99: new(50 * time.Millisecond)}
 	for what, noise := range map[string]func(run int) bool{
 		"none": func(int) bool { return false }, "first": func(run int) bool { return run == 0 },
-		"every fifth": func(run int) bool { return run%5 == 1 }, "a storm": func(run int) bool { return run > 0 && run < 8 },
+		"every fifth": func(run int) bool { return run%5 == 1 },
+		"a storm":     func(run int) bool { return run > 0 && run < 8 },
 	} {
 		runs := -1
 		r, found := script(t, o, th, func(rate float64, _ int) bool {
@@ -253,7 +254,9 @@ func TestASearchEnds(t *testing.T) {
 	th := Thresholds{MaxErrors: new(0.)}
 	for verdict, meets := range map[string]func(rate float64, before int) bool{
 		"no rate met the thresholds, down to 1/s": func(float64, int) bool { return false },
-		"no rate was confirmed in 40 runs":        func(rate float64, before int) bool { return rate <= 1000 && before == 0 },
+		"no rate was confirmed in 40 runs": func(rate float64, before int) bool {
+			return rate <= 1000 && before == 0
+		},
 	} {
 		if r, found := script(t, o, th, meets); found || !strings.HasPrefix(r.Verdict, verdict) || r.HighestRate != 0 {
 			t.Errorf("%s: %t, %s, %+v", verdict, found, r.Verdict, r.Search)

@@ -202,7 +202,8 @@ func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}
 	take := func(now time.Time) {
 		h, began, at := live.Take(), last.Sub(started), now.Sub(started)
 		s := Second{
-			At: at, WarmingUp: (began+at)/2 < o.Warm, Rate: float64(since(&live.Answers, &answers)) / (at - began).Seconds(),
+			At: at, WarmingUp: (began+at)/2 < o.Warm,
+			Rate:   float64(since(&live.Answers, &answers)) / (at - began).Seconds(),
 			Errors: since(&live.Errors, &errs), Late: since(&live.Late, &late),
 		}
 		if h != nil {

@@ -29,8 +29,9 @@ var (
 	}
 	intColumns  = []string{"preventedMatchId", "strategyId", "strategyType", "tradeId", "trailingDelta"}
 	textColumns = []string{
-		"base_currency", "clientOrderId", "currencyCode", "currencyPairCode", "endReason", "feeCurrencyCode", "id", "listId",
-		"orderId", "quote_currency", "selfTradePrevention", "status", "timeInForce", "trading_pairs", "type", "userId",
+		"base_currency", "clientOrderId", "currencyCode", "currencyPairCode", "endReason", "feeCurrencyCode", "id",
+		"listId", "orderId", "quote_currency", "selfTradePrevention", "status", "timeInForce", "trading_pairs", "type",
+		"userId",
 	}
 )
 

@@ -55,7 +55,8 @@ func TestOtherPartsAreShownAndAnsweredAtTheirMarks(t *testing.T) {
 		m := newMarkedWith(t, show, s)
 		m.rec.before = func() { // who sees a trade sees the balances that it has changed
 			if s.published != s.told {
-				t.Errorf("show %d: the market is published before the other parts, at %d of %d", show, s.published, s.told)
+				t.Errorf("show %d: the market is published before the other parts, at %d of %d",
+					show, s.published, s.told)
 			}
 		}
 		add := func(n byte) *sequencer.Batch { return m.offerBatch(addition(n, sequencer.Synced)) }

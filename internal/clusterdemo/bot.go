@@ -28,8 +28,8 @@ const (
 	// orderPatience is longer than a writer without its stream takes to answer 504 OUTCOME_UNKNOWN.
 	orderPatience = 15 * time.Second
 
-	// maxOrders bounds what the bot remembers and a check reads: 1,000 s of trading, 500 pages of a list. The nodes keep
-	// more closed orders than they get from the bot and the simulated market in this time (keptOrders).
+	// maxOrders bounds what the bot remembers and a check reads: 1,000 s of trading, 500 pages of a list. The nodes
+	// keep more closed orders than they get from the bot and the simulated market in this time (keptOrders).
 	maxOrders    = 50_000
 	maxTakeovers = 50
 )

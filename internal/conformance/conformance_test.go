@@ -78,7 +78,8 @@ func TestFewerPairsThanExpectedAreAnError(t *testing.T) {
 	t.Parallel()
 	host := target(t) + "/listing"
 	for expected, errors := range map[int]int{3: 0, 4: 1} {
-		reports, err := conformance.Run(t.Context(), conformance.Options{Target: host, Now: start, ExpectPairs: expected})
+		reports, err := conformance.Run(t.Context(),
+			conformance.Options{Target: host, Now: start, ExpectPairs: expected})
 		if err != nil {
 			t.Fatal(err)
 		}

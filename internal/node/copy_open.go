@@ -122,7 +122,8 @@ func (c *Copy) onlyMine() (marked bool, err error) {
 		names = append(names, logName)
 	}
 	for _, name := range names {
-		mine := name == "LOCK" || slices.Contains(c.o.Other, name) || marked && (name == copyMark || name == DownloadName) ||
+		mine := name == "LOCK" || slices.Contains(c.o.Other, name) ||
+			marked && (name == copyMark || name == DownloadName) ||
 			name == copyMark+temporaryExt // alone when the first start was cut short before it had marked the directory
 		if !mine {
 			return marked, fmt.Errorf("%s has %s and is no copy of a node: name another directory", c.dir, name)

@@ -23,8 +23,8 @@ func TestPlantedBugsFitTheTree(t *testing.T) {
 		}
 		m := form.FindStringSubmatch(string(text))
 		if m == nil {
-			t.Errorf("%s: the form is: a sentence, an empty line, Guard: ./package -run ^TestName$, an empty line, the diff",
-				filepath.Base(patch))
+			t.Errorf("%s: the form is: a sentence, an empty line, Guard: ./package -run ^TestName$, "+
+				"an empty line, the diff", filepath.Base(patch))
 			continue
 		}
 		if !hasTest(t, filepath.Join(root, m[2]), m[3]) {

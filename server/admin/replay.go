@@ -125,7 +125,9 @@ func decodeEmpty(body []byte) *refuse.Refusal {
 }
 
 // command returns a command of the player with the body of a form.
-func command[T any](form *json.Form[T], run func(*player.Player, T) error) func(*player.Player, []byte) *refuse.Refusal {
+func command[T any](
+	form *json.Form[T], run func(*player.Player, T) error,
+) func(*player.Player, []byte) *refuse.Refusal {
 	return func(p *player.Player, body []byte) *refuse.Refusal {
 		var q T
 		if err := form.Decode(body, &q); err != nil {

@@ -347,7 +347,8 @@ func (s *socket) endDelisted() {
 	}
 	s.pairs = version
 	s.dropWith(s.f.rendered.delisted, func(one *stream) []byte {
-		return answerOf(nil, &problem{wrongRequest, "The stream " + one.name + " has ended: its pair was delisted."}, null)
+		return answerOf(nil,
+			&problem{wrongRequest, "The stream " + one.name + " has ended: its pair was delisted."}, null)
 	})
 	s.SetSpare()
 }

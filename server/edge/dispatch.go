@@ -210,13 +210,13 @@ func (e *Listener) noPath(path []byte) *refuse.Refusal {
 	for _, x := range interfaces {
 		for _, begin := range x.begins {
 			if x.name != e.Name && bytes.HasPrefix(path, []byte(begin)) {
-				return refuse.New(refuse.NotFound, "", "There is no such path here; paths are case-sensitive and have one "+
-					"spelling. Those that begin with %s belong to %s.", begin, x.listener)
+				return refuse.New(refuse.NotFound, "", "There is no such path here; paths are case-sensitive and "+
+					"have one spelling. Those that begin with %s belong to %s.", begin, x.listener)
 			}
 		}
 	}
-	return refuse.New(refuse.NotFound, "", "There is no such path; paths are case-sensitive and have one spelling. Those "+
-		"of the public listener are listed by its /swagger.")
+	return refuse.New(refuse.NotFound, "", "There is no such path; paths are case-sensitive and have one spelling. "+
+		"Those of the public listener are listed by its /swagger.")
 }
 
 // Recovering is the message of every refusal before the server serves clients.

@@ -113,8 +113,8 @@ func TestSixtyFirst(t *testing.T) {
 	a := m.From("192.0.2.1", limited)
 	m.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	if a.Header.Get("Retry-After") != "12" ||
-		!containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds. The operator sets the limit of an `+
-			`address with rate.per_minute and rate.per_second."`) {
+		!containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds. The operator sets the limit of `+
+			`an address with rate.per_minute and rate.per_second."`) {
 		t.Errorf("%s %s", a.Header.Get("Retry-After"), a.Body)
 	}
 	if got := a.Header.Get("X-Ratelimit-Remaining"); got != "0" {

@@ -432,7 +432,7 @@ type ListenerOptions struct {
 	faults      *fault.Switch                               // nil: no fault rules concern this listener
 	refuse      refuseFunc                                  // nil: the error object of this service
 	expose      []string                                    // headers of public answers beside exposed
-	missing     func(*Ctx, *refuse.Refusal) *refuse.Refusal // answers a GET of a path without a route; nil: nothing does
+	missing     func(*Ctx, *refuse.Refusal) *refuse.Refusal // answers a GET without a route; nil: nothing does
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }

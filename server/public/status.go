@@ -90,11 +90,13 @@ func metaRoutes(m *Market) []*edge.Route {
 			Name: "getHealth", Summary: "Liveness: name and version",
 		},
 		{
-			Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Class: edge.ClassExempt, Public: true, Time: true,
+			Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time,
+			Class: edge.ClassExempt, Public: true, Time: true,
 			Name: "getTime", Summary: "The exchange's clock",
 		},
 		{
-			Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Class: edge.ClassExempt, Public: true, Early: true,
+			Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status,
+			Class: edge.ClassExempt, Public: true, Early: true,
 			Name: "getStatus", Summary: "State of the service, per pair",
 		},
 	}...))

@@ -1,6 +1,6 @@
 // Package web holds the files that the server sends to browsers: the market page, the documentation, Swagger UI and the
-// OpenAPI and AsyncAPI descriptions; and the page of tickhive cluster demo. The binary embeds them, so nothing is fetched
-// from another host at run time.
+// OpenAPI and AsyncAPI descriptions; and the page of tickhive cluster demo. The binary embeds them, so nothing is
+// fetched from another host at run time.
 //
 // Owner: none; every file is a constant of the build.
 //

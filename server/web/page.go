@@ -347,7 +347,8 @@ func (a *asset) route(at string) *edge.Route { return fileRoute(at, a.handle) }
 // fileRoute returns the route of a file. It is there during recovery too, so that a browser can show the progress.
 func fileRoute(at string, handle edge.Handler) *edge.Route {
 	return &edge.Route{
-		Method: fasthttp.MethodGet, Path: at, Handle: handle, Class: edge.ClassExempt, Auth: edge.AuthNever, Early: true,
+		Method: fasthttp.MethodGet, Path: at, Handle: handle,
+		Class: edge.ClassExempt, Auth: edge.AuthNever, Early: true,
 	}
 }
 

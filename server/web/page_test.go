@@ -88,7 +88,9 @@ func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 	refers := regexp.MustCompile(`(?:src|href)="(/(?:app|swagger)/[^"]+)"`)
 	hashed := regexp.MustCompile(`^/(app|swagger)/[0-9a-f]{12}/`)
 	seen := map[string]bool{}
-	for _, page := range []string{"/", "/launchpad", "/hive", "/status", "/admin", "/docs", "/docs/programs", "/swagger"} {
+	for _, page := range []string{
+		"/", "/launchpad", "/hive", "/status", "/admin", "/docs", "/docs/programs", "/swagger",
+	} {
 		r, html := static(t, h, page, "Accept-Encoding", "br")
 		if got := string(r.Header.Peek("Cache-Control")); got != "no-cache" || r.StatusCode() != 200 {
 			t.Errorf("%s: %d %s", page, r.StatusCode(), got)

@@ -209,8 +209,8 @@ func (c *checker) notes() []string {
 		}
 	}
 	notes := noted(nil, unused, "%d files of bars whose length is no candle's: not compared")
-	notes = noted(notes, c.asTrades, "%d bars that are no candle by their length or their time: not compared themselves, "+
-		"but the trades that were made of them")
+	notes = noted(notes, c.asTrades, "%d bars that are no candle by their length or their time: not compared "+
+		"themselves, but the trades that were made of them")
 	return noted(notes, c.partial, "%d recorded candles may have trades outside the files: not compared")
 }
 

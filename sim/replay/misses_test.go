@@ -74,8 +74,8 @@ func TestBarsAreComparedWithCandles(t *testing.T) {
 		}
 		return text + fmt.Sprintf("%d,11,11,11,11,0\n%d,11,11,11,11,2\n", 1_700_000_040+60*n, 1_700_000_100+60*n)
 	}
-	const asTrades = "2 bars that are no candle by their length or their time: not compared themselves, but the trades " +
-		"that were made of them"
+	const asTrades = "2 bars that are no candle by their length or their time: not compared themselves, but the " +
+		"trades that were made of them"
 	for name, c := range map[string]struct{ text, want, note string }{
 		"minutes":      {minutes(3), "check minute candles 5 of 5", ""},
 		"many":         {minutes(2*candlesPerQuery + 1), "check minute candles 1003 of 1003", ""},

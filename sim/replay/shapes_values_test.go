@@ -145,7 +145,10 @@ func TestBarsWithoutVolumeAreRefused(t *testing.T) {
 			[]string{"a.csv\n1700000000,10,§9,9,9,1\n"},
 			`high "9" is below open "10" or close "9"`, "columns",
 		},
-		{"low above high", "trades", []string{"a.csv\n1700000000,9,§8,9,9,1\n"}, `high "8" is below low "9"`, "columns"},
+		{
+			"low above high", "trades", []string{"a.csv\n1700000000,9,§8,9,9,1\n"},
+			`high "8" is below low "9"`, "columns",
+		},
 		{
 			"the same bar twice", "trades",
 			[]string{"a.csv\n1700000000,1,1,1,1,5\n§1700000000,1,1,1,1,5\n"},

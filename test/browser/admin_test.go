@@ -151,7 +151,8 @@ func TestBrowserAdminPairs(t *testing.T) {
 	b.js(`document.querySelector('dialog [name=makerFee]').value = '0.0002'`)
 	b.answers("save")
 	b.says("Pairs", "ETH/USDT is post only; fees 0.0002 and 0.001.")
-	if p := in.Call(200, "GET", "/pairs/ETH_USDT", ""); fmt.Sprint(p["makerFee"]) != "0.0002" || state() != "post_only" {
+	if p := in.Call(200, "GET", "/pairs/ETH_USDT", ""); fmt.Sprint(p["makerFee"]) != "0.0002" ||
+		state() != "post_only" {
 		t.Errorf("%v", p)
 	}
 	do("edit")

@@ -179,16 +179,19 @@ func TestBrowserAKeyFileIsDropped(t *testing.T) {
 	b.wait("the key form", `document.querySelector('.ticket [name=publicKey]')`)
 	drop := func(name, text string) {
 		t.Helper()
-		if got := b.js(fmt.Sprintf(`(() => { const data = new DataTransfer(), form = document.querySelector('.ticket form');
+		if got := b.js(fmt.Sprintf(`(() => {
+			const data = new DataTransfer(), form = document.querySelector('.ticket form');
 			data.items.add(new File([%q], %q));
-			return ['dragover', 'drop'].map((type) => { const e = new DragEvent(type,
-				{dataTransfer: data, bubbles: true, cancelable: true}); form.dispatchEvent(e); return e.defaultPrevented; }).join(); })()`,
+			return ['dragover', 'drop'].map((type) => {
+				const e = new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true});
+				form.dispatchEvent(e); return e.defaultPrevented; }).join(); })()`,
 			text, name)); got != "true,true" {
 			t.Errorf("the page takes %s: %s", name, got)
 		}
 	}
 	drop("notes.txt", "abc")
-	b.wait("what is wrong", `/notes.txt is no file of tickhive demo-key/.test(document.querySelector('.ticket [role=alert]').innerText)`)
+	b.wait("what is wrong",
+		`/notes.txt is no file of tickhive demo-key/.test(document.querySelector('.ticket [role=alert]').innerText)`)
 	if got := b.js(`document.querySelector('.ticket form').className`); got != "keys" {
 		t.Errorf("after a file without a key the ticket has the form %s", got)
 	}
@@ -261,7 +264,8 @@ func TestBrowserConsoleWhereThereIsLittle(t *testing.T) {
 	}
 	b.mu.Unlock()
 	b.open("/")
-	b.wait("the bar above no pairs", `document.querySelector('.controls .chips').innerText.includes('clock stands still') &&
+	b.wait("the bar above no pairs",
+		`document.querySelector('.controls .chips').innerText.includes('clock stands still') &&
 		/no pairs yet/.test(document.querySelector('main').innerText)`)
 	b.clean()
 }
@@ -298,7 +302,8 @@ const moved = `(() => { const o = new PerformanceObserver(() => {}); o.observe({
 func TestBrowserTheConsoleMovesNothing(t *testing.T) {
 	t.Parallel()
 	market := harness.Start(t, "--console", "loopback", "--backfill", "1h")
-	replay := harness.Launch(t, nil, "replay", "--sample", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
+	replay := harness.Launch(t, nil,
+		"replay", "--sample", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
 	replay.TakeAddresses(replay.WaitLine("ready "))
 	for name, in := range map[string]*harness.Instance{"market": market, "replay": replay} {
 		for _, width := range []int64{1280, 390} {

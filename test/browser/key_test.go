@@ -57,8 +57,8 @@ func (b *browser) signIn(key map[string]any) {
 	b.wait("the order form", `document.querySelector('.ticket [name=price]')`)
 }
 
-// A clock that runs far ahead dates every request of the page late. The page keeps the key pair, and is signed in when the
-// clock stands.
+// A clock that runs far ahead dates every request of the page late. The page keeps the key pair, and is signed in when
+// the clock stands.
 func TestBrowserAKeyOutlivesAClockThatRunsAhead(t *testing.T) {
 	t.Parallel()
 	in := harness.StartEmpty(t)
@@ -66,7 +66,8 @@ func TestBrowserAKeyOutlivesAClockThatRunsAhead(t *testing.T) {
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
 	b.signIn(funded(in, "late"))
-	in.Call(200, "POST", "/faults", `{"rules":["latency route=/api/apikeys delay=600ms"]}`) // longer than a step of the clock
+	// longer than a step of the clock
+	in.Call(200, "POST", "/faults", `{"rules":["latency route=/api/apikeys delay=600ms"]}`)
 	in.Call(200, "POST", "/clock", `{"speed":86400}`)
 	b.open("/")
 	b.answered(3, "401 from")
@@ -115,7 +116,8 @@ func TestBrowserAMarketOrderTakesWhatWasTyped(t *testing.T) {
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
 	b.signIn(funded(in, "typed"))
-	const values = `['amount', 'total'].map((name) => document.querySelector('.ticket [name=' + name + ']').value).join('/')`
+	const values = `['amount', 'total'].map((name) =>
+		document.querySelector('.ticket [name=' + name + ']').value).join('/')`
 	pick := func(kind string) string {
 		b.js(`document.querySelector('.ticket [data-type=` + kind + `]').click()`)
 		return b.js(values)

@@ -84,7 +84,8 @@ func TestBrowserAnAgentIsSpawned(t *testing.T) {
 	spawn(`{'metadata.website': 'https://bee.example', 'metadata.description': 'A bee.', poolSide: 'wNATIVE'}`)
 	b.wait("the agent", `/BEE was spawned/.test(document.querySelector('.spawn [role=status]').innerText) &&
 		/BEE/.test(document.querySelector('[aria-label=Workers] table').innerText)`)
-	if got := in.Do("GET", in.Public+"/api/launchpad/tokens?sort=recent", "").Body; !strings.Contains(got, `"Bee one"`) {
+	if got := in.Do("GET", in.Public+"/api/launchpad/tokens?sort=recent", "").Body; !strings.Contains(
+		got, `"Bee one"`) {
 		t.Errorf("the tokens are %s", got)
 	}
 	for _, v := range b.axe(axeSource(t)) {

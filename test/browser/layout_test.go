@@ -299,7 +299,8 @@ func TestSmokeBrowserOnAPhone(t *testing.T) {
 			b.js(`scrollTo(0, 0)`)
 			b.shot("phone")
 		} else {
-			b.wait(page, `document.querySelector('main').innerText.length > 40 && !document.querySelector('main .wide:empty')`)
+			b.wait(page,
+				`document.querySelector('main').innerText.length > 40 && !document.querySelector('main .wide:empty')`)
 		}
 		if cut := b.js(`[...document.querySelectorAll('main .wide')].filter((e) => e.scrollWidth > e.clientWidth).
 			length`); cut != "0" {

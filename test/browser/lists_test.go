@@ -213,8 +213,8 @@ func TestBrowserEachKindOfOrderIsSeenToItsEnd(t *testing.T) {
 			prices{"price": "101", "amount": "1", "takeProfit": "95", "stopLoss": "106"},
 			nil,
 			[]string{"101", "106"},
-			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | Take profit market Buy at 95.00 pending 1.000 0.000 | " +
-				"Stop market Buy stop 106.00 pending 1.000 0.000",
+			"TT/USDT List OTOCO | Limit Sell 101.00 1.000 0.000 | " +
+				"Take profit market Buy at 95.00 pending 1.000 0.000 | Stop market Buy stop 106.00 pending 1.000 0.000",
 			"TT/USDT List OTOCO done | Limit Sell 101.00 101 1.000 1.000 filled | " +
 				"Take profit market Buy 95.00 – 1.000 0.000 canceled: the other leg ended it | " +
 				"Stop market Buy avg 110 110 1.000 1.000 filled", false,

@@ -88,7 +88,8 @@ func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
 	b.wait("the way on", `document.querySelector('.replayed')?.textContent.includes('10:01:00')`)
 	in.Call(200, "POST", "/replay/seek", fmt.Sprintf(`{"to":%d}`, begin))
 	b.wait("this page says it, too",
-		`document.querySelector('.toasts')?.checkVisibility() && /went back/.test(document.querySelector('.toasts').innerText)`)
+		`document.querySelector('.toasts')?.checkVisibility() &&
+			/went back/.test(document.querySelector('.toasts').innerText)`)
 	b.open("/")
 	is("paused", "2026-01-05 10:00:00")
 	b.js(`((speed) => { speed.value = '1000'; speed.dispatchEvent(new Event('change')); })(

@@ -60,7 +60,9 @@ func TestBrowserTheThemeWaitsForItsScript(t *testing.T) {
 	t.Parallel()
 	in := harness.TheDemo(t)
 	b := newBrowser(t, in, 1280, 800)
-	for path, script := range map[string]string{"/": "index", "/status": "pages", "/docs": "docs", "/swagger": "swagger"} {
+	for path, script := range map[string]string{
+		"/": "index", "/status": "pages", "/docs": "docs", "/swagger": "swagger",
+	} {
 		b.block(in.Public + "/app/*/" + script + ".js")
 		b.open(path)
 		b.wait(path+" without its script", `document.getElementById('theme').disabled`)

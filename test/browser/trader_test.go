@@ -75,8 +75,10 @@ func TestBrowserATraderLooksBack(t *testing.T) {
 	b.press(kb.Escape, kb.Escape)
 	b.js(`document.activeElement.blur()`)
 	b.shortcut("?")
-	b.wait("the keys, without a player's", `(() => { const text = document.querySelector('dialog.keylist[open]').innerText;
-		return ['depth chart', 'edge of a panel'].every((part) => text.includes(part)) && !text.includes('player'); })()`)
+	b.wait("the keys, without a player's", `(() => {
+		const text = document.querySelector('dialog.keylist[open]').innerText;
+		return ['depth chart', 'edge of a panel'].every((part) => text.includes(part)) &&
+			!text.includes('player'); })()`)
 	for _, v := range b.axe(axeSource(t)) {
 		t.Error(v)
 	}

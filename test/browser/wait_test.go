@@ -16,8 +16,8 @@ import (
 	"github.com/tickhive/tickhive/test/harness"
 )
 
-// behindAGate returns the instance as a page sees it behind a slow line, and a function that holds the requests of a path
-// until the function that it returns is called.
+// behindAGate returns the instance as a page sees it behind a slow line, and a function that holds the requests of a
+// path until the function that it returns is called.
 func behindAGate(t *testing.T, in *harness.Instance) (through *harness.Instance, hold func(path string) (open func())) {
 	t.Helper()
 	target, err := url.Parse(in.Public)
@@ -53,7 +53,8 @@ const boxes = `[...document.querySelectorAll('.market > .panel')].filter((e) => 
 }).sort().join('\n')`
 
 // waiting returns the panels whose first data are on their way.
-const waiting = `[...document.querySelectorAll('[data-panel][aria-busy=true]')].map((e) => e.dataset.panel).sort().join(' ')`
+const waiting = `[...document.querySelectorAll('[data-panel][aria-busy=true]')].map((e) => e.dataset.panel).
+	sort().join(' ')`
 
 // bars returns the animation of the bars in a part of the page, none without bars or where the reader wants no motion.
 func bars(part string) string {
@@ -112,7 +113,8 @@ func TestBrowserPanelsWaitForTheirData(t *testing.T) {
 		b.open(page)
 		b.wait(page+": the places of its lists", `document.querySelector('main .wide:empty')`)
 		open()
-		b.wait(page+": its lists", `document.querySelector('main tbody tr') && !document.querySelector('main .wide:empty')`)
+		b.wait(page+": its lists",
+			`document.querySelector('main tbody tr') && !document.querySelector('main .wide:empty')`)
 		b.stays()
 	}
 	b.clean()
@@ -134,13 +136,14 @@ func TestBrowserTheTicketsColumnIsFull(t *testing.T) {
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/?pair=BTC_USDT")
 	const full = `(() => { const bottom = document.querySelector('.ticket').getBoundingClientRect().bottom,
-		ends = [...document.querySelectorAll('.ticket :is(button, td, dd, .facts span)')].filter((e) => e.checkVisibility()).
-			map((e) => e.getBoundingClientRect().bottom);
+		ends = [...document.querySelectorAll('.ticket :is(button, td, dd, .facts span)')].
+			filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect().bottom);
 		return Math.max(...ends) > bottom - 80; })()`
 	for _, key := range []bool{false, true} {
 		if key {
 			b.signIn(funded(in, "column"))
-			b.wait("the assets", `document.querySelector('.facts tbody').innerText.replace(/\s/g, '') === 'BTC00USDT1000000'`)
+			b.wait("the assets",
+				`document.querySelector('.facts tbody').innerText.replace(/\s/g, '') === 'BTC00USDT1000000'`)
 		}
 		for _, size := range [][2]int64{{1280, 800}, {1920, 1080}} {
 			what := b.screen(size[0], size[1])
@@ -150,16 +153,21 @@ func TestBrowserTheTicketsColumnIsFull(t *testing.T) {
 	pair := harness.Object(t, `{"rules":`+in.Do("GET", in.Public+"/api/currencies/pairs?decimals=string", "").Body+`}`)
 	for _, row := range pair["rules"].([]any) {
 		if r := row.(map[string]any); r["code"] == "BTC_USDT" {
-			want := fmt.Sprintf("0.01 USDT, 0.00001 BTC, %s USDT", strings.TrimSuffix(r["minQuoteAmount"].(string), ".0"))
-			if got := b.js(`[...document.querySelectorAll('.facts dd')].map((d) => d.innerText).join(', ')`); got != want {
+			want := fmt.Sprintf("0.01 USDT, 0.00001 BTC, %s USDT",
+				strings.TrimSuffix(r["minQuoteAmount"].(string), ".0"))
+			if got := b.js(`[...document.querySelectorAll('.facts dd')].map((d) => d.innerText).
+				join(', ')`); got != want {
 				t.Errorf("the rules are %s, want %s", got, want)
 			}
 		}
 	}
-	b.wait("both sides of the book", `(() => { const [bids, asks] = [...document.querySelector('.facts .tally').children].
-		map((e) => parseFloat(e.style.width)); return bids > 0 && asks > 0 && Math.round(bids + asks) === 100; })()`)
+	b.wait("both sides of the book", `(() => {
+		const [bids, asks] = [...document.querySelector('.facts .tally').children].
+			map((e) => parseFloat(e.style.width));
+		return bids > 0 && asks > 0 && Math.round(bids + asks) === 100; })()`)
 	b.js(`(window.mover = document.querySelector('.movers button')).click()`)
-	b.wait("the pair that moved most", `document.querySelector('.head h1').textContent === mover.firstChild.textContent`)
+	b.wait("the pair that moved most",
+		`document.querySelector('.head h1').textContent === mover.firstChild.textContent`)
 	for _, v := range b.axe(axeSource(t)) {
 		t.Error(v)
 	}

@@ -92,8 +92,8 @@ func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 		`tickhive_status{status="ok"} 0`,
 		`tickhive_snapshot_failures_total{log="engine"} 0`)
 	internal, elsewhere := strings.TrimPrefix(in.Root, "http://"), t.TempDir()+"/b.snap"
-	if code, _, errs := harness.Run(t, "backup", "--internal", internal, elsewhere); code != 1 || !strings.Contains(errs,
-		"The snapshot cannot be taken now: ") || !strings.Contains(errs, "file too large") {
+	if code, _, errs := harness.Run(t, "backup", "--internal", internal, elsewhere); code != 1 ||
+		!strings.Contains(errs, "The snapshot cannot be taken now: ") || !strings.Contains(errs, "file too large") {
 		t.Errorf("a backup to another disk: exit code %d, %s", code, errs)
 	}
 	if body := in.Do("GET", in.Root+"/metrics", "").Body; !regexp.MustCompile(

@@ -205,8 +205,8 @@ func TestTheExamplesOfAClusterStart(t *testing.T) {
 	}
 }
 
-// The configuration and the three command lines of the manual make a cluster on one machine. The standby takes over, and
-// the first command then starts a node that follows.
+// The configuration and the three command lines of the manual make a cluster on one machine. The standby takes over,
+// and the first command then starts a node that follows.
 func TestTheClusterOfTheManualStarts(t *testing.T) {
 	t.Parallel()
 	page, folder := harness.ReadTree(t, "docs/operating.md"), t.TempDir()

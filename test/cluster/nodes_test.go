@@ -84,7 +84,9 @@ func TestANodeThatMayNotSpeakServes(t *testing.T) {
 		}
 	}
 	jettest.Start(t, conf)
-	with := []string{"--set", "stream.credentials=" + credentials, "--set", "cluster.key_file=" + harness.StreamSeed.Key}
+	with := []string{
+		"--set", "stream.credentials=" + credentials, "--set", "cluster.key_file=" + harness.StreamSeed.Key,
+	}
 	writer := harness.Start(t, append(with, "--pairs", "none", "--sim", "off", "--data-dir", filepath.Join(dir, "data"),
 		"--journal", "nats://"+at)...)
 	replica := harness.StartReplica(t, at, with...)

@@ -188,7 +188,8 @@ func TestTheAlertsFire(t *testing.T) {
 			`tickhive_nodes{job="t",instance="b",role="writer"}`: "1x%d"}},
 		{"TickHiveForwarding", true, map[string]string{`tickhive_forwarded_total{outcome="unreached"}`: "0+1x%d"}},
 		{"TickHiveForwarding", false, map[string]string{`tickhive_forwarded_total{outcome="answered"}`: "0+1x%d"}},
-		{"TickHiveServerErrors", true, map[string]string{`tickhive_requests_total{route="/api/x",status="5xx"}`: "0+1x%d"}},
+		{"TickHiveServerErrors", true, map[string]string{
+			`tickhive_requests_total{route="/api/x",status="5xx"}`: "0+1x%d"}},
 		{"TickHiveServerErrors", false, map[string]string{
 			`tickhive_requests_total{route="/readyz",status="5xx"}`: "0+1x%d"}},
 		{"TickHiveSnapshotFailures", true, map[string]string{"tickhive_snapshot_failures_total": "0+1x%d"}},
@@ -227,7 +228,8 @@ func TestTheAlertsFire(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.CommandContext(t.Context(), "promtool", "test", "rules", file).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(
+			t.Context(), "promtool", "test", "rules", file).CombinedOutput(); err != nil {
 			t.Errorf("%s fires: want %t, with %v: %v\n%s", c.alert, c.fires, c.series, err, out)
 		}
 	}

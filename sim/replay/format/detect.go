@@ -111,8 +111,8 @@ func Sure(paths []string, pair string, given Layout) (string, error) {
 	case 1:
 		return names[0], nil
 	case 0:
-		return "", fmt.Errorf("no format takes all files (%s): choose one with --format %s; --detect says what was seen%s",
-			strings.Join(seen, ", "), strings.Join(Names(), "|"), unknown)
+		return "", fmt.Errorf("no format takes all files (%s): choose one with --format %s; "+
+			"--detect says what was seen%s", strings.Join(seen, ", "), strings.Join(Names(), "|"), unknown)
 	default:
 		return "", fmt.Errorf("several formats take the files (%s): choose one with --format %s",
 			strings.Join(seen, ", "), strings.Join(names, "|"))

@@ -221,8 +221,8 @@ func Select(r Reader, pair string) {
 	}
 }
 
-// elsewhere returns a function that reports whether the name of a file tells another pair. Where no name tells the pair,
-// it is what the user calls them, and no file is another one's.
+// elsewhere returns a function that reports whether the name of a file tells another pair. Where no name tells the
+// pair, it is what the user calls them, and no file is another one's.
 func elsewhere[F any](files []F, pair string, path func(F) string) func(F) bool {
 	named := func(f F) string { return pairInName(filepath.Base(path(f))) }
 	if pair == "" || !slices.ContainsFunc(files, func(f F) bool { return named(f) == pair }) {

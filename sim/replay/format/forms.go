@@ -294,7 +294,8 @@ var forms = []form{
 	},
 	{
 		name: "Bitfinex answers", source: "https://docs.bitfinex.com/reference/rest-public-trades", cells: "nmnn",
-		list: true, Layout: Layout{Columns: "time=2,id=1,amount=3,price=4", Side: "sign"}, why: "a sold amount is below 0",
+		list: true, Layout: Layout{Columns: "time=2,id=1,amount=3,price=4", Side: "sign"},
+		why:    "a sold amount is below 0",
 		sample: "[[148668314,1514764801000,-0.1,13763],[148668312,1514764800000,0.01475502,13769]]\n",
 	},
 	{
@@ -513,7 +514,8 @@ func (s *sample) nearest() string {
 	for i := range forms {
 		if f := &forms[i]; f.header != "" && f.refuse == "" {
 			names := strings.Split(f.header, ",")
-			missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(s.names, n) })
+			missing := slices.DeleteFunc(slices.Clone(names),
+				func(n string) bool { return slices.Contains(s.names, n) })
 			if 2*len(missing) <= len(names) && (best == nil || len(missing) < len(lacks)) {
 				best, lacks = f, missing
 			}

@@ -18,8 +18,8 @@ func written(t *testing.T, name, text string) string {
 	return path
 }
 
-// barsOf returns five minutes as a form writes them: of each the time, the prices and the volume are put into row. The bad
-// one has the given values.
+// barsOf returns five minutes as a form writes them: of each the time, the prices and the volume are put into row. The
+// bad one has the given values.
 func barsOf(row string, bad int, values ...string) (lines []string) {
 	for i := range 5 {
 		v := []string{fmt.Sprint(1_700_000_040 + 60*i), "10", "12", "9", "11", "1.5"}
@@ -159,7 +159,8 @@ func TestARepeatedTradeID(t *testing.T) {
 		},
 		"another price": {
 			text: rows(1, 2) + strings.Replace(rows(2), "100.5", "100.6", 1),
-			err:  `f:3:1: an earlier row has the trade id "2" with another time, price, amount or side; ` + remedyID + orSkip,
+			err: `f:3:1: an earlier row has the trade id "2" with another time, price, amount or side; ` +
+				remedyID + orSkip,
 		},
 		"letters": {
 			text: head + "1700000000,a-b,x,1,2,buy\n1700000000,a-c,x,1,2,buy\n1700000000,a-b,x,1,2,buy\n",
@@ -168,7 +169,8 @@ func TestARepeatedTradeID(t *testing.T) {
 		"exchanges":  {text: head + "1700000000,7,x,1,2,buy\n1700000000,7,y,1,2,buy\n", rows: 2},
 		"without id": {text: head + "1700000000,,x,1,2,buy\n1700000000,,x,1,3,buy\n", rows: 2},
 		"JSON": {
-			text: strings.Repeat(`{"time":1700000000,"id":"7","price":1,"amount":2}`+"\n", 2), rows: 1, left: "1 " + left,
+			text: strings.Repeat(`{"time":1700000000,"id":"7","price":1,"amount":2}`+"\n", 2),
+			rows: 1, left: "1 " + left,
 		},
 		"a bar's id is no trade's": {
 			text: "id,time,open,high,low,close,volume\n1,1700000040,1,1,1,1,1\n1,1700000100,1,1,1,1,1\n", rows: 2,
@@ -205,13 +207,15 @@ func TestQuoteAmountsAreWeighed(t *testing.T) {
 	text += "21,0.33333333,3,0.9999999900000001,1700000000021,False,True\n"
 	const said = "trades whose quote amount is not price x amount: the quote amount is not used"
 	for _, good := range []string{text, strings.ReplaceAll(text, "0.99999999,", "1.00,")} {
-		if taken, err := takenOf(written(t, "f", good), Layout{}); err != nil || strings.Contains(taken.String(), said) {
+		if taken, err := takenOf(written(t, "f", good), Layout{}); err != nil ||
+			strings.Contains(taken.String(), said) {
 			t.Errorf("%v, %s", err, taken.String())
 		}
 	}
 	text += "22,0.33333333,3,1.1,1700000000022,False,True\n23,1,3,3,1700000000023,False,True\n"
 	for _, given := range []Layout{{}, {Amount: "base"}} {
-		if taken, err := takenOf(written(t, "f", text), given); err != nil || !strings.Contains(taken.String(), "1 "+said) {
+		if taken, err := takenOf(written(t, "f", text), given); err != nil ||
+			!strings.Contains(taken.String(), "1 "+said) {
 			t.Errorf("%v, %s", err, taken.String())
 		}
 	}
@@ -274,8 +278,10 @@ func TestTheUsersPairComesFirst(t *testing.T) {
 func TestARefusalSaysWhatDetectSays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"a letter":    {"Dear reader\n", "looked at"},
-		"a near form": {"instrument_name,trade_id,side,price,created_time\n", "nearest form OKX, without the columns size"},
+		"a letter": {"Dear reader\n", "looked at"},
+		"a near form": {
+			"instrument_name,trade_id,side,price,created_time\n", "nearest form OKX, without the columns size",
+		},
 	} {
 		path := written(t, "f", c.text)
 		text := Detect(path, "", Layout{}).String()

@@ -584,8 +584,8 @@ func (r *table) trade(rec *Record) error {
 	return err
 }
 
-// weigh counts a trade whose quote amount is not price x amount: it differs by more than one unit of the last digit that
-// such amounts have, and by more than what a float loses.
+// weigh counts a trade whose quote amount is not price x amount: it differs by more than one unit of the last digit
+// that such amounts have, and by more than what a float loses.
 func (r *table) weigh(price, amount Decimal) {
 	v := &r.fields.first[colQuote]
 	if !r.set.quoted || !v.set || r.plan.decorated {
@@ -618,8 +618,8 @@ func (r *table) weigh(price, amount Decimal) {
 	}
 }
 
-// place returns where the id of a trade is remembered, nil without an id, and what to remember there. It leaves out a row
-// that is an earlier one again, and refuses another one with the id of an earlier one.
+// place returns where the id of a trade is remembered, nil without an id, and what to remember there. It leaves out a
+// row that is an earlier one again, and refuses another one with the id of an earlier one.
 func (r *table) place() (at *tradeID, is tradeID, err error) {
 	f := &r.fields.first
 	v := &f[colID]
@@ -640,8 +640,8 @@ func (r *table) place() (at *tradeID, is tradeID, err error) {
 		r.twice++
 		return nil, is, errLeftOut
 	}
-	return nil, is, flawAt(v.at, remedyID, "an earlier row has the trade id %q with another time, price, amount or side",
-		clip(v.text))
+	return nil, is, flawAt(v.at, remedyID,
+		"an earlier row has the trade id %q with another time, price, amount or side", clip(v.text))
 }
 
 // sides reads the taker's side of a trade. sold: its amount is below 0.
