@@ -15,8 +15,8 @@ const (
 	unshownCommands = 64 * SliceCommands
 	// unshownEvents bounds their events: 15 MB.
 	unshownEvents = 1 << 16
-	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
-	spareGroups = 4
+	// spareSlices and spareEvents bound the buffers that the loop retains for later slices.
+	spareSlices = 4
 	spareEvents = 16 * SliceCommands
 )
 
@@ -24,9 +24,9 @@ const (
 // to wait so long.
 const ackWithin = 10 * time.Second
 
-// group is what one slice has done. Readers see it, and its batches are answered, when its records have reached their
-// marks.
-type group struct {
+// unshown is what one slice has done. Readers see it, and its batches are answered, when its records have reached their
+// marks. A group is something else: the batches that the loop takes from its queue together (group.go).
+type unshown struct {
 	first, pos uint64 // positions before its first and of its last record
 	stampedNs  int64
 	events     []engine.Event
@@ -40,16 +40,16 @@ type outcome struct {
 	batch      *Batch // nil: no submitter waits for it
 	index      int    // in batch
 	pair       engine.PairID
-	end        int // of its events in the group's
+	end        int // of its events in the slice's
 	unfinished bool
 }
 
 // reach returns the position that must have reached a mark: void records behind it change nothing.
-func (g *group) reach() uint64 {
-	if len(g.outcomes) == 0 {
-		return g.pos
+func (u *unshown) reach() uint64 {
+	if len(u.outcomes) == 0 {
+		return u.pos
 	}
-	return g.first + uint64(len(g.outcomes))
+	return u.first + uint64(len(u.outcomes))
 }
 
 // answerable is a batch, or a read of what is applied, that waits for a mark.
@@ -60,25 +60,25 @@ type answerable struct {
 	read  *query
 }
 
-// Backlog holds what is applied and waits for a mark: groups that the process does not show yet, oldest first, and
+// Backlog holds what is applied and waits for a mark: slices that the process does not show yet, oldest first, and
 // behind them the answers that wait for more than that. Owner: the loop's goroutine.
 //
-// Every slice becomes a group. Where the process shows what is written, a group keeps no events: each command is folded
-// when it is applied, and the group is released at once.
+// Every slice becomes an unshown. Where the process shows what is written, it keeps no events: each command is folded
+// when it is applied, and the slice is released at once.
 type Backlog struct {
 	loop     *Loop
 	show     Mark // what readers see has reached it; it never changes
-	open     *group
-	waiting  []*group
+	open     *unshown
+	waiting  []*unshown
 	commands int // in waiting
 	events   int // in waiting
 	late     int // of waiting: the first ones have waited too long, and their batches are answered
 	answers  []answerable
-	spares   []*group // answered groups, for reuse of their buffers: a group of 128 commands has 30 KB of events
+	spares   []*unshown // answered ones, for reuse of their buffers: a slice of 128 commands has 30 KB of events
 }
 
 // Step asks the journal to bring what waits to its mark, then folds, publishes and answers what has reached it. Under
-// sync always a WALJournal syncs during Step, once for all waiting groups. Otherwise the journal reaches a mark
+// sync always a WALJournal syncs during Step, once for all waiting slices. Otherwise the journal reaches a mark
 // elsewhere: Step does not wait for it, and the loop is notified by Journal.Wake.
 func (b *Backlog) Step() step.Progress {
 	if b.empty() {
@@ -95,7 +95,7 @@ func (b *Backlog) Step() step.Progress {
 
 func (b *Backlog) empty() bool { return len(b.waiting)+len(b.answers) == 0 }
 
-// full reports whether no group may join: too much is not shown.
+// full reports whether no slice may join: too much is not shown.
 func (b *Backlog) full() bool { return b.commands > unshownCommands || b.events > unshownEvents }
 
 // want asks the journal for the marks that are waited for.
@@ -109,47 +109,47 @@ func (b *Backlog) want() {
 	}
 }
 
-// begin opens the group of a new slice of n records.
+// begin opens the unshown of a new slice of n records.
 func (b *Backlog) begin(n int) {
 	pos := b.loop.records.pos
-	g := b.spare()
-	g.first, g.pos = pos-uint64(n), pos
-	b.open = g
+	u := b.spare()
+	u.first, u.pos = pos-uint64(n), pos
+	b.open = u
 	if b.show == Written {
-		b.loop.folds.folded = g.first
+		b.loop.folds.folded = u.first
 	}
 }
 
-// end closes the group of the slice, and releases it where the process shows what is written.
+// end closes the open unshown, and releases it where the process shows what is written.
 func (b *Backlog) end() {
-	g := b.open
-	b.open, g.stampedNs, g.change = nil, b.loop.times.lastNs, b.loop.parts.Take()
+	u := b.open
+	b.open, u.stampedNs, u.change = nil, b.loop.times.lastNs, b.loop.parts.Take()
 	b.loop.folds.addToStats()
 	if b.show == Written {
-		b.loop.contention.note(submitters(g.ended), b.loop.QueueLen())
-		b.showGroup(g)
+		b.loop.contention.note(submitters(u.ended), b.loop.QueueLen())
+		b.showSlice(u)
 		return
 	}
-	b.commands += len(g.outcomes)
-	b.events += len(g.events)
-	b.waiting = append(b.waiting, g)
+	b.commands += len(u.outcomes)
+	b.events += len(u.events)
+	b.waiting = append(b.waiting, u)
 }
 
-// showGroup folds, publishes and answers a group.
-func (b *Backlog) showGroup(g *group) {
-	if g.change != nil {
-		b.loop.parts.Show(g.change)
-		g.change, b.loop.folds.dirty = nil, true
+// showSlice folds, publishes and answers what a slice has done.
+func (b *Backlog) showSlice(u *unshown) {
+	if u.change != nil {
+		b.loop.parts.Show(u.change)
+		u.change, b.loop.folds.dirty = nil, true
 	}
-	b.loop.folds.foldGroup(g)
+	b.loop.folds.foldSlice(u)
 	b.loop.publish()
-	answer(b.keep(g), nil)
-	b.put(g)
+	answer(b.keep(u), nil)
+	b.put(u)
 }
 
-// release folds, publishes and answers the groups that have reached the mark one by one: the submitters of the first
-// group run while the loop folds the next. It reports whether there were any. Once the journal has failed it answers
-// every group.
+// release folds, publishes and answers the slices that have reached the mark one by one: the submitters of the first
+// slice run while the loop folds the next. It reports whether there were any. Once the journal has failed it answers
+// every slice.
 func (b *Backlog) release() bool {
 	l := b.loop
 	if len(b.waiting) == 0 {
@@ -157,29 +157,29 @@ func (b *Backlog) release() bool {
 	}
 	reached, err := l.records.reached(b.show), l.records.journal.Err()
 	done, known := 0, 0
-	for _, g := range b.waiting {
-		if g.reach() > reached && err == nil {
+	for _, u := range b.waiting {
+		if u.reach() > reached && err == nil {
 			break
 		}
 		done++
-		known += submitters(g.ended)
+		known += submitters(u.ended)
 	}
 	if done == 0 {
 		return false
 	}
 	l.contention.startSync()
 	l.contention.note(known, l.QueueLen())
-	for i, g := range b.waiting[:done] {
-		if g.reach() > reached {
-			// The journal has failed for good, so this group will never reach the mark here. The core has applied it,
+	for i, u := range b.waiting[:done] {
+		if u.reach() > reached {
+			// The journal has failed for good, so this slice will never reach the mark here. The core has applied it,
 			// but no reader has seen it or will before the next start, which may find its records.
 			b.waiting = b.waiting[i:]
 			l.abandon(err)
 			return true
 		}
-		b.commands -= len(g.outcomes)
-		b.events -= len(g.events)
-		b.showGroup(g)
+		b.commands -= len(u.outcomes)
+		b.events -= len(u.events)
+		b.showSlice(u)
 	}
 	rest := copy(b.waiting, b.waiting[done:])
 	clear(b.waiting[rest:])
@@ -187,19 +187,19 @@ func (b *Backlog) release() bool {
 	return true
 }
 
-// keep holds the batches of a shown group back whose answers wait for more, and returns the others.
-func (b *Backlog) keep(g *group) []*Batch {
-	if !slices.ContainsFunc(g.ended, func(one *Batch) bool { return one.Wait > b.show }) {
-		return g.ended
+// keep holds the batches of a shown slice back whose answers wait for more, and returns the others.
+func (b *Backlog) keep(u *unshown) []*Batch {
+	if !slices.ContainsFunc(u.ended, func(one *Batch) bool { return one.Wait > b.show }) {
+		return u.ended
 	}
-	g.ended = slices.DeleteFunc(g.ended, func(one *Batch) bool {
-		if one.done == nil || one.Wait <= b.show || b.loop.records.reached(one.Wait) >= g.reach() {
+	u.ended = slices.DeleteFunc(u.ended, func(one *Batch) bool {
+		if one.done == nil || one.Wait <= b.show || b.loop.records.reached(one.Wait) >= u.reach() {
 			return false
 		}
-		b.answers = append(b.answers, answerable{pos: g.reach(), mark: one.Wait, batch: one})
+		b.answers = append(b.answers, answerable{pos: u.reach(), mark: one.Wait, batch: one})
 		return true
 	})
-	return g.ended
+	return u.ended
 }
 
 // answer answers what is shown and has reached its mark. After a failure of the journal it answers the rest with
@@ -275,7 +275,7 @@ func (b *Backlog) giveUp() bool {
 	return refused+len(late) > 0
 }
 
-// nextLateNs returns when the next group will have waited too long for the stream.
+// nextLateNs returns when the next slice will have waited too long for the stream.
 func (b *Backlog) nextLateNs() int64 {
 	if b.show != Acked || b.late == len(b.waiting) {
 		return step.Never
@@ -286,10 +286,10 @@ func (b *Backlog) nextLateNs() int64 {
 // forget removes batches that are answered already from everything that is begun and not ended.
 func (b *Backlog) forget(answered map[*Batch]bool) {
 	gone := func(one *Batch) bool { return answered[one] }
-	for _, g := range b.waiting {
-		g.ended = slices.DeleteFunc(g.ended, gone)
-		for i := range g.outcomes {
-			if o := &g.outcomes[i]; gone(o.batch) {
+	for _, u := range b.waiting {
+		u.ended = slices.DeleteFunc(u.ended, gone)
+		for i := range u.outcomes {
+			if o := &u.outcomes[i]; gone(o.batch) {
 				o.batch = nil
 			}
 		}
@@ -304,26 +304,26 @@ func (b *Backlog) forget(answered map[*Batch]bool) {
 	}
 }
 
-// spare returns an empty group.
-func (b *Backlog) spare() *group {
+// spare returns an empty unshown.
+func (b *Backlog) spare() *unshown {
 	n := len(b.spares)
 	if n == 0 {
-		return &group{}
+		return &unshown{}
 	}
-	g := b.spares[n-1]
+	u := b.spares[n-1]
 	b.spares = b.spares[:n-1]
-	return g
+	return u
 }
 
-// put takes back a group that is answered.
-func (b *Backlog) put(g *group) {
-	if len(b.spares) == spareGroups || cap(g.events) > spareEvents {
+// put takes back an unshown that is answered.
+func (b *Backlog) put(u *unshown) {
+	if len(b.spares) == spareSlices || cap(u.events) > spareEvents {
 		return
 	}
-	clear(g.outcomes)
-	clear(g.ended[:cap(g.ended)])
-	g.events, g.outcomes, g.ended = g.events[:0], g.outcomes[:0], g.ended[:0]
-	b.spares = append(b.spares, g)
+	clear(u.outcomes)
+	clear(u.ended[:cap(u.ended)])
+	u.events, u.outcomes, u.ended = u.events[:0], u.outcomes[:0], u.ended[:0]
+	b.spares = append(b.spares, u)
 }
 
 // await waits until at most most commands are not shown, or the journal has failed. Only a virtual clock needs it: the

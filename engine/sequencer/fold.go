@@ -43,17 +43,17 @@ func (f *folds) fold(o *outcome, events []engine.Event) {
 	}
 }
 
-// foldGroup folds what a group holds.
-func (f *folds) foldGroup(g *group) {
-	if start := 0; len(g.outcomes) > 0 {
-		f.folded = g.first
-		for i := range g.outcomes {
-			o := &g.outcomes[i]
-			f.fold(o, g.events[start:o.end])
+// foldSlice folds what a slice has done.
+func (f *folds) foldSlice(u *unshown) {
+	if start := 0; len(u.outcomes) > 0 {
+		f.folded = u.first
+		for i := range u.outcomes {
+			o := &u.outcomes[i]
+			f.fold(o, u.events[start:o.end])
 			start = o.end
 		}
 	}
-	f.folded = g.pos // void records too
+	f.folded = u.pos // void records too
 }
 
 // withhold keeps the sinks from showing a pair while its command is unfinished.

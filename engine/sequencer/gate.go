@@ -22,7 +22,7 @@ func (g *Gate) Submit(b *Batch) error {
 	return ErrNoLoop
 }
 
-// QueryPair is Loop.QueryPair. A closed gate returns ErrNoLoop.
+// QueryPair is Loop.QueryPair. Without a loop it returns ErrNoLoop.
 func (g *Gate) QueryPair(p engine.PairID, fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.QueryPair(p, fn)
@@ -30,7 +30,7 @@ func (g *Gate) QueryPair(p engine.PairID, fn func()) error {
 	return ErrNoLoop
 }
 
-// QueryParts is Loop.QueryParts. A closed gate returns ErrNoLoop.
+// QueryParts is Loop.QueryParts. Without a loop it returns ErrNoLoop.
 func (g *Gate) QueryParts(p engine.PairID, read func(pause func())) error {
 	if l := g.loop.Load(); l != nil {
 		return l.QueryParts(p, read)
@@ -38,7 +38,7 @@ func (g *Gate) QueryParts(p engine.PairID, read func(pause func())) error {
 	return ErrNoLoop
 }
 
-// Query is Loop.Query. A closed gate returns ErrNoLoop.
+// Query is Loop.Query. Without a loop it returns ErrNoLoop.
 func (g *Gate) Query(fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Query(fn)

@@ -36,7 +36,7 @@ type Journal interface {
 	Err() error
 }
 
-// Sink is a fold over the events: market data, balances, streams. newLoop of internal/exchange lists
+// Sink is a fold over the events: market data, balances, streams. sinks of internal/exchange lists
 // the sinks of an exchange in their order. One call comes after the other, on the loop's goroutine.
 type Sink interface {
 	// Fold applies the events of one part of a command, which may be none, in seq order, each

@@ -29,11 +29,11 @@ import (
 //	      append     one write to the journal for the slice: the next part of an unfinished
 //	                 command and the group                                                work.go
 //	      apply      Core.Apply for each command, in order; the other parts follow at once
-//	      what the slice has done is now a group of the backlog
+//	      what the slice has done waits in the backlog
 //
 //	Backlog.Step, and Step itself where the process shows what is written:             backlog.go
-//	    want         the journal brings the waiting groups to the mark that the process shows: written, synced, acked
-//	    release      for each group that has reached it:
+//	    want         the journal brings the waiting slices to the mark that the process shows: written, synced, acked
+//	    release      for each slice that has reached it:
 //	      fold       each sink receives the events, then the batch's Collect           fold.go
 //	      publish    readers see the state: first of the other parts, then of the sinks
 //	      answer     the submitters wake up, unless their batch waits for more         batch.go
@@ -141,7 +141,7 @@ func (l *Loop) Position() uint64 { return l.records.pos }
 func (l *Loop) Shown() uint64 { return l.folds.folded }
 
 // Submit hands b to the loop and waits for its outcome. The error is one of this
-// package's Err values (ErrRecord: the record of a command could not be decoded again; the
+// package's Err values, or engine.ErrRecord (the record of a command could not be decoded again; the
 // loop sequenced nothing); refusals of single commands are events, not errors.
 func (l *Loop) Submit(b *Batch) error {
 	if err := l.Offer(b); err != nil {
@@ -260,15 +260,15 @@ func (l *Loop) runGroup() bool {
 	if l.work.pending() {
 		l.group = l.work.take(l.group, l.work.limit, false)
 	}
-	parts := len(l.work.unfinished) > 0
-	if len(l.group) == 0 && !parts || !l.intake.empty() {
+	unfinished := len(l.work.unfinished) > 0
+	if len(l.group) == 0 && !unfinished || !l.intake.empty() {
 		l.fillGroup(min(SliceCommands-c.commands, l.work.limit), c.expected-c.batches)
 	}
-	if len(l.group) == 0 && !parts {
+	if len(l.group) == 0 && !unfinished {
 		c.startSync()
 		return false
 	}
-	if l.backlog.show == Synced && !parts {
+	if l.backlog.show == Synced && !unfinished {
 		c.commands += commands(l.group)
 		c.batches += len(l.group)
 	} else {

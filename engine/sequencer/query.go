@@ -83,7 +83,7 @@ func (w *queries) busy(p engine.PairID) bool {
 	return l.work.busy(p) || slices.Contains(l.folds.withheld, p) && !l.records.failed()
 }
 
-// runOne runs one waiting query and reports whether there was one.
+// runOne serves a query that has arrived, if there is one, and reports whether it has ended.
 func (w *queries) runOne() bool {
 	select {
 	case q := <-w.arriving:
@@ -93,8 +93,8 @@ func (w *queries) runOne() bool {
 	}
 }
 
-// serve runs a query up to its first pause, or makes it wait for its pair, and reports whether it has ended. What the
-// stream has confirmed by now is shown before.
+// serve runs a query up to its first pause, or makes it wait for its pair, and reports whether the query has ended.
+// Before a query runs, the backlog shows what the stream has confirmed by now, so that the query reads that too.
 func (w *queries) serve(q *query) (ended bool) {
 	l := w.loop
 	if w.busy(q.pair) {

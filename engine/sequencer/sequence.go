@@ -8,8 +8,7 @@ import (
 	"github.com/tickhive/tickhive/internal/clock"
 )
 
-// What happens to one slice: stamp, append, apply. What it has done is a group of the Backlog, which shows it and
-// answers.
+// What happens to one slice: stamp, append, apply. What it has done waits in the Backlog, which shows it and answers.
 
 // SliceCommands limits the commands of one batch that are applied between two publications
 // (docs/internals/performance.md#publication-6).
@@ -68,7 +67,7 @@ func (l *Loop) sequence(batches []*Batch) {
 	l.backlog.end()
 }
 
-// applySlice applies what writeJournal has written, and notes the batches that have ended in the open group. When the
+// applySlice applies what writeJournal has written, and notes the batches that have ended in Backlog.open. When the
 // slice ends early, the batches that it did not reach run in the next slices.
 func (l *Loop) applySlice(batches []*Batch) {
 	ended, next := l.backlog.open.ended, l.refs
@@ -128,7 +127,7 @@ func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 }
 
 // apply applies one command, or a part of one. Its events are folded at once where the process shows what is written;
-// otherwise they wait in the open group.
+// otherwise they wait in Backlog.open.
 func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
 	if l.backlog.show == Written {
@@ -137,11 +136,11 @@ func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 		l.folds.fold(&outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}, l.events)
 		return
 	}
-	g := l.backlog.open
-	before := len(g.events)
-	g.events = l.core.Apply(cmd, g.events)
-	g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
-	l.applied(cmd, b, g.first+uint64(len(g.outcomes)), g.events[before:])
+	u := l.backlog.open
+	before := len(u.events)
+	u.events = l.core.Apply(cmd, u.events)
+	u.outcomes = append(u.outcomes, outcome{b, i, cmd.Pair, len(u.events), l.unfinished(cmd)})
+	l.applied(cmd, b, u.first+uint64(len(u.outcomes)), u.events[before:])
 }
 
 // applied hands the events of the command that was just applied to those who do not wait for its mark, and a command of
@@ -166,11 +165,11 @@ func (l *Loop) unfinished(cmd *engine.Command) bool {
 // until the journal takes its next part, unless the journal has stopped for good.
 func (l *Loop) refuseSlice(batches []*Batch, err error) {
 	if n := len(l.backlog.waiting); n > 0 { // it may hold the events of a batch that has begun
-		g := l.backlog.waiting[n-1]
+		u := l.backlog.waiting[n-1]
 		batches = slices.DeleteFunc(batches, func(b *Batch) bool {
 			if b.applied > 0 {
 				b.err = err
-				g.ended = append(g.ended, b)
+				u.ended = append(u.ended, b)
 			}
 			return b.applied > 0
 		})
