@@ -186,7 +186,7 @@ func (s *residentSource) Act(nowNs int64, dst []engine.Command) []engine.Command
 // Skip leaves the steps out up to nowNs.
 func (s *residentSource) Skip(nowNs int64) { s.lastNs, s.nextNs = max(s.lastNs, nowNs), 0 }
 
-// agentSources returns the sources of launchpad and hive.
+// sources returns the sources of launchpad and hive.
 func (a *agentSide) sources() []sequencer.Source {
 	all := []sequencer.Source{&dueSource{a: a}}
 	if a.residents != nil {

@@ -120,7 +120,7 @@ func (r *restored) endBackfill(loop *sequencer.Loop) error {
 }
 
 // keepBackfill makes the backfill durable and takes snapshots of it while no loop runs. The keeper of the running
-// market would otherwise build a second market for its first snapshot at once, which doubles the memory of the start.
+// market would otherwise build a second state for its first snapshot at once, which doubles the memory of the start.
 func (r *restored) keepBackfill() error {
 	if r.journal == nil {
 		return nil

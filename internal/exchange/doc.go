@@ -27,6 +27,5 @@
 // what the caller has opened. Open replaces zero members by built-in values (withDefaults), calls the Validate of each
 // component, and passes each section on as a whole: Server and Rate to server/edge, Sim to sim, Engine to the core.
 //
-// It decides nothing about the market, reads no flag, no environment and no configuration file, and prints nothing:
-// cmd/tickhive does.
+// It decides nothing about the market, reads no flag, environment or configuration file, and prints nothing.
 package exchange

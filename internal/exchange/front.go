@@ -345,7 +345,7 @@ func (f *front) runSockets(d step.Driver) {
 	}
 }
 
-// endSockets closes the sockets.
+// endSockets closes the WebSockets. shutdown closes the listeners.
 func (f *front) endSockets(d step.Driver) {
 	f.hub.Shutdown()
 	if d == nil {

@@ -22,7 +22,7 @@ import (
 // recoverLook is the number of records after which recovery reports progress and checks for cancellation.
 const recoverLook = uint64(4096)
 
-// EngineLog returns the log of the market in a data directory. The directory's lock protects it.
+// EngineLog returns the log of the exchange in a data directory. The directory's lock protects it.
 func EngineLog(path string) keeper.LogDir {
 	return keeper.LogDir{FS: vfs.OS{}, Dir: path, Options: EngineLogOptions()}
 }
@@ -37,7 +37,7 @@ func EngineLogOptions() wal.Options {
 // logWriter names this program in the segments that it writes.
 const logWriter = "TickHive " + cmdline.Version
 
-// journal holds the log of the market and the writer through which the loop appends to it. A nil journal stores
+// journal holds the log of the exchange and the writer through which the loop appends to it. A nil journal stores
 // nothing. Any goroutine may call failed and makeDurable.
 type journal struct {
 	dir    keeper.LogDir
@@ -74,27 +74,27 @@ func openJournal(dir keeper.LogDir, policy sequencer.SyncPolicy, m Machine, say 
 	return j, nil
 }
 
-// replay is a recovery from the journal: the market after the record at market.Pos, and a reader of the
-// following records. Owner: one goroutine.
-type replay struct {
+// recovery restores the whole state from the journal: the state after the record at state.Pos, and a reader of the
+// records behind it. Owner: one goroutine.
+type recovery struct {
 	*journal
-	market   *machine.State
-	found    wal.Loaded // the snapshot that the market began with
+	state    *machine.State
+	found    wal.Loaded // the snapshot that the state began with
 	reader   *wal.Reader
 	progress func(done, total int64)
 }
 
 // load restores the state from the newest snapshot.
-func (j *journal) load(o machine.Options, say reportFunc) (*replay, error) {
-	r := &replay{journal: j, progress: func(int64, int64) {}}
+func (j *journal) load(o machine.Options, say reportFunc) (*recovery, error) {
+	r := &recovery{journal: j, progress: func(int64, int64) {}}
 	j.skips = machine.Skips{}
 	o.Skips = j.skips
 	var err error
-	if r.market, r.found, err = keeper.Load(o, j.dir, keeper.NoLimit); err != nil {
+	if r.state, r.found, err = keeper.Load(o, j.dir, keeper.NoLimit); err != nil {
 		return nil, err
 	}
 	j.kept = r.found.Kept
-	pos, last := r.market.Pos, j.log.LastSeq()
+	pos, last := r.state.Pos, j.log.LastSeq()
 	if pos > last {
 		return nil, &wal.CorruptError{
 			File: j.dir.Dir, Seq: last + 1,
@@ -131,13 +131,13 @@ func CollectSkips(skips machine.Skips, open func() (*wal.Reader, error)) error {
 }
 
 // replay applies the records. It returns ctx's error when ctx is canceled.
-func (r *replay) replay(ctx context.Context) error {
+func (r *recovery) replay(ctx context.Context) error {
 	for {
-		look := r.market.Pos - r.market.Pos%recoverLook + recoverLook
-		if err := keeper.Replay(r.market, r.reader, look, nil); err != nil {
+		look := r.state.Pos - r.state.Pos%recoverLook + recoverLook
+		if err := keeper.Replay(r.state, r.reader, look, nil); err != nil {
 			return ExplainPoison(err, filepath.Dir(r.dir.Dir))
 		}
-		if r.market.Pos < look {
+		if r.state.Pos < look {
 			return nil
 		}
 		r.progress(r.reader.Progress())
@@ -147,15 +147,15 @@ func (r *replay) replay(ctx context.Context) error {
 	}
 }
 
-// finish carries out the rest of the commands that the journal ends in the middle of, before anything sees the market.
+// finish carries out the rest of the commands that the journal ends in the middle of, before anything sees the state.
 // Where the disk has no room for the records, the loop does so once there is room: until then the pair shows the parts
 // that the journal has, and takes no changes.
-func (r *replay) finish() error {
-	pairs := r.market.Core.AppendUnfinished(nil)
+func (r *recovery) finish() error {
+	pairs := r.state.Core.AppendUnfinished(nil)
 	if len(pairs) == 0 {
 		return nil
 	}
-	err := r.market.Finish(func(cmd *engine.Command) error {
+	err := r.state.Finish(func(cmd *engine.Command) error {
 		_, err := r.writer.Append([]*engine.Command{cmd})
 		return err
 	})
@@ -173,13 +173,13 @@ func (r *replay) finish() error {
 
 // end sets damaged snapshots aside, so that they are not counted as retained ones. When records are behind the
 // snapshot, all of its segment counts as behind it: no loop may run, whose first record would have that effect.
-func (r *replay) end() error {
+func (r *recovery) end() error {
 	r.covered = r.found.Meta.Seq
 	r.coveredBytes = r.log.BytesWritten() - r.log.BytesSince(r.covered)
 	return r.found.SetAside(r.dir.FS, r.dir.Dir)
 }
 
-func (r *replay) close() { _ = r.reader.Close() }
+func (r *recovery) close() { _ = r.reader.Close() }
 
 // failed returns the reason why the journal accepts no more records, nil while it does.
 func (j *journal) failed() error {
@@ -221,10 +221,10 @@ func (j *journal) close(last func() error) error {
 // streams, because the level changes are known again; after a snapshot they cannot.
 const shortTail = 1 << 20
 
-// lastSnapshot takes a snapshot directly from a stopped market, which no goroutine changes any more, unless at
-// most shortTail bytes of journal follow the position covered.
-func (j *journal) lastSnapshot(market *machine.State, covered uint64, head func() ([]byte, error)) error {
-	if market.Pos == covered || j.log.BytesSince(covered) <= shortTail {
+// lastSnapshot takes a snapshot directly from the state of a stopped loop, which no goroutine changes any more, unless
+// at most shortTail bytes of journal follow the position covered.
+func (j *journal) lastSnapshot(state *machine.State, covered uint64, head func() ([]byte, error)) error {
+	if state.Pos == covered || j.log.BytesSince(covered) <= shortTail {
 		return nil
 	}
 	if err := j.writer.Sync(); err != nil {
@@ -234,11 +234,11 @@ func (j *journal) lastSnapshot(market *machine.State, covered uint64, head func(
 	if err != nil {
 		return err
 	}
-	err = j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos, Head: text}, func(w io.Writer) error {
-		return market.Write(w, nil)
+	err = j.log.WriteSnapshot(wal.SnapshotMeta{Seq: state.Pos, Head: text}, func(w io.Writer) error {
+		return state.Write(w, nil)
 	})
 	if err == nil {
-		j.covered, j.coveredBytes = market.Pos, j.log.BytesWritten()
+		j.covered, j.coveredBytes = state.Pos, j.log.BytesWritten()
 	}
 	return err
 }

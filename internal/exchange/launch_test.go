@@ -173,7 +173,7 @@ func TestABackfillLeavesASnapshot(t *testing.T) {
 }
 
 // The snapshot of a backfill covers nearly all of its segment. A record that the loop writes at once makes no further
-// one due, for which the keeper would build a second market: only what is behind the snapshot counts.
+// one due, for which the keeper would build a second state: only what is behind the snapshot counts.
 func TestNoSnapshotIsDueBehindABackfill(t *testing.T) {
 	o := simulated(t)
 	o.Sim.Backfill, o.Sim.Pairs[0].Weight, o.Journal.SnapshotBytes = setting.Duration(3*time.Hour), 100, 1<<20

@@ -216,7 +216,7 @@ func (b *base) BinanceAddrs() (all []string) {
 	return all
 }
 
-// Failed receives the error of a listener that ended unexpectedly, or ErrFenced.
+// Failed receives the error of a listener that ended unexpectedly, or node.ErrFenced.
 func (b *base) Failed() <-chan error { return b.front.failed }
 
 // fail reports on Failed an error that ends the exchange. It drops the error if the channel is full, because an earlier

@@ -234,32 +234,32 @@ func (r *restored) replay(ctx context.Context) error {
 		r.state = machine.New(r.machineOptions())
 		return nil
 	}
-	log, err := r.journal.load(r.machineOptions(), r.reportRecovery)
+	recovery, err := r.journal.load(r.machineOptions(), r.reportRecovery)
 	if err != nil {
 		return err
 	}
-	defer log.close()
-	for _, bad := range log.found.Damaged {
+	defer recovery.close()
+	for _, bad := range recovery.found.Damaged {
 		r.reportRecovery("damaged snapshot ignored; using the previous one", bad)
 	}
 	bar := r.o.Progress("recovery")
-	log.progress = func(done, total int64) {
+	recovery.progress = func(done, total int64) {
 		bar.Set(done, total)
 		r.front.progress.Store(done * 1_000_000 / max(total, 1))
 	}
-	if err := log.replay(ctx); err != nil {
+	if err := recovery.replay(ctx); err != nil {
 		return r.logPoison(err)
 	}
-	r.state = log.market
+	r.state = recovery.state
 	if r.o.Stream.Open != nil && !r.data.Empty() {
 		if err := r.join(ctx); err != nil {
 			return r.logPoison(err)
 		}
 	}
-	if err := log.finish(); err != nil {
+	if err := recovery.finish(); err != nil {
 		return err
 	}
-	if err := log.end(); err != nil {
+	if err := recovery.end(); err != nil {
 		return err
 	}
 	if r.pos, r.lastNs = r.state.Pos, r.state.LastNs; r.pos > 0 {

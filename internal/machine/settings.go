@@ -13,7 +13,7 @@ import (
 )
 
 // Settings holds every setting of the configuration by which records are decided or folded. They are a part of the
-// state: a record of the market's log carries all of them, a start whose configuration differs writes one, and a replay
+// state: a record of the log carries all of them, a start whose configuration differs writes one, and a replay
 // reads no configuration.
 type Settings struct {
 	Engine    engine.Limits

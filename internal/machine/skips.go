@@ -11,7 +11,7 @@ import (
 // record.
 type Skips map[uint64]bool
 
-// skip advances the market over a record that is not applied: a skipped record, or a Skip record itself. It
+// skip advances the state over a record that is not applied: a skipped record, or a Skip record itself. It
 // still advances the time and the position of the folds.
 func (s *State) skip(rec *Record) {
 	if engine.DecodeCommand(rec.Payload, &s.cmd) == nil {

@@ -12,7 +12,9 @@ import (
 	"github.com/tickhive/tickhive/internal/wal"
 )
 
-// ErrFenced reports that another node is the writer of the stream. This one must acknowledge nothing more.
+// ErrFenced ends a process as the writer: another node is the writer of the stream, and this one must acknowledge
+// nothing more. A start finds that out by the newest term (Joining.Read), a running writer by the jet.ErrFenced of its
+// appender, which internal/exchange turns into this one.
 var ErrFenced = errors.New("another node is the writer now: what this one has stored and the stream has not " +
 	"confirmed does not count")
 

@@ -9,5 +9,5 @@
 //  2. Kill returns the directory as the end of the process would leave it, and leaves the
 //     exchange running.
 //
-// It does not test the command line; cmd/tickhive starts the real program for that.
+// It does not test the command line: test/cli starts the real program for that.
 package exchangetest

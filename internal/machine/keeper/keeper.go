@@ -26,20 +26,20 @@ const (
 	// makes a thousand events.
 	SnapshotEvents = 4_000_000
 	// TimedCommands is the smallest number of new commands for which time alone makes a snapshot due: their
-	// replay takes 0.1 s. A snapshot of a market of 35 MB costs 0.5 s.
+	// replay takes 0.1 s. A snapshot of a state of 35 MB costs 0.5 s.
 	TimedCommands = 100_000
 	// retryNs is the wait after a failed snapshot.
 	retryNs = int64(200 * time.Millisecond)
 )
 
-// LogDir names the directory of a market's log and snapshots.
+// LogDir names the directory of a log and its snapshots.
 type LogDir struct {
 	FS      vfs.FS
 	Dir     string
 	Options wal.Options
 }
 
-// Loop is the running market; *sequencer.Loop implements it.
+// Loop is the loop of a running exchange; *sequencer.Loop implements it.
 type Loop interface {
 	Query(fn func()) error
 	// Position returns the position of the last journaled command. The loop's goroutine calls
@@ -84,7 +84,7 @@ type Options struct {
 	Damaged func(reason string)
 }
 
-// Keeper takes snapshots and state hashes of a running market. It replays the journal into a second market (a
+// Keeper takes snapshots and state hashes of a running exchange. It replays the journal into a second state (a
 // follower), so the loop does not stop. Any goroutine may call it; it works on one snapshot or hash at a time.
 type Keeper struct {
 	o       Options
@@ -260,13 +260,13 @@ func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 
 // waits reports whether a snapshot waits for Reached. It has no follower then, so it costs no memory.
 func (k *Keeper) waits(m *pendingSnapshot) bool {
-	return m.market == nil && k.o.Reached != nil && k.o.Reached() < m.to
+	return m.state == nil && k.o.Reached != nil && k.o.Reached() < m.to
 }
 
 // continueSnapshot makes the follower, replays the next records, or writes the snapshot when all were replayed before.
 // taken reports that the snapshot is written. After an error the snapshot is not pending any more.
 func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
-	if m.market == nil {
+	if m.state == nil {
 		if m.follower, err = k.follow(m.to); err != nil {
 			k.pending = nil
 		}
@@ -288,7 +288,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 		return false, err
 	}
 	err = k.o.Log.WriteSnapshot(meta, func(w io.Writer) error {
-		return m.market.Write(wire.Pausing(w, runtime.Gosched), m.extras)
+		return m.state.Write(wire.Pausing(w, runtime.Gosched), m.extras)
 	})
 	if err != nil {
 		return false, err
@@ -318,7 +318,7 @@ func (k *Keeper) Hash() (machine.StateHash, error) {
 	if err != nil {
 		return machine.StateHash{}, err
 	}
-	return f.market.Hash(), nil
+	return f.state.Hash(), nil
 }
 
 // capture returns the current position, the states of the live extras and the digest of the live state at it.

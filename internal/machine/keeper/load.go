@@ -52,7 +52,7 @@ func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) 
 // NoLimit makes Load take the newest intact snapshot.
 const NoLimit = math.MaxUint64
 
-// Load returns the market of the newest intact snapshot at or before limit, or an empty market when
+// Load returns the state of the newest intact snapshot at or before the position limit, or an empty state when
 // there is none. found names the snapshot and the newer damaged ones that were skipped. An intact snapshot that
 // cannot be decoded is an error: its bytes are unchanged since they were written.
 func Load(o machine.Options, log LogDir, limit uint64) (m *machine.State, found wal.Loaded, err error) {

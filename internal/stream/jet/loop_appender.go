@@ -12,7 +12,7 @@ import (
 	"github.com/tickhive/tickhive/internal/stream"
 )
 
-// ErrFenced reports that another node is the writer.
+// ErrFenced ends an appender: another node's message counts in place of its own. node.ErrFenced ends the process.
 var ErrFenced = errors.New("jet: another node is the writer")
 
 // ErrForged reports a message that counts and bears this writer's name, and that it has not sent.
