@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tickhive/tickhive/internal/fifo"
+	"github.com/tickhive/tickhive/internal/fixed"
 	"github.com/tickhive/tickhive/internal/refuse"
 )
 
@@ -61,13 +62,7 @@ func blockAt(genesisNs, nowNs int64) int64 {
 }
 
 // floorSec converts a Unix time in ns to whole seconds, rounded down, as answers print it.
-func floorSec(ns int64) int64 {
-	s := ns / secondNs
-	if ns%secondNs < 0 {
-		s--
-	}
-	return s
-}
+func floorSec(ns int64) int64 { return fixed.FloorDiv(ns, secondNs) }
 
 // asset identifies what an account can hold: NATIVE, USBI, or a token, whose number is its workerId + 1.
 type asset uint32

@@ -54,13 +54,7 @@ func Fitting(length, offset int64) Interval {
 }
 
 // floorSec returns the whole second of a time in Unix ns.
-func floorSec(ns int64) int64 {
-	s := ns / nanosecond
-	if ns%nanosecond < 0 {
-		s--
-	}
-	return s
-}
+func floorSec(ns int64) int64 { return fixed.FloorDiv(ns, nanosecond) }
 
 // Interval is one of the ten candle lengths of docs/contract/api.md.
 type Interval uint8

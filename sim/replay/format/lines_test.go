@@ -60,7 +60,15 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 	if got := pairOf("f", "usd"); got != "F_USD" {
 		t.Errorf("ticker F is %q", got)
 	}
+	for _, quote := range quoteCurrencies {
+		for _, name := range []string{"ADA" + quote + "_2024.csv", strings.ToLower("ada-" + quote + "-trades.csv")} {
+			if got := pairInName(name); got != "ADA_"+quote {
+				t.Errorf("the name %s tells %q, want ADA_%s", name, got, quote)
+			}
+		}
+	}
 	for name, want := range map[string]string{
+		"btctry_2024.csv":                     "BTC_TRY",
 		"btcusd_20161007_second_trade.csv.gz": "BTC_USD", "WUSDT-trades-2024-08-08.csv": "W_USDT",
 		"t_usdt.csv": "T_USDT", "1INCHUSDT-trades.csv": "1INCH_USDT",
 		"1000SATSUSDT-trades-2024-08.zip": "1000SATS_USDT", "1MBABYDOGEUSDT-trades.csv": "1MBABYDOGE_USDT",

@@ -40,8 +40,9 @@ func PairOfSymbol(format, symbol string) string {
 	return dollarPair(symbol)
 }
 
-// dollarPair returns the pair code of a symbol as vendors of shares and futures write it: BTC-USD is a pair, ESM4, GBTC
-// and BRK.B are traded in dollars. A number is an instrument without a symbol.
+// dollarPair returns the pair code of a symbol as vendors of shares and futures write it: BTC_USD of BTC-USD, which is
+// a pair; ESM4_USD and BRKB_USD of ESM4 and BRK.B, which are traded in dollars. It returns "" for a number, the id of
+// an instrument whose symbol the file does not have.
 func dollarPair(symbol string) string {
 	if _, err := strconv.ParseUint(symbol, 10, 32); err == nil {
 		return ""
@@ -81,10 +82,13 @@ func pairOf(base, quote string) string {
 	return code
 }
 
+// anyQuote matches a quote currency in capital letters.
+var anyQuote = strings.Join(quoteCurrencies, "|")
+
 // symbolInName begins with a currency of up to 20 letters and digits: T, ETH, 1INCH, 1000SATS; the digits of a date in
 // front are none.
 var symbolInName = regexp.MustCompile(`^(?:10*|[0-9])?[A-Za-z][A-Za-z0-9]{0,19}[-_]?` +
-	`(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
+	`(?:` + strings.ToLower(anyQuote) + `|` + anyQuote + `)(?:[^A-Za-z]|$)`)
 
 // pairInName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
 func pairInName(name string) string {
@@ -92,7 +96,7 @@ func pairInName(name string) string {
 	return splitPair(strings.TrimRight(m, "_-. 0123456789"))
 }
 
-// pairOfKraken returns the pair code for pairOfKraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
+// pairOfKraken returns the pair code for Kraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
 // prefixes X (currency) and Z (fiat).
 func pairOfKraken(symbol string) string {
 	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {
