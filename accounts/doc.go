@@ -13,7 +13,7 @@
 // Invariants:
 //
 //  1. Per currency: free + held + fees = deposited - withdrawn, to the unit, at every instant.
-//  2. held is never negative, and free is not but of the built-in account and of unlimited ones.
+//  2. held is never negative. free is negative only in the built-in account and in unlimited ones.
 //  3. held of an account is the sum of the holds of its open orders. No order is remembered: the events say it all.
 //  4. The same commands, events and settings in the same order give the same state, refusals and bytes of a snapshot.
 //     A refused command changes nothing.

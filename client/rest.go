@@ -118,14 +118,16 @@ type Order struct {
 	IsMarket      bool     `json:"isMarket"`
 	Pair          string   `json:"currencyPairCode"`
 	IsBid         bool     `json:"isBid"`
-	Price         *Decimal `json:"price"`
+	Price         *Decimal `json:"price"` // nil: a market order
+	// InitialAmount is the total amount and Amount the open one; nil with InitialQuoteAmount, and until an opo or
+	// opoco list gives the order its amount.
 	InitialAmount *Decimal `json:"initialAmount"`
 	Amount        *Decimal `json:"amount"`
 	// DecrementedAmount is the amount that self-trade prevention "decrement" removed; nil when InitialAmount is
 	// nil.
 	DecrementedAmount *Decimal `json:"decrementedAmount"`
 
-	QuoteAmount *Decimal `json:"quoteAmount"`
+	QuoteAmount *Decimal `json:"quoteAmount"` // Price x Amount; nil: a market order, or Amount is nil
 	Date        string   `json:"date"`
 	UserID      string   `json:"userId"`
 	IsCanceled  bool     `json:"isCanceled"`
@@ -144,7 +146,7 @@ type Order struct {
 	FilledAmount       Decimal  `json:"filledAmount"`
 	FilledQuoteAmount  Decimal  `json:"filledQuoteAmount"`
 	AveragePrice       *Decimal `json:"averagePrice"` // nil: no fill
-	Fee                *Decimal `json:"fee"`          // nil: of a first answer some deals are not retained
+	Fee                *Decimal `json:"fee"`          // nil: the answer to a repeat, some of whose deals are gone
 	FeeCurrency        string   `json:"feeCurrencyCode"`
 	DateChanged        string   `json:"dateChanged"`
 

@@ -16,7 +16,7 @@
 //  3. A fill's price is the maker's; makers are taken best price first, then by arrival.
 //  4. A level's amount is the sum of the shown parts of its orders; a level event carries a changed amount.
 //  5. Order ids and trade ids are dense per pair and never reused.
-//  6. No waiting stop is at or through the last trade after a command, its last part.
+//  6. After the last part of a command no waiting stop is at or through the last trade.
 //  7. No sum overflows: the core refuses an order beyond the bounds of a side, and of MaxSettled.
 //  8. A part of a command is bounded work.
 //  9. A pair's events depend only on that pair's commands and on the answers of Funds.

@@ -154,7 +154,7 @@ func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
 	return r, true
 }
 
-// Summary returns what Order does without the fills.
+// Summary returns the record that Order returns, but without its fills.
 func (h *History) Summary(id engine.OrderID) (OrderRecord, bool) {
 	o := h.retained(id)
 	if o == nil {

@@ -101,11 +101,12 @@ func (t *Trades) DroppedNs() int64 { return t.droppedNs }
 
 // tradeRing is the writer's copy of a pair's trades. Owner: the feed's goroutine.
 type tradeRing struct {
-	view  Trades // the published part; the writer appends chunks beyond the length of every published copy
+	view  Trades // what a publication copies; the writer appends chunks beyond the length of every published copy
 	young uint64 // trades dropped while younger than 24 h
 }
 
-// add makes room for the trade id, made at timeNs; the caller sets its other members. add then drops what trim does.
+// add appends the trade with this id and time and trims the ring. It returns the trade, whose other members the caller
+// sets. It panics unless id is the one after the last.
 func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *Trade {
 	v := &r.view
 	if id != v.last+1 {

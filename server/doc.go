@@ -15,10 +15,10 @@
 //
 // Invariants:
 //
-//  1. A package has one audience. What it needs of another comes through its Options; account imports another
-//     audience, stream, for the form of private messages, and binance for its sockets (internal/tidy/imports.go).
-//  2. No package decides about money or matching: internal/entry reserves the money of orders. It prints a number
-//     exactly or not at all.
+//  1. A package has one audience. What it needs of another comes through its Options. Two packages import stream:
+//     account for the form of private messages, binance for its sockets (internal/tidy/imports.go).
+//  2. No package decides about money or matching: the engine does, and asks accounts for the money of an order. A
+//     package prints a number exactly or not at all.
 //
 // It does not know how views are made (marketdata), how orders are matched (engine), how they are built and submitted
 // (internal/entry) or how a signature is verified and money is held (accounts).

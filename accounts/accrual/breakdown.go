@@ -35,7 +35,7 @@ func checkPeriod(fromNs, toNs int64) *refuse.Refusal {
 		return refuse.Param("from", "from must be before to.")
 	}
 	if uint64(toNs)-uint64(fromNs) > MaxPeriodNs {
-		return refuse.Param("to", "The span from from to to may be at most 366 days.")
+		return refuse.Param("to", "The span between from and to may be at most 366 days.")
 	}
 	return nil
 }

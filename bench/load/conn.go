@@ -149,7 +149,7 @@ func Get(name, target string, headers ...string) *Request {
 	return build(name, "localhost", "GET", target, nil, headers)
 }
 
-// GetOf returns a GET request to a host.
+// GetOf returns a GET request whose header Host is host; that of Get is localhost.
 func GetOf(host, name, target string, headers ...string) *Request {
 	return build(name, host, "GET", target, nil, headers)
 }

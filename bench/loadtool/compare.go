@@ -31,9 +31,9 @@ func ReadReport(file string) (r *Report, err error) {
 	return r, nil
 }
 
-// WriteComparison prints two reports side by side, with the change in percent. Routes that only one of them has are
-// named. It reports whether the new one is at most limit percent worse, nil: however much: its rate is not lower, and
-// no p99 and no share of errors is higher by more than that. A route that is gone cannot be compared, so it is worse.
+// WriteComparison prints two reports side by side, with the change in percent, and names the routes that only one of
+// them has. met is false when after is worse by more than limit percent: a lower rate, a higher p99 of the report or of
+// a route, or a higher share of errors. A route that after lacks is worse. Without a limit (nil) met is true.
 func WriteComparison(w io.Writer, before, after *Report, limit *float64) (met bool, err error) {
 	for _, r := range []*Report{before, after} {
 		fmt.Fprintf(w, "%s  %s\n", r.Started.Format("2006-01-02 15:04:05"), r.Target)

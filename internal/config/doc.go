@@ -1,4 +1,4 @@
-// Package config reads the configuration of an exchange and makes the options of internal/exchange of it, for
+// Package config reads the configuration of an exchange and turns it into the options of internal/exchange, for
 // cmd/tickhive and for tickhivetest.
 //
 // The configuration goes one way. Config has a section for each package that is configured, as that package declares

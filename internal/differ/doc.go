@@ -2,6 +2,6 @@
 //
 // Owner: none; it holds nothing.
 //
-// Invariant: values differ when reflect.DeepEqual says so, in members that are not exported too, and whatever their
-// methods Equal say. The text is go-cmp's: - is what was wanted, + what came.
+// Invariant: values differ when reflect.DeepEqual returns false: members that are not exported count, methods Equal do
+// not. The text is go-cmp's, - for what was wanted and + for what came, or both values where go-cmp sees no difference.
 package differ

@@ -5,7 +5,7 @@ import (
 	"github.com/tickhive/tickhive/marketdata"
 )
 
-// Answer is the outcome of one command. The history's goroutine fills it immediately after it has folded the
+// Answer is the outcome of one command. The loop's goroutine fills it immediately after it has folded the
 // command, before any later command. The request's goroutine reads it.
 type Answer struct {
 	Record     marketdata.OrderRecord

@@ -11,7 +11,8 @@
 //  2. A decimal that is no number of ticks or lots is refused by the engine, in sequence.
 //  3. A signed request finds and changes orders of its caller only. The order of another account does not exist for it.
 //  4. An answer is read right after its command's fold, before any later command.
-//  5. Behind its halt an account has nothing on its way, so a Canceler that has canceled what is open has canceled all.
+//  5. The engine refuses every order behind the halt of an account, so a Canceler that has canceled the open orders has
+//     canceled all.
 //
 // The package does not read JSON, know HTTP statuses or verify signatures. It does not match (engine), hold balances
 // (accounts) or change pairs and assets.

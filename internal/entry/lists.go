@@ -154,7 +154,7 @@ func (e *Entry) Amendments(order engine.OrderID, from uint64, limit int) (list [
 	return list, nil
 }
 
-// PreventedMatches returns the retained prevented matches that q chooses, by their numbers.
+// PreventedMatches returns the retained prevented matches that q chooses, in the order of their numbers.
 func (e *Entry) PreventedMatches(q marketdata.PreventedQuery) ([]marketdata.PreventedMatch, *refuse.Refusal) {
 	list, err := e.opt.History.PreventedMatches(q, e.opt.Exchange.Query)
 	if err != nil {

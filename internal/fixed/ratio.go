@@ -6,7 +6,7 @@ import "math/big"
 // (docs/contract/market-data.md#decimals).
 const QuotientDigits = 8
 
-// FloorDiv returns a / b rounded down.
+// FloorDiv returns a / b rounded down. b must be above 0.
 func FloorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

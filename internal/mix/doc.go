@@ -1,5 +1,5 @@
-// Package mix makes one word out of several, for running sums of a state.
+// Package mix mixes several 64-bit words into one. Running sums of such words tell whether two states are equal.
 //
-// It finds accidents, and not what somebody has made on purpose: who knows the constants can make two states with one
-// sum. The values are the same in every process and on every machine.
+// The sums find accidental differences, not forged ones: who knows the constants can make two states with one sum. The
+// values are the same in every process and on every machine.
 package mix

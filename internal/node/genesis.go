@@ -41,7 +41,7 @@ func ReadGenesis(ctx context.Context, log jet.Log, keys *stream.Keys) (g Genesis
 			}
 		}
 		if unsure := r.Unsure(); err == nil && !valid && seq >= last && errors.Is(unsure, stream.ErrKey) {
-			err = unsure // nothing that its writer sends later begins the stream
+			err = unsure // the stream has begun under other keys: no later message is its first one
 		}
 		return err
 	})

@@ -8,5 +8,5 @@
 //  2. Open returns exactly what was sealed, for the same purpose and by one of the secrets, or an error.
 //  3. No secret is in an error, String or log value.
 //
-// The package does not keep keys, and it does not hide that, when and in what order messages were written.
+// The package does not keep keys. It hides neither that messages were written, nor when, nor in what order.
 package seal

@@ -14,5 +14,5 @@
 //
 // Owner: none. The package has no state.
 //
-// It knows no section, and reads no file, environment or flag: cmd/tickhive does.
+// It knows no section, and reads no file, environment or flag: internal/config and cmd/tickhive do.
 package setting

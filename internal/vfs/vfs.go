@@ -36,8 +36,8 @@ type FS interface {
 // File is an open file.
 type File interface {
 	io.ReaderAt
-	// WriteAt writes all of p at off in one call to the system, extending the file as
-	// needed. On an error, n bytes may have been written.
+	// WriteAt writes all of p at off and extends the file as needed. After an error any part of p may be in the
+	// file, whatever n is.
 	WriteAt(p []byte, off int64) (n int, err error)
 	// Preallocate fills [off, off+n) with zeros. It writes them and does not only reserve space: a later write
 	// there changes no metadata, which makes its sync cheap.

@@ -12,8 +12,7 @@
 //
 // Files are a vfstest.Mem, time is a simulated clock, randomness comes from the seed, so a seed repeats byte for byte.
 //
-// Owner: one goroutine calls Run. The components and the requests are coroutines: one runs at a time, until it
-// waits.
+// Owner: the goroutine that calls Run. Components and requests are coroutines: one runs at a time, until it waits.
 //
 // Invariants:
 //

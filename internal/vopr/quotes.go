@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Quotes are orders by Binance's interface whose client order ids are few and used again and again, as bots with fixed
-// ids do. The model knows the rule: an id is unique among the open orders of an account and pair.
+// Clients place quotes through the facade: orders under few client order ids, each used again and again, as bots with
+// fixed ids do. The model knows the rule: an id is unique among the open orders of an account and pair.
 
 const facade = "/api/v3/"
 

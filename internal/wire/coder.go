@@ -232,7 +232,8 @@ func (c *Coder) Text(p *string, limit int) {
 	*p, c.buf = string(c.buf[:n]), c.buf[n:]
 }
 
-// Len encodes or decodes the length of a list. Each item must take at least one byte.
+// Len encodes n, the length of a list, or decodes it, and returns the length. Each item must take at least one byte: a
+// decoded length above the number of bytes left is ErrShort, and Len returns 0.
 func (c *Coder) Len(n int) int {
 	u := uint64(n)
 	c.U64(&u)

@@ -118,10 +118,11 @@ func quantity(r *marketdata.OrderRecord) int64 {
 	return r.Amount
 }
 
-// hasQuantity reports whether an order has a quantity: one that its list gives it has none before.
+// hasQuantity reports whether an order has a quantity: an order of a list may have none until the list gives it one.
 func hasQuantity(r *marketdata.OrderRecord) bool { return r.Amount != 0 || r.ByQuote }
 
-// asked returns the quote amount that an order asked for. The most that another purchase may spend is no request.
+// asked returns the quote amount that an order asked for, 0 for an order by amount: r.Quote is then only the most that
+// a market buy may spend.
 func asked(r *marketdata.OrderRecord) fixed.U128 {
 	if r.ByQuote {
 		return r.Quote

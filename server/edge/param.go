@@ -262,7 +262,7 @@ func (p *Param[T]) read(c *Ctx) (v T, given bool, err *refuse.Refusal) {
 	return v, true, nil
 }
 
-// Several declares a parameter that may be repeated, each time with a value of the declaration.
+// Several declares a parameter that may be repeated; each occurrence has a value that one would accept.
 func Several[T any](name string, one *Param[T]) *Repeated[T] {
 	element := one.spec
 	element.Name = ""

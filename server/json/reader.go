@@ -218,7 +218,7 @@ func (r *Reader) Element() bool {
 // Unknown records that the current member is unknown.
 func (r *Reader) Unknown() { r.Fail("is not a member of this request.") }
 
-// Fail records a structural error at the current member.
+// Fail records a structural error at the current member and ends the reading: every later read returns zero.
 func (r *Reader) Fail(rule string) {
 	if r.Err == nil {
 		r.Err = &Error{Field: r.path(), Message: "The member " + r.path() + " " + rule}

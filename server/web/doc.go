@@ -20,5 +20,5 @@
 //     and on the console: tickhive.candles(), lines(), studies(), price(), alerts() and now() return what is
 //     drawn. The page of the launchpad has tickhive.candles() of its token.
 //
-// It renders docs/programs.md alone. The market page reads the public routes.
+// It renders each page of docs/ when the first client asks for the page. The market page reads the public routes.
 package web

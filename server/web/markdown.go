@@ -207,7 +207,7 @@ func (d *parsed) moveLinks() {
 	}
 }
 
-// runs returns for each program whether a test runs it: the word run is behind its language.
+// runs returns for each program (block of code) of the page whether a test runs it: its language is followed by run.
 func (d *parsed) runs() (runs []bool) {
 	each(d, func(n ast.Node) {
 		switch n := n.(type) {
@@ -220,7 +220,7 @@ func (d *parsed) runs() (runs []bool) {
 	return runs
 }
 
-// split returns by turns what is between two programs, and a program.
+// split cuts text at its programs. The parts with an odd index are programs, the others the text between them.
 func split(text string, runs []bool) (parts []string) {
 	for _, run := range runs {
 		before, after, _ := strings.Cut(text, "<pre>")

@@ -52,8 +52,8 @@ func WriteConfig(t *testing.T, text string) string {
 	return file
 }
 
-// Recorded returns the whole path of a file of the recorded markets, or skips the test, which TICKHIVE_STRICT=1
-// forbids.
+// Recorded returns the absolute path of a file of the recorded markets, in shared/data beside the source tree. Without
+// the file it skips the test, or fails it under TICKHIVE_STRICT=1.
 func Recorded(t testing.TB, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(SourceTree, "..", "shared", "data", name))

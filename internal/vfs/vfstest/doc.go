@@ -17,8 +17,8 @@
 // Invariants:
 //
 //  1. Without an injected fault, a cut keeps what package vfs promises and nothing more.
-//  2. A class of a cut waits for Crash, a class of operations for the operations that it can hit, a class of rest
-//     happens at once, after some operations, or with AtCut. A class without a target does nothing and is not counted.
+//  2. A fault of a cut (OfCut) waits for Crash, a fault of operations for an operation that it can hit. A fault at rest
+//     (AtRest) happens at once, after some operations, or with AtCut. A fault without a target is not counted.
 //  3. Nothing here sleeps or reads a clock; a slow disk is a hook that waits.
 //  4. The same operations, injections and seeds give the same bytes. Concurrent operations have to
 //     have an order for that.
