@@ -84,11 +84,13 @@ recordings: ## files that people hold (../shared/data/forms) against a reading i
 
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
 CLUSTER ?= -cluster.runs=60 -cluster.time=8m
-cluster: ## fault runs of a writer, replicas and a stream, at most ten minutes
+cluster: ## the long tests of processes and clusters, and fault runs of a writer, replicas and a stream, for eight minutes
+	TICKHIVE_LONG=1 $(TESTS) test -count=1 -timeout 30m -skip TestClusterLosesNothing ./test/cluster ./test/cli
 	$(TESTS) test -count=1 -timeout 2h ./test/cluster -run TestClusterLosesNothing -v $(CLUSTER)
 
 cluster-soak: ## an hour of fault runs with random seeds
-	$(MAKE) cluster CLUSTER='-cluster.runs=1000000 -cluster.time=1h'
+	$(TESTS) test -count=1 -timeout 2h ./test/cluster -run TestClusterLosesNothing -v \
+		-cluster.runs=1000000 -cluster.time=1h
 
 drift: ## are generated files what their generators make: golden bytes, docs/contract/commands.md, bundles, notices, module files
 	$(TESTS) test -count=1 ./cmd/tickhive ./server/binance -run 'Golden'

@@ -19,12 +19,13 @@ type PairSettings struct {
 
 // Deal is a public trade.
 type Deal struct {
-	ID     string  `json:"id"`
-	Date   string  `json:"dealDateUtc"`
-	Pair   string  `json:"currencyPairCode"`
-	Volume Decimal `json:"volume"`
-	Price  Decimal `json:"price"`
-	IsBuy  bool    `json:"isBuy"` // the taker's side
+	ID      string  `json:"id"`
+	TradeID uint64  `json:"tradeId"` // rises by one per pair
+	Date    string  `json:"dealDateUtc"`
+	Pair    string  `json:"currencyPairCode"`
+	Volume  Decimal `json:"volume"`
+	Price   Decimal `json:"price"`
+	IsBuy   bool    `json:"isBuy"` // the taker's side
 }
 
 // Candle is one interval of a pair; Date is its beginning in UTC.

@@ -11,8 +11,8 @@ import (
 
 func fill(pair string, second int, trade uint64, order string) *Fill {
 	return &Fill{
-		Deal:    Deal{Pair: pair, Date: fmt.Sprintf("2026-01-01T00:00:%02d.0000000Z", second)},
-		TradeID: trade, OrderID: order,
+		Deal:    Deal{Pair: pair, TradeID: trade, Date: fmt.Sprintf("2026-01-01T00:00:%02d.0000000Z", second)},
+		OrderID: order,
 	}
 }
 

@@ -166,7 +166,6 @@ type Fill struct {
 	Deal
 	IsUserBuyer *bool   `json:"isUserBuyer"`
 	OrderID     string  `json:"orderId"`
-	TradeID     uint64  `json:"tradeId"`
 	Fee         Decimal `json:"fee"`
 	FeeCurrency string  `json:"feeCurrencyCode"`
 	IsMaker     bool    `json:"isMaker"`

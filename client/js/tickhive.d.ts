@@ -176,6 +176,7 @@ export type ListWithIds = List & { orderIds: string[] };
 
 export interface Deal {
   id: string;
+  tradeId: number;
   dealDateUtc: string;
   currencyPairCode: string;
   volume: Decimal;
@@ -184,9 +185,8 @@ export interface Deal {
   isBuy: boolean;
 }
 
-export interface Trade extends Deal {
-  tradeId: number;
-}
+/** A deal of the channel trades. */
+export type Trade = Deal;
 
 export interface Fill extends Trade {
   isUserBuyer: boolean | null;

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 60, with TICKHIVE_SOAK=1 those of vopr.time")
+	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 30, with TICKHIVE_SOAK=1 those of vopr.time")
 	first   = flag.Uint64("vopr.first", 0, "the first seed; 0: 1, with TICKHIVE_SOAK=1 a random one")
 	span    = flag.Duration("vopr.time", 20*time.Minute, "how long a soak runs seeds")
 	damaged = flag.Int("vopr.damaged", 150, "number of damages of a directory")
@@ -100,7 +100,7 @@ func TestSeeds(t *testing.T) {
 	n, from, more := *seeds, max(*first, 1), func() bool { return true }
 	switch soak := os.Getenv("TICKHIVE_SOAK") == "1"; {
 	case n == 0 && !soak:
-		n = 60
+		n = 30
 	case n == 0:
 		n = math.MaxInt
 		if *first == 0 {

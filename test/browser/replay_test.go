@@ -23,7 +23,7 @@ func (b *browser) block(patterns ...string) {
 
 // A recorded hour is played, paused, stepped through, traded, taken back and left by keyboard and mouse. After the
 // start nothing needs a terminal. The bar can be used as soon as it knows where the recording is, and is one line.
-func TestARecordedHourIsPlayedAndTradedOnThePage(t *testing.T) {
+func TestBrowserPlaysARecordedHourAndTradesIt(t *testing.T) {
 	in := harness.Launch(t, nil, "replay", "--sample", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
 	in.TakeAddresses(in.WaitLine("ready "))
 	b := newBrowser(t, in, 720, 800)

@@ -73,7 +73,7 @@ func TestBrowserTheThemeWaitsForItsScript(t *testing.T) {
 }
 
 // A page says why each 503 comes. It says that the exchange starts only when it does.
-func TestPagesSayWhyTheyWait(t *testing.T) {
+func TestBrowserPagesSayWhyTheyWait(t *testing.T) {
 	in := ownDemo(t)
 	target, err := url.Parse(in.Public)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // and every GET of the OpenAPI documents, also when the same time has passed, and when the restored one was killed and
 // begins with the backup and the log behind it. Only the epoch is another one.
 func TestARestoredBackupAnswersAsItsOrigin(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	args := []string{"--set", "rate.allow=127.0.0.0/8", "--set", "journal.snapshot_bytes=60000", "--data-dir"}
 	origin := harness.StartEmpty(t, append(args, t.TempDir())...)

@@ -35,6 +35,7 @@ func copyOf(a *harness.Acked) *harness.Acked {
 // began, is one point in time, and starts with the state that the journal gives at that place, in
 // a new epoch.
 func TestABackupUnderLoad(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for _, policy := range []string{"always", "interval"} {
 		t.Run(policy, func(t *testing.T) {

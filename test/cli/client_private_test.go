@@ -20,6 +20,7 @@ func privateCuts() int64 {
 // The private stream of each client returns every fill once and in order, and the end of every order, while its line is
 // cut at every message, and the exchange is killed in between.
 func TestPrivateStreamsLoseNothing(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	cuts := privateCuts()
 	for name, follow := range harness.PrivateFollowers() {

@@ -28,6 +28,7 @@ type damagedDir struct {
 // A flipped bit or a missing end of any file gives the same answers, a refusal with exit code 3 that names the
 // file's log, or, where no acknowledged change is missing, an incident. TICKHIVE_SOAK=1 tries 2,000 positions.
 func TestDamagedFilesOfTheProgram(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	positions := 12
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

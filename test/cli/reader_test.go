@@ -13,6 +13,7 @@ import (
 // What an answer has said, the next process shows when this one was killed behind the answer, under every sync policy.
 // The sockets of a client go on there behind what they have shown.
 func TestTheNextProcessShowsWhatAnAnswerHasSaid(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	kills := 1
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

@@ -46,6 +46,7 @@ func endsWithinItsStart(in *harness.Instance) {
 }
 
 func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	for range 3 {
@@ -77,6 +78,7 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 }
 
 func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	clock := []string{

@@ -36,6 +36,7 @@ const (
 // up to 20,000 orders per second, no chain breaks, every message's checksum is right (the follower
 // recomputes it), and the rebuilt book equals the REST order book at the same seq.
 func TestManyBooksOnOneSocketStayRight(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	run := &manyRun{orders: 3 * manyRate * manyBatch, samples: 10}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

@@ -16,6 +16,7 @@ import (
 
 // Each command that asks an https address takes the certificates of --ca, and names the flag without it.
 func TestEveryClientCommandTakesAPrivateCA(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := harness.WriteCertificate(t, dir, 1, time.Now().Add(24*time.Hour))

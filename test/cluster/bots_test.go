@@ -420,6 +420,7 @@ func refuses(t *testing.T, standby *harness.Instance, at string) {
 // another node. What they have learned from their reports, and from REST after each break, is what the exchange has, to
 // the digit: money, fees, what is held, open orders. When all orders are canceled, no later event changes anything.
 func TestBotsKnowWhatTheyHave(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f, first, second := newFailover(t), harness.StreamAddress(t), harness.StreamAddress(t)
 	front := harness.NewLine(t, first) // the one address that the bots know

@@ -271,6 +271,7 @@ func (c *failing) run() {
 // Whatever fails, nothing that a cluster has acknowledged is lost or executed twice, nothing that it refused is there,
 // all nodes have one state, the money adds up, and no session reads an older state after a newer one.
 func TestClusterLosesNothing(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	seed := *clusterSeed
 	if seed == 0 {

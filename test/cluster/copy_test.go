@@ -76,6 +76,7 @@ func (f *failover) knowsWriter(in *harness.Instance) {
 // A standby that starts again continues its copy, whether it has begun with the first message or with the writer's
 // snapshot, and its directory has every record when it takes over.
 func TestAStandbyContinuesItsCopy(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for name, more := range map[string][]string{"from the first message": nil, "from a snapshot": oftenSnapshots} {
 		t.Run(name, func(t *testing.T) {
@@ -118,6 +119,7 @@ func TestAStandbyContinuesItsCopy(t *testing.T) {
 
 // A copy of a stream that is lost is put aside, not removed, and becomes a data directory with everything.
 func TestACopyOfALostStreamIsPutAside(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	a := f.startWriter()
@@ -184,6 +186,7 @@ func (f *failover) restored(a *harness.Acked, from, epoch string) {
 // After the files of the only server of a stream were damaged or lost, each node's own directory has everything that
 // was acknowledged.
 func TestAnyNodeRestoresALostStream(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for name, damage := range map[string]func(dir string) error{
 		"deleted": os.RemoveAll,

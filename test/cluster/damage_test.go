@@ -18,6 +18,7 @@ import (
 // replica and a standby with copies start too, and go on with them: up to where they were, the stream has the same
 // records, however its messages are numbered now. With snapshots it begins behind the older one of the writer.
 func TestTheOnlyServerLosesItsFiles(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	theEnd := func(dir string) error {
 		blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "TICKHIVE_*", "msgs", "*.blk"))

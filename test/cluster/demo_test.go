@@ -70,6 +70,7 @@ type demoState struct {
 // acknowledged before is there. The killed node comes back. When both nodes that can be the writer are killed, the page
 // says so, and the first that starts again is the writer. What does not fit is refused, also a page of another origin.
 func TestClusterDemoByItsPage(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	in, press := harness.ClusterDemo(t)
 	page := strings.Fields(in.WaitLine("page "))[1]

@@ -164,6 +164,7 @@ func readText(t *testing.T, name string) string {
 // the writer's state, a change at a replica is forwarded, the standby takes over from a writer that is killed, and the
 // writer comes back by its own command line as a standby, for which its directory is renamed below the volume.
 func TestTheExamplesOfAClusterStart(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for name, nodes := range map[string]map[string][]string{"compose": composeNodes(t), "Kubernetes": podNodes(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +209,7 @@ func TestTheExamplesOfAClusterStart(t *testing.T) {
 // The configuration and the three command lines of the manual make a cluster on one machine. The standby takes over,
 // and the first command then starts a node that follows.
 func TestTheClusterOfTheManualStarts(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	page, folder := harness.ReadTree(t, "docs/operating.md"), t.TempDir()
 	conf := regexp.MustCompile(`(?m)^    listen: (?s:.*?)\n\n`).FindString(page)

@@ -57,6 +57,7 @@ func tries(method, url, body string) (a harness.Answer) {
 // A writer that another node has replaced goes on as a standby in the same process, acknowledges nothing that is lost,
 // and becomes the writer again: frozen and cut off, in both directions, twice in a row.
 func TestADeposedWriterFollowsAndTakesOverAgain(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	off := []string{"--sim", "off", "--set", "engine.account_orders=1000000", "--set", "replica.max_lag=1h"}
@@ -156,6 +157,7 @@ func holds(a *harness.Acked, t *testing.T, writer *harness.Instance) {
 // market goes on at the new writer. A request that waits meanwhile is acknowledged only if the new writer has carried
 // it out, to which the former one forwards.
 func TestADeposedWriterFollowsAsAReplica(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	serve := f.serve("--set", "replica.max_lag=1h")

@@ -695,6 +695,7 @@ func (k *kinds) fail(n int) {
 // Orders and lists of every kind, placed on a live market whose writer is killed, stand as the contract says at each
 // step: holds, balances, fills and lists are exact, and nothing acknowledged is lost.
 func TestEveryKindOfOrderIsExact(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	seed, length := *kindsSeed, *kindsTime
 	if seed == 0 {

@@ -19,6 +19,7 @@ func reached(t *testing.T, in, writer *harness.Instance) *nets.Node {
 // answer, when the standby has taken over from a writer that was killed behind the answer, and so on. The sockets of a
 // client that moves on go on behind what they have shown.
 func TestEveryNodeShowsWhatAnAnswerHasSaid(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	f.start(0, f.serve("--pairs", "none", "--sim", "off"))

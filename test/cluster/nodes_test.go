@@ -31,6 +31,7 @@ func nodesOf(t *testing.T, in *harness.Instance) map[string]string {
 // Each node of a cluster lists all of them with their roles, and so does tickhive top. One that is killed leaves the
 // lists, and the one that takes over has another role in all of them.
 func TestEachNodeSeesTheOthers(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	f.startWriter()

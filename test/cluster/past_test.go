@@ -15,6 +15,7 @@ import (
 // The year of candles that the first start makes is on a replica, in a restored directory and after a restart, in each
 // interval that reaches so far back. Another seed has another year.
 func TestTheYearOfTheFirstStartIsEverywhere(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	at, dir, config := harness.StreamAddress(t), t.TempDir(), harness.WriteConfig(t, "")
 	args := []string{

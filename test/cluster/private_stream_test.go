@@ -10,6 +10,7 @@ import (
 // The private stream of each client goes on at the standby that takes over from a killed writer, and returns every fill
 // once.
 func TestPrivateStreamsGoOnAtTheNextWriter(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for name, follow := range harness.PrivateFollowers() {
 		t.Run(name, func(t *testing.T) {

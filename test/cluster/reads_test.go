@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tickhive/tickhive/test/harness"
 	"github.com/tickhive/tickhive/test/nets"
 )
 
 // Every GET of the documents has the same bytes at the writer and at its standby, and at the standby when it has taken
 // over, in an unchanged state: for the public and for three users.
 func TestEveryAnswerIsTheSameAtEachNode(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	f.start(0, f.serve("--pairs", "none", "--sim", "off"))

@@ -70,6 +70,7 @@ func (m *marketOf) take(t *testing.T, data []byte) {
 // A replica appends the events of the market to a stream: each trade once, and changes from which a consumer has the
 // writer's book, over kills of the replica and of the writer.
 func TestReplicaAppendsEvents(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	at, dir := harness.StreamAddress(t), t.TempDir()
 	args := []string{

@@ -64,6 +64,7 @@ func continued(t *testing.T, in *harness.Instance) uint64 {
 // With cluster.trim the stream loses only messages that two nodes have in their snapshots: nothing while the writer has
 // none. Each node starts again then, one without a directory begins with a snapshot, and so do the commands.
 func TestAStreamIsTrimmedBehindTwoSnapshots(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	f := newFailover(t)
 	a := f.startWriter() // its snapshots are those that are asked for

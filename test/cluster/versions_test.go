@@ -58,6 +58,7 @@ func (f *failover) follows(replica, writer *harness.Instance) {
 // A cluster is upgraded under load in the order of docs/operating.md: replicas, standbys, a takeover, the former
 // writer. Nothing acknowledged is lost, and all have one state.
 func TestAClusterIsUpgradedUnderLoad(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	harness.Prepare(t, nextVersion)
 	f := newFailover(t)
@@ -127,6 +128,7 @@ func TestAClusterIsUpgradedUnderLoad(t *testing.T) {
 // Nodes that are older than the writer stop at its term, all at one position: they serve what they have until it is too
 // old, say so, and never take over. None of them starts again, until the next version takes its place.
 func TestNodesThatAreOlderThanTheWriterStopBeforeItsTerm(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	harness.Prepare(t, nextVersion)
 	f := newFailover(t)

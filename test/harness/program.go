@@ -42,7 +42,7 @@ func editionOf(env []string) (edition, []string) {
 // testSwitches are variables of the tests. They are no keys, so the program would refuse them.
 var testSwitches = []string{
 	"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
-	"TICKHIVE_BENCH_DIR", "TICKHIVE_CLIENTS",
+	"TICKHIVE_BENCH_DIR", "TICKHIVE_CLIENTS", "TICKHIVE_LONG",
 }
 
 // Environ returns the environment of a started program.

@@ -3,6 +3,7 @@ package harness
 import (
 	"compress/gzip"
 	"encoding/csv"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,6 +41,16 @@ func lacks(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 	t.Skipf("%v (TICKHIVE_STRICT=1 makes this an error)", err)
+}
+
+// Long leaves a test that takes long to make cluster and make soak, unless -run or -skip chooses the tests.
+func Long(t testing.TB) {
+	t.Helper()
+	chosen := os.Getenv("TICKHIVE_LONG") == "1" || os.Getenv("TICKHIVE_SOAK") == "1"
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.run" || f.Name == "test.skip" })
+	if !chosen {
+		t.Skip("left to make cluster: TICKHIVE_LONG=1 runs it")
+	}
 }
 
 // WriteConfig writes a configuration file and returns its name.

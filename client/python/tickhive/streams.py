@@ -161,13 +161,17 @@ class Stream:
         return self.send('subscribe', **members)
 
     def auth(self, public_key: str, private_key: str, now: Callable[[], float] = time.time,
-             cancel_on_disconnect: bool = False, grace_ms: Optional[int] = None) -> int:
+             cancel_on_disconnect: bool = False, grace_ms: Optional[int] = None,
+             recv_window: Optional[int] = None) -> int:
         """Authenticates the connection for the channels orders, fills and balances. With cancel_on_disconnect all orders of
-        the account are canceled grace_ms (5,000) after its last connection with this wish is gone."""
+        the account are canceled grace_ms (5,000) after its last connection with this wish is gone. recv_window (5,000)
+        is the age in ms up to which the exchange accepts the timestamp."""
         stamp, nonce, signature = credentials(public_key, private_key, 'GET', '/ws', now=now)
         members: Dict[str, Any] = {'cancelOnDisconnect': True} if cancel_on_disconnect else {}
         if grace_ms is not None:
             members['graceMs'] = grace_ms
+        if recv_window is not None:
+            members['recvWindow'] = recv_window
         return self.send('auth', publicKey=public_key, timestamp=stamp, nonce=nonce, signature=signature, **members)
 
     def receive(self, timeout: Optional[float] = None) -> Dict[str, Any]:
