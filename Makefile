@@ -85,7 +85,8 @@ recordings: ## files that people hold (../shared/data/forms) against a reading i
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
 CLUSTER ?= -cluster.runs=60 -cluster.time=8m
 cluster: ## the long tests of processes and clusters, and fault runs of a writer, replicas and a stream, for eight minutes
-	TICKHIVE_LONG=1 $(TESTS) test -count=1 -timeout 30m -skip TestClusterLosesNothing ./test/cluster ./test/cli
+	TICKHIVE_LONG=1 $(TESTS) test -count=1 -timeout 30m -skip TestClusterLosesNothing ./test/cluster ./test/cli \
+		./test/deploy ./test/recipes
 	$(TESTS) test -count=1 -timeout 2h ./test/cluster -run TestClusterLosesNothing -v $(CLUSTER)
 
 cluster-soak: ## an hour of fault runs with random seeds

@@ -127,6 +127,7 @@ func demoPicture(in *harness.Instance) string {
 }
 
 func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	args := []string{
 		"--clock", "virtual", "--clock-start", "2026-01-10T00:00:00Z", "--backfill", "2h", "--set",
@@ -243,6 +244,7 @@ func (l *hiveLoad) run(in *harness.Instance, token string, props []string, n int
 
 // kill -9 at any moment neither loses nor repeats an acknowledged swap, vote or entry.
 func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	kills := 3
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

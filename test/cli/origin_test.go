@@ -71,6 +71,7 @@ var virtual2026 = []string{"--clock", "virtual", "--clock-start", "2026-01-01T00
 // A directory keeps its kind of clock. A start with the other kind is refused with a remedy
 // and changes nothing.
 func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		kind, remedy string
@@ -111,6 +112,7 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 // A start without a market fixes nothing in the directory: one whose port is in use, and one
 // that is stopped during its backfill.
 func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	taken := strings.TrimPrefix(harness.StartEmpty(t).Public, "http://")
@@ -137,6 +139,7 @@ func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 // A setting that a used directory cannot apply is refused where it would mislead, and reported
 // in one line where it is harmless.
 func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	if said := runOnce(t, dir, "--backfill", "10m", "--seed", "5"); strings.Contains(said, "is left out") {
@@ -172,6 +175,7 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 // A virtual clock continues from its last time. Its original start may remain on the command
 // line. Another earlier start is refused; a later start moves the clock.
 func TestTheStartOfAUsedVirtualClock(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	in := harness.Start(t, append([]string{"--data-dir", dir, "--backfill", "10m"}, virtual2026...)...)

@@ -174,6 +174,7 @@ func TestAReplayLeavesNothingOnTheDisk(t *testing.T) {
 
 // A named directory is retained and accepts only trades after its clock.
 func TestAReplayKeepsANamedDirectory(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	file, dir := recorded(t), t.TempDir()
 	for _, source := range [][]string{{"--data-dir", dir}, {"--set", "data.dir=" + dir}} {
@@ -236,6 +237,7 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 
 // Flags and files that do not go together end the program with exit code 2, a problem of a file with 1.
 func TestAReplayWhoseFlagsDoNotFitItsFilesExitsWithTwo(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	file, dir := recorded(t), t.TempDir()
 	message, book, bad := filepath.Join(dir, "m.csv"), filepath.Join(dir, "b.csv"), filepath.Join(dir, "bad.csv")
@@ -275,6 +277,7 @@ func TestAReplayWhoseFlagsDoNotFitItsFilesExitsWithTwo(t *testing.T) {
 
 // A replay refuses input that it would misread, before it listens or writes anything.
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	for _, c := range []struct{ format, text, place, found, todo string }{
 		{

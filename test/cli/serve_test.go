@@ -106,6 +106,7 @@ func TestTheBuiltInMarketMoves(t *testing.T) {
 }
 
 func TestSameSeedAndTimesGiveTheSameStateHash(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	hash := func(args ...string) string {
 		in := harness.Start(t, append([]string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z"},

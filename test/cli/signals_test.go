@@ -42,6 +42,7 @@ func stopsSlowly(t *testing.T, dir string, by time.Duration) (in *harness.Instan
 // The program finishes accepted requests, whatever signals it receives while it stops. Every
 // signal is logged and changes nothing.
 func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	in, status := stopsSlowly(t, dir, 4*time.Second)

@@ -116,6 +116,7 @@ func tryDir(t *testing.T, dir string) *harness.Instance {
 // remedy. Once it is skipped, the directory starts with all other records: live, from
 // snapshots and offline.
 func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir, user, hash := soldDir(t)
 	meta, err := datadir.ReadMeta(dir)
@@ -188,6 +189,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 
 // A record that cannot be skipped is refused with a reason, and nothing is written.
 func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	dir, _, _ := soldDir(t)
 	pos := poison(t, dir)

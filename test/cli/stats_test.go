@@ -11,6 +11,7 @@ import (
 )
 
 func TestRealismComparesTheLargestPairs(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	code, out, errs := harness.Run(t, "stats", "--realism", "--hours", "1")
 	for _, want := range []string{"BTC_USDT: ", "ETH_USDT: ", "SOL_USDT: ", "spread, ticks", " of 11 topics\n"} {

@@ -12,6 +12,7 @@ import (
 
 // The command of the README for a clone puts a program on the path that runs, and nothing else.
 func TestGoInstallPutsTheProgramOnThePath(t *testing.T) {
+	harness.Long(t)
 	const command = "go install ./cmd/tickhive"
 	if !strings.Contains(harness.ReadTree(t, "README.md"), "`"+command+"`") {
 		t.Fatalf("README.md does not name %s", command)

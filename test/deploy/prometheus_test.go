@@ -164,6 +164,7 @@ func TestTheManualExplainsEveryAlert(t *testing.T) {
 
 // Each of these alerts fires in the state that it is for, and not in the sound one.
 func TestTheAlertsFire(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	harness.NeedTool(t, "promtool")
 	rules, err := filepath.Abs(harness.SourceTree + "/deploy/alerts.yml")

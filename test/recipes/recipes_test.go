@@ -24,6 +24,7 @@ var span = regexp.MustCompile(`--backfill \S+`)
 // The recipes of the README and the guide work one after the other in one folder, between two runs of `make
 // run` there, and a second time.
 func TestTheRecipesWorkInOneFolder(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	work := t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "FILE"), []byte(harness.RecordedTrades), 0o600); err != nil {

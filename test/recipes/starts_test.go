@@ -24,6 +24,7 @@ func TestJavaScriptStarts(t *testing.T) {
 // The tests of docs/guide/test-your-bot.md pass as they are printed but for the file of the package, and the path of
 // the clone in the lines that make a module.
 func TestGuideOfTestsRuns(t *testing.T) {
+	harness.Long(t)
 	t.Parallel()
 	text := harness.ReadTree(t, "docs/guide/test-your-bot.md")
 	tree, err := filepath.Abs(harness.SourceTree)
