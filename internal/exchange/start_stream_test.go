@@ -243,6 +243,81 @@ func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 	}
 }
 
+// A stream that has lost its end has less than the copy of a standby. The standby takes over, and sends the rest.
+func TestAStandbySendsWhatTheStreamHasLost(t *testing.T) {
+	t.Parallel() // the standby waits 30 s for the message that it knows
+	mem := jettest.NewMem()
+	o := realTime(t.TempDir())
+	streams(t, &o, mem.Connect())
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	genesis, err := node.ReadGenesis(t.Context(), mem.Connect(), clusterKeys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stands := func() *exchange.Following {
+		c, err := node.OpenCopy(dir, node.CopyOptions{
+			Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(), Genesis: genesis,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return follower(t, mem.Connect(), c)
+	}
+	want := fill(t, x)
+	hash, err := x.OwnHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Stop()
+	y := stands()
+	y.Stop(t.Context())
+	if err := y.Options().Follow.Copy.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last, err := mem.Connect().Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := last
+	for {
+		mem.Cut(left - 1)
+		left--
+		if at, err := node.End(t.Context(), mem.Connect(), clusterKeys()); err != nil || left < 2 {
+			t.Fatal(left, err)
+		} else if at.End.Seq < want {
+			break
+		}
+	}
+
+	y = stands()
+	h, err := y.TakeOver(t.Context(), 16*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Stop(t.Context())
+	if err := h.Finish(y.Options()); err != nil {
+		t.Fatal(err)
+	}
+	n := realTime(dir)
+	streams(t, &n, mem.Connect())
+	n.Stream.Handover = h
+	w := exchangetest.Start(t, n)
+	pos, err := w.Position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.OwnHash(); err != nil || pos != want || got.Hash != hash.Hash {
+		t.Errorf("the standby leads at record %d with the state %s; want record %d, %s (%v)", pos, got.Hash, want,
+			hash.Hash, err)
+	}
+	w.Stop()
+	if at, err := node.End(t.Context(), mem.Connect(), clusterKeys()); err != nil || at.End.Seq != want {
+		t.Errorf("the stream has the records up to %d, want %d: %v", at.End.Seq, want, err)
+	}
+}
+
 // A writer may start again as one that the standby cannot replace. The standby reports it then, and when that writer is
 // silent it does not take over, and says why.
 func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {

@@ -76,9 +76,8 @@ func (r *restored) joinOnce(ctx context.Context) error {
 			return r.campaign(ctx, log, r.state.Ledger.View())
 		}
 		_, at := h.Held.Status()
-		if own := r.journal.log.Position(); own != at.End {
-			return nil, fmt.Errorf("%w: it ends at record %d, and the stream at %d", node.ErrOffChain, own.Seq,
-				at.End.Seq)
+		if err := node.HasAll(r.journal.log, at.End); err != nil {
+			return nil, err
 		}
 		return &leading{term: h.Held, sent: at.End.Seq}, nil
 	})

@@ -131,19 +131,21 @@ func (c *Copy) Adopt(from *wal.SnapshotFile) (err error) {
 	return c.note()
 }
 
-// Matches returns nil if the copy has all records of a stream that ends so, and no other ones before its end. It may
-// have more: the writer that it becomes sends them.
+// Matches returns nil if the copy has what the writer of a stream that ends so must have (HasAll).
+func (c *Copy) Matches(end wal.Position) error { return HasAll(c.log, end) }
+
+// HasAll returns nil if a log has all records of a stream that ends so, and no other ones before its end. It may have
+// more: its writer sends them.
 //
-// Errors: ErrOffChain; wal.ErrTruncated when the copy begins behind the end.
-func (c *Copy) Matches(end wal.Position) error {
-	if c.log.LastSeq() < end.Seq {
-		return fmt.Errorf("%w: it ends at record %d, and the stream at %d", ErrOffChain, c.log.LastSeq(), end.Seq)
+// Errors: ErrOffChain; wal.ErrTruncated when the log begins behind the end.
+func HasAll(log *wal.Log, end wal.Position) error {
+	if log.LastSeq() < end.Seq {
+		return fmt.Errorf("%w: it ends at record %d, and the stream at %d", ErrOffChain, log.LastSeq(), end.Seq)
 	}
-	own, err := positionOf(c.log, end.Seq)
+	own, err := positionOf(log, end.Seq)
 	if err == nil && own != end {
 		err = fmt.Errorf("%w: at record %d the chain of the stream is %016x, and this node's %016x", ErrOffChain,
-			end.Seq,
-			end.Chain, own.Chain)
+			end.Seq, end.Chain, own.Chain)
 	}
 	return err
 }
