@@ -23,9 +23,15 @@ const maxAccounts = 200_000_000
 // AppendHistoryState appends the whole order history. The owner calls it between commands.
 func (f *Feed) AppendHistoryState(dst []byte) []byte { return f.history.append(dst) }
 
+// What an order and a fill of the simulated market take, about.
+const orderBytes, fillBytes = 100, 24
+
 func (h *History) append(dst []byte) []byte {
 	h.endCommand()
-	w := walker{wire.Writer(dst)}
+	// Room for all at once: growing it by append would copy tens of megabytes again and again.
+	orders := h.open.InUse() + int(h.remembered.end-h.remembered.first()+h.closed.end-h.closed.first())
+	fills := int(h.fills.end - h.fills.first())
+	w := walker{wire.Writer(slices.Grow(dst, orders*orderBytes+fills*fillBytes))}
 	w.U64(new(uint64(historyFormat)))
 	w.Len(len(h.accounts))
 	w.Len(len(h.pairs))

@@ -194,6 +194,12 @@ func refusable(c vfstest.Class) bool {
 // stop the start is refused.
 func earlierLog(file string) bool { return path.Ext(file) == ".wal" }
 
+// forgets reports whether a sync of the life fails, and the system forgets what it should have written. Then meta.json
+// says that records may be lost: with an earlier content of it no start can know.
+func (l *life) forgets() bool {
+	return l.strike == vfstest.SyncErrorOld || has(l.working, vfstest.SyncErrorOld)
+}
+
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
 // It is the first one after them that right, unless it is nil, takes.
 func (w *world) cutAfter(ops int, right func(op vfstest.Op) bool, next func(seed uint64) *vfstest.Mem) {
@@ -306,7 +312,8 @@ func (w *world) end(l *life) func(seed uint64) *vfstest.Mem {
 		were := disk.Injected(vfstest.StaleFile)
 		after := next(seed)
 		if disk.Injected(vfstest.StaleFile) > were && !l.end.power() {
-			w.stale = earlierLog(disk.Spoiled(vfstest.StaleFile))
+			file := disk.Spoiled(vfstest.StaleFile)
+			w.stale = earlierLog(file) || l.forgets() && path.Base(file) == "meta.json"
 		}
 		if slices.ContainsFunc(l.ending, func(in vfstest.Injection) bool { return refusable(in.Class) }) {
 			disk.Disarm()
@@ -322,7 +329,7 @@ func (w *world) finish(l *life) {
 	w.logf("end: %s", l.end)
 	w.cutMay = losses{
 		unsynced: w.loose() &&
-			(l.end.power() || has(l.working, vfstest.SyncErrorOld) || l.strike == vfstest.SyncErrorOld),
+			(l.end.power() || l.forgets()),
 		any: (has(l.working, vfstest.LyingSync) || w.disk.Injected(vfstest.LyingSync) > w.lies) && l.end.power(),
 	}
 	w.may = w.cutMay
