@@ -94,7 +94,8 @@ func TestTheWarmUpIsNotCounted(t *testing.T) {
 	}
 	var r Report
 	r.addTimeline(&Options{Warm: time.Second}, []Second{
-		{At: 1001 * time.Millisecond, WarmingUp: true, Rate: 1}, {At: 2 * time.Second, Rate: 2},
+		{At: 1001 * time.Millisecond, WarmingUp: true, Rate: 1},
+		{At: 2 * time.Second, Rate: 2},
 		{At: 2500 * time.Millisecond, Rate: 3},
 	})
 	if len(r.Timeline) != 2 || r.Timeline[0].At != 1 || r.Timeline[0].Rate != 2 || r.Timeline[1].At != 1.5 {
@@ -221,7 +222,8 @@ func TestARunOfASearchHasEnoughRequests(t *testing.T) {
 		th   Thresholds
 		need float64
 	}{
-		{Thresholds{P99: new(50 * time.Millisecond)}, 200}, {Thresholds{P999: new(50 * time.Millisecond)}, 2000},
+		{Thresholds{P99: new(50 * time.Millisecond)}, 200},
+		{Thresholds{P999: new(50 * time.Millisecond)}, 2000},
 		{Thresholds{MaxErrors: new(1.)}, 0},
 	} {
 		o.RPS = 100

@@ -40,7 +40,7 @@ func (s *Service) InternalRoutes() []*edge.Route {
 	const path = edge.InternalPrefix + "/users"
 	u := users{s}
 	id := edge.Params(userID)
-	return edge.Tagged("Users", append(u.demoRoutes(), []*edge.Route{
+	return edge.Tagged("Users", slices.Concat(u.demoRoutes(), u.keyRoutes(path+"/{id}/apikeys"), []*edge.Route{
 		{
 			Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members(),
 			Name: "createUser", Summary: "Create a user",
@@ -80,21 +80,6 @@ func (s *Service) InternalRoutes() []*edge.Route {
 			Refuses: []int{409},
 		},
 		{
-			Method: get, Path: path + "/{id}/apikeys", Handle: u.listUserKeys, Params: id,
-			Name: "listUserKeys", Summary: "The API keys of a user",
-		},
-		{
-			Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
-			Members: operatorKeyForm.Members(),
-			Name:    "createUserKey", Summary: "Create an API key",
-			Refuses: []int{409},
-		},
-		{
-			Method: fasthttp.MethodDelete, Path: path + "/{id}/apikeys/{publicKey}", Handle: u.deleteUserKey,
-			Params: edge.Params(userID, keyOf),
-			Name:   "deleteUserKey", Summary: "Delete an API key of a user, and every key that it made, at once",
-		},
-		{
 			Method: post, Path: path + "/{id}/halt", Handle: u.halt, Params: id, Schema: "HaltUser",
 			Members: haltForm.Members(),
 			Name:    "haltUser", Summary: "Cancel every open order of a user and refuse new ones",
@@ -107,7 +92,28 @@ func (s *Service) InternalRoutes() []*edge.Route {
 			Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals,
 			Name: "getTotals", Summary: "Sums over all accounts",
 		},
-	}...))
+	}))
+}
+
+// keyRoutes returns the routes of a user's API keys, which are at path.
+func (u users) keyRoutes(path string) []*edge.Route {
+	return []*edge.Route{
+		{
+			Method: fasthttp.MethodGet, Path: path, Handle: u.listUserKeys, Params: edge.Params(userID),
+			Name: "listUserKeys", Summary: "The API keys of a user",
+		},
+		{
+			Method: fasthttp.MethodPost, Path: path, Handle: u.createUserKey, Params: edge.Params(userID),
+			Schema: "CreateKey", Members: operatorKeyForm.Members(),
+			Name: "createUserKey", Summary: "Create an API key",
+			Refuses: []int{409},
+		},
+		{
+			Method: fasthttp.MethodDelete, Path: path + "/{publicKey}", Handle: u.deleteUserKey,
+			Params: edge.Params(userID, keyOf),
+			Name:   "deleteUserKey", Summary: "Delete an API key of a user, and every key that it made, at once",
+		},
+	}
 }
 
 // users serves the internal routes of users and their money.

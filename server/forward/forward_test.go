@@ -204,7 +204,10 @@ func TestAReplicaThatIsTooFarBehind(t *testing.T) {
 		shown  int64
 		served bool
 	}{
-		{-time.Second, 0, true}, {0, 0, true}, {5 * time.Second, 5000, true}, {5*time.Second + 1, 5000, false},
+		{-time.Second, 0, true},
+		{0, 0, true},
+		{5 * time.Second, 5000, true},
+		{5*time.Second + 1, 5000, false},
 		{9 * time.Second, 9000, false},
 	} {
 		lag = int64(c.lag)

@@ -224,9 +224,15 @@ func TestASignInHasItsWindow(t *testing.T) {
 		ageMs, window int64
 		field         string
 	}{
-		{5_000, 0, ""}, {5_001, 0, "timestamp"}, {60_000, 60_000, ""}, {60_001, 60_000, "timestamp"},
-		{10, 10, ""}, {11, 10, "timestamp"}, {-1_000, 60_000, "timestamp"},
-		{0, 60_001, "recvWindow"}, {0, -1, "recvWindow"},
+		{5_000, 0, ""},
+		{5_001, 0, "timestamp"},
+		{60_000, 60_000, ""},
+		{60_001, 60_000, "timestamp"},
+		{10, 10, ""},
+		{11, 10, "timestamp"},
+		{-1_000, 60_000, "timestamp"},
+		{0, 60_001, "recvWindow"},
+		{0, -1, "recvWindow"},
 	} {
 		at, nonce := strconv.FormatInt(h.Now().UnixMilli()-c.ageMs, 10), fmt.Sprint("n-", s.sent)
 		m, _ := s.ask(client.Request{

@@ -146,7 +146,8 @@ func TestBarsWithoutVolumeAreRefused(t *testing.T) {
 			`high "9" is below open "10" or close "9"`, "columns",
 		},
 		{
-			"low above high", "trades", []string{"a.csv\n1700000000,9,§8,9,9,1\n"},
+			"low above high", "trades",
+			[]string{"a.csv\n1700000000,9,§8,9,9,1\n"},
 			`high "8" is below low "9"`, "columns",
 		},
 		{

@@ -60,7 +60,9 @@ func TestSimAndClockCommands(t *testing.T) {
 		t.Errorf("the stopped clock went from %v to %v", stood, now)
 	}
 	for _, bad := range [][]string{
-		{"sim", "--scenario", "storm"}, {"sim", "--intensity", "9"}, {"sim", "--intensity", "0"},
+		{"sim", "--scenario", "storm"},
+		{"sim", "--intensity", "9"},
+		{"sim", "--intensity", "0"},
 		{"clock", "--speed", "86401"},
 	} {
 		if got := run(1, bad...); !strings.Contains(got, "400") {

@@ -183,23 +183,35 @@ func TestTheAlertsFire(t *testing.T) {
 		{"TickHiveDiskNearlyFull", false, map[string]string{"tickhive_disk_free_bytes": "1100000000x%d"}},
 		{"TickHiveStreamLag", true, map[string]string{`tickhive_stream_lag_seconds{role="replica"}`: "2x%d"}},
 		{"TickHiveStreamLag", false, map[string]string{`tickhive_stream_lag_seconds{role="replica"}`: "0.5x%d"}},
-		{"TickHiveNoWriter", true, map[string]string{`tickhive_nodes{job="t",instance="a",role="writer"}`: "0x%d",
-			`tickhive_nodes{job="t",instance="b",role="writer"}`: "0x%d", `tickhive_nodes{role="replica"}`: "2x%d"}},
-		{"TickHiveNoWriter", false, map[string]string{`tickhive_nodes{job="t",instance="a",role="writer"}`: "0x%d",
-			`tickhive_nodes{job="t",instance="b",role="writer"}`: "1x%d"}},
+		{"TickHiveNoWriter", true, map[string]string{
+			`tickhive_nodes{job="t",instance="a",role="writer"}`: "0x%d",
+			`tickhive_nodes{job="t",instance="b",role="writer"}`: "0x%d", `tickhive_nodes{role="replica"}`: "2x%d",
+		}},
+		{"TickHiveNoWriter", false, map[string]string{
+			`tickhive_nodes{job="t",instance="a",role="writer"}`: "0x%d",
+			`tickhive_nodes{job="t",instance="b",role="writer"}`: "1x%d",
+		}},
 		{"TickHiveForwarding", true, map[string]string{`tickhive_forwarded_total{outcome="unreached"}`: "0+1x%d"}},
 		{"TickHiveForwarding", false, map[string]string{`tickhive_forwarded_total{outcome="answered"}`: "0+1x%d"}},
 		{"TickHiveServerErrors", true, map[string]string{
-			`tickhive_requests_total{route="/api/x",status="5xx"}`: "0+1x%d"}},
+			`tickhive_requests_total{route="/api/x",status="5xx"}`: "0+1x%d",
+		}},
 		{"TickHiveServerErrors", false, map[string]string{
-			`tickhive_requests_total{route="/readyz",status="5xx"}`: "0+1x%d"}},
+			`tickhive_requests_total{route="/readyz",status="5xx"}`: "0+1x%d",
+		}},
 		{"TickHiveSnapshotFailures", true, map[string]string{"tickhive_snapshot_failures_total": "0+1x%d"}},
-		{"TickHiveOldSnapshot", true, map[string]string{"tickhive_snapshot_timestamp_seconds": "0x%d",
-			"tickhive_log_replay_bytes": "1x%d"}},
-		{"TickHiveOldSnapshot", false, map[string]string{"tickhive_snapshot_timestamp_seconds": "0x%d",
-			"tickhive_log_replay_bytes": "0x%d"}}, // nothing is new
-		{"TickHiveOldSnapshot", false, map[string]string{"tickhive_snapshot_timestamp_seconds": "0+60x%d",
-			"tickhive_log_replay_bytes": "1x%d"}},
+		{"TickHiveOldSnapshot", true, map[string]string{
+			"tickhive_snapshot_timestamp_seconds": "0x%d",
+			"tickhive_log_replay_bytes":           "1x%d",
+		}},
+		{"TickHiveOldSnapshot", false, map[string]string{
+			"tickhive_snapshot_timestamp_seconds": "0x%d",
+			"tickhive_log_replay_bytes":           "0x%d",
+		}}, // nothing is new
+		{"TickHiveOldSnapshot", false, map[string]string{
+			"tickhive_snapshot_timestamp_seconds": "0+60x%d",
+			"tickhive_log_replay_bytes":           "1x%d",
+		}},
 	} {
 		var series []map[string]string
 		for name, values := range c.series {
@@ -218,7 +230,8 @@ func TestTheAlertsFire(t *testing.T) {
 				"interval": "1m", "input_series": series, "promql_expr_test": []any{map[string]any{
 					"expr":      fmt.Sprintf(`count(ALERTS{alertname=%q,alertstate="firing"}) or vector(0)`, c.alert),
 					"eval_time": fmt.Sprintf("%dm", minutes), "exp_samples": []any{
-						map[string]any{"labels": "{}", "value": json.RawMessage(want)}},
+						map[string]any{"labels": "{}", "value": json.RawMessage(want)},
+					},
 				}},
 			}},
 		})

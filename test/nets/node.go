@@ -127,7 +127,6 @@ func (n *Node) do(method, url, body string, header http.Header) Answer {
 	return Answer{resp.StatusCode, resp.Header, string(text)}
 }
 
-// parse decodes JSON; numbers keep their text.
 // Parse decodes JSON; a number in an any keeps its text.
 func Parse(t testing.TB, text string, v any) {
 	t.Helper()

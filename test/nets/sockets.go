@@ -172,7 +172,8 @@ func (p *public) connect(n *Node) {
 		book.FromSeq, book.Epoch = &p.book.Seq, p.book.Epoch
 	}
 	for _, r := range []client.Request{
-		book, {Op: "subscribe", Channel: "trades", Pairs: []string{p.pair}, FromTradeID: &next},
+		book,
+		{Op: "subscribe", Channel: "trades", Pairs: []string{p.pair}, FromTradeID: &next},
 		{Op: "subscribe", Channel: "ticker", Pairs: []string{p.pair}},
 		{Op: "subscribe", Channel: yearly, Pairs: []string{p.pair}},
 	} {

@@ -92,9 +92,16 @@ var candles = []report{
 				start, end time.Duration
 				want       string
 			}{
-				{0, 0, "0"}, {0, time.Minute, "0 1"}, {0, time.Minute - 1, "0"}, {1, time.Minute, "1"},
-				{1, time.Minute - 1, ""}, {time.Minute, time.Minute, "1"}, {time.Second, 3 * time.Minute, "1 2"},
-				{-time.Hour, time.Hour, "0 1 2"}, {-time.Hour, -1, ""}, {3 * time.Minute, time.Hour, ""},
+				{0, 0, "0"},
+				{0, time.Minute, "0 1"},
+				{0, time.Minute - 1, "0"},
+				{1, time.Minute, "1"},
+				{1, time.Minute - 1, ""},
+				{time.Minute, time.Minute, "1"},
+				{time.Second, 3 * time.Minute, "1 2"},
+				{-time.Hour, time.Hour, "0 1 2"},
+				{-time.Hour, -1, ""},
+				{3 * time.Minute, time.Hour, ""},
 			} {
 				var got []string
 				start, end := first.Add(c.start), first.Add(c.end)

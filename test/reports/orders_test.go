@@ -123,8 +123,10 @@ var orders = []report{
 				change client.Change
 				book   string
 			}{
-				{client.Change{Price: "101"}, "| 6@101"}, {client.Change{Amount: "12"}, "| 8@101"},
-				{client.Change{Amount: "5", Price: "102"}, "| 1@102"}, {client.Change{Amount: "4"}, "|"},
+				{client.Change{Price: "101"}, "| 6@101"},
+				{client.Change{Amount: "12"}, "| 8@101"},
+				{client.Change{Amount: "5", Price: "102"}, "| 1@102"},
+				{client.Change{Amount: "4"}, "|"},
 			} {
 				_, err := m.me.ChangeOrder(m.T.Context(), id, c.change)
 				m.must(err)
