@@ -156,7 +156,7 @@ func (f *front) notWriter() func() *refuse.Refusal {
 }
 
 // viewChanges is the sink that wakes the requests that wait for newer views.
-type viewChanges struct{ node.ViewChanges }
+type viewChanges struct{ node.Changes }
 
 // Fold implements sequencer.Sink.
 func (*viewChanges) Fold([]engine.Event, uint64) {}
@@ -167,8 +167,8 @@ func (c *viewChanges) Publish(int64) { c.Tell() }
 // NextNs implements sequencer.Sink.
 func (*viewChanges) NextNs() int64 { return math.MaxInt64 }
 
-// showsLate reports whether a client may have seen more at another node: a replica is behind its writer, and a writer
-// that shows what the stream has acknowledged hears of it later than a replica.
+// showsLate reports whether a client may have seen more at another node. A replica is behind its writer. A writer under
+// quorum shows a record when it hears that the stream has it; a replica may have read the record before.
 func (o *Options) showsLate() bool { return o.Follow != nil || o.quorum() }
 
 // published returns the function whose channel is closed when the views change, nil where no other node shows them

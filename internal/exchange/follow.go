@@ -62,14 +62,14 @@ type Following struct {
 	shownNs int64 // the newest published time
 	live    bool  // what is executed is shown: it is not read from the copy
 
-	mu       sync.Mutex       // held while a message is executed
-	took     node.ViewChanges // a message
-	sentNs   atomic.Int64     // of the last message that counts
-	heardNs  atomic.Int64     // when it arrived, by the machine's clock
-	read     atomic.Uint64    // number of the last message that was read
-	end      wal.Position     // of the state; guarded by mu
-	info     termInfo         // of the newest term; guarded by mu
-	infoText []byte           // as the term record or the head of a snapshot has it
+	mu       sync.Mutex    // held while a message is executed
+	took     node.Changes  // messages that were taken
+	sentNs   atomic.Int64  // of the last message that counts
+	heardNs  atomic.Int64  // when it arrived, by the machine's clock
+	read     atomic.Uint64 // number of the last message that was read
+	end      wal.Position  // of the state; guarded by mu
+	info     termInfo      // of the newest term; guarded by mu
+	infoText []byte        // as the term record or the head of a snapshot has it
 	infoTerm uint64
 	failed   error       // why the state must not be trusted any more; guarded by mu
 	states   node.States // of the stream

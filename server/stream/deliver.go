@@ -320,20 +320,20 @@ func (h *Hub) advanceToResume(sub *subscription) {
 	}
 }
 
-// holdWithin bounds the time for which a replica holds a subscription.
+// holdWithin bounds the time for which a node holds a subscription.
 const holdWithin = 2 * time.Second
 
-// hold waits until a replica has shown what a client resumes behind: the client may have it from a replica that is
+// hold waits until the hub lacks nothing of what a client resumes behind: the client may have it from a node that is
 // ahead. The reader of the connection calls it, so the client's later messages wait too.
 func hold(h *Hub, req *request) {
-	if req.op != "subscribe" || !req.resumes(h) {
+	if req.op != "subscribe" || h.opts.Published == nil {
 		return
 	}
 	late := h.opts.MachineNs() + int64(holdWithin)
 	for _, pair := range req.pairs {
 		for {
 			published := h.opts.Published()
-			if v := h.opts.Board.Load().Lookup(pair); v == nil || !req.isAhead(v) {
+			if !h.lacks(req, h.opts.Board.Load().Lookup(pair)) {
 				break
 			}
 			left := time.Duration(late - h.opts.MachineNs())
@@ -344,13 +344,12 @@ func hold(h *Hub, req *request) {
 	}
 }
 
-// resumes reports whether the client goes on with what it has of this epoch.
-func (r *request) resumes(h *Hub) bool {
-	return (r.fromSeq != nil || r.fromTrade != nil) && (r.epoch == "" || r.epoch == h.opts.Epoch)
-}
-
-// isAhead reports whether the client has seen more of a pair than v shows.
-func (r *request) isAhead(v *marketdata.View) bool {
+// lacks reports whether a client resumes behind more of a pair than the view shows, and another node may have shown
+// that in this epoch. A view of nil lacks nothing: there is no such pair.
+func (h *Hub) lacks(r *request, v *marketdata.View) bool {
+	if h.opts.Published == nil || v == nil || r.epoch != "" && r.epoch != h.opts.Epoch {
+		return false
+	}
 	return r.fromSeq != nil && *r.fromSeq > uint64(v.BookSeq) ||
 		r.fromTrade != nil && *r.fromTrade > uint64(v.Trades.Last())+1
 }

@@ -290,7 +290,7 @@ func (k streamKey) subKey() streamKey {
 }
 
 func (o operation) subscribe(key streamKey, v *marketdata.View) {
-	if o.hub.opts.Published != nil && v != nil && o.req.resumes(o.hub) && o.req.isAhead(v) {
+	if o.hub.lacks(&o.req, v) {
 		o.refuse(codeOf(v), refuse.New(refuse.Stale, "", "This node has not yet what the subscription resumes "+
 			"behind: try again, or connect to another node.").After(1))
 		return

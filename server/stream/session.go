@@ -95,9 +95,7 @@ func (s *session) operate(message []byte) bool {
 	if bad != nil {
 		return s.answer(errorFrame(req, "", refuse.Param(bad.Field, "%s", bad.Message)))
 	}
-	if s.of.opts.Published != nil {
-		hold(s.of, &req)
-	}
+	hold(s.of, &req)
 	s.of.Do(func() { operation{s.of, s, req}.run() })
 	return true
 }

@@ -286,14 +286,13 @@ class BookStream:
         except APIError as e:
             if e.code == Code.RATE_LIMIT:
                 return None
-            self.close()
-            if e.code != Code.STALE:  # said by a replica that is behind
+            if e.code != Code.STALE:  # said by a node that is behind
+                self.close()
                 raise
-            self._wait()
+            self._lose()
             return None
         except (OSError, StreamClosed):
-            self.close()
-            self._wait()
+            self._lose()
             return None
         book = self.books.get(m.get('currencyPairCode'))
         if book is None or m.get('channel') != 'book':
@@ -303,7 +302,8 @@ class BookStream:
             self._resync(self.stream, book)
         return book if outcome == 'shown' else None
 
-    def _wait(self) -> None:
+    def _lose(self) -> None:
+        self.close()
         self.reconnects += 1
         time.sleep(max(0.0, RETRY - (time.monotonic() - self.opened)))
 

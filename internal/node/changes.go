@@ -2,14 +2,14 @@ package node
 
 import "sync"
 
-// ViewChanges tells those that wait that something has changed. Any goroutine may use it.
-type ViewChanges struct {
+// Changes tells those that wait that something has changed. Any goroutine may use it.
+type Changes struct {
 	mu   sync.Mutex
 	next chan struct{} // nil: nobody waits
 }
 
 // Wait returns a channel that the next Tell closes.
-func (n *ViewChanges) Wait() <-chan struct{} {
+func (n *Changes) Wait() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == nil {
@@ -19,7 +19,7 @@ func (n *ViewChanges) Wait() <-chan struct{} {
 }
 
 // Tell wakes those that wait.
-func (n *ViewChanges) Tell() {
+func (n *Changes) Tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next != nil {
