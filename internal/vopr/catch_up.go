@@ -6,31 +6,6 @@ import (
 	"time"
 )
 
-// checkTold verifies what streams told with the tape of a pair: the times of trades, and candles told as closed.
-func (t *tapes) checkTold(pair string) {
-	tape := t.of[pair]
-	for id, at := range t.told.times[pair] {
-		if id > uint64(len(tape)) || time.Unix(0, tape[id-1].atNs).UTC().String() != at {
-			t.fail("a stream told trade %d of %s at %s, and the public trades have another or end at %d", id, pair, at,
-				len(tape))
-			return
-		}
-	}
-	if len(t.told.closed[pair]) == 0 {
-		return
-	}
-	have := map[string]string{}
-	for _, c := range foldCandles(tape, 60) {
-		have[c.Date] = c.text()
-	}
-	for start, text := range t.told.closed[pair] {
-		if have[start] != text {
-			t.fail("a stream told the closed candle %s of %s, its trades give %s", text, pair, have[start])
-			return
-		}
-	}
-}
-
 // catchUpTries bounds the times at which readers are compared with the answers, 50 ms apart.
 const catchUpTries = 60
 

@@ -44,9 +44,14 @@ func newClusterModel() *clusterModel {
 	}
 }
 
-// call sends a request to the internal listener of a node. An answer with the status 0 says that the process ended
-// before it.
+// call sends a request to the listener of a node that has its target. An answer with the status 0 says that the process
+// ended before it.
 func (n *clusterNode) call(method, target, body string) answer {
+	return n.send(method, target, body, func(*fasthttp.Request) {})
+}
+
+// send is call for a request that is changed before, for example signed.
+func (n *clusterNode) send(method, target, body string, change func(r *fasthttp.Request)) answer {
 	p := n.p
 	var handler fasthttp.RequestHandler
 	switch {
@@ -60,7 +65,7 @@ func (n *clusterNode) call(method, target, body string) answer {
 		return answer{status: 503}
 	}
 	var ctx fasthttp.RequestCtx
-	fill(&ctx, method, target, body)
+	change(fill(&ctx, method, target, body))
 	handler(&ctx)
 	if p.dead {
 		return answer{}

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -145,12 +144,16 @@ func (r *ownReader) act(s *clusterReaders, moves bool) {
 		r.conn = nil
 		r.attach(s)
 	case moves && s.rnd.IntN(500) == 0:
-		r.conn.Close()
-		r.conn = nil
+		r.leave()
 	case moves && r.lazy > 0 && s.rnd.IntN(r.lazy) != 0:
 	default:
 		r.take(s)
 	}
+}
+
+func (r *ownReader) leave() {
+	r.conn.Close()
+	r.conn = nil
 }
 
 // attach signs in at a node that leads.
@@ -181,14 +184,12 @@ func (r *ownReader) take(s *clusterReaders) {
 			return
 		}
 		if again {
-			r.conn.Close()
-			r.conn = nil
+			r.leave()
 			return
 		}
 	}
 	if closed != 0 {
-		r.conn.Close()
-		r.conn = nil
+		r.leave()
 	}
 }
 
@@ -236,7 +237,7 @@ func (r *ownReader) snapshot(s *clusterReaders, m *ownMessage) error {
 	case "orders":
 		r.orders = map[string]string{}
 		for _, row := range m.Orders {
-			r.orders[member(row, "id")] = withoutMatch(row)
+			r.orders[ownRowOf(row).ID] = withoutMatch(row)
 		}
 	case "balances":
 		r.balances = map[string]string{}
@@ -269,19 +270,18 @@ func (r *ownReader) update(s *clusterReaders, m *ownMessage) error {
 		run.got = append(run.got, f)
 		s.mix.Fills++
 	case m.Order != nil:
-		id := member(m.Order, "id")
-		switch member(m.Order, "status") {
+		switch o := ownRowOf(m.Order); o.Status {
 		case "Created", "PartiallyCompleted":
-			r.orders[id] = withoutMatch(m.Order)
+			r.orders[o.ID] = withoutMatch(m.Order)
 		default:
-			delete(r.orders, id)
+			delete(r.orders, o.ID)
 		}
 	}
 	for _, row := range m.Balances {
-		if code := member(row, "currencyCode"); shortest(member(row, "total")) == "0" {
-			delete(r.balances, code)
+		if b := ownRowOf(row); b.Total == "0" {
+			delete(r.balances, b.CurrencyCode)
 		} else {
-			r.balances[code] = string(row)
+			r.balances[b.CurrencyCode] = string(row)
 		}
 	}
 	return nil
@@ -292,17 +292,25 @@ var preventedMatch = regexp.MustCompile(`"preventedMatchId":[^,}]*`)
 
 func withoutMatch(row []byte) string { return preventedMatch.ReplaceAllString(string(row), "") }
 
-// member returns the text of a member of a row.
-func member(row []byte, name string) string {
-	var all map[string]json.RawMessage
-	_ = json.Unmarshal(row, &all)
-	return strings.Trim(string(all[name]), `"`)
+// ownRow has the members by which a row of a deal, an order or a balance is known.
+type ownRow struct {
+	TradeID      uint64
+	OrderID      string
+	ID, Status   string
+	CurrencyCode string
+	Total        jsonText
 }
 
-// note notes a row of the user's deals: whoever tells it tells the same.
+// ownRowOf decodes a row. One that is none is the zero row, which differs from what the routes have.
+func ownRowOf(row []byte) (r ownRow) {
+	_ = json.Unmarshal(row, &r)
+	return r
+}
+
+// note notes a row of the user's deals. Every route and every stream must tell it with the same bytes.
 func (s *clusterReaders) note(row []byte) ownFill {
-	f := ownFill{id: member(row, "tradeId") + " " + member(row, "orderId")}
-	f.trade, _ = strconv.ParseUint(member(row, "tradeId"), 10, 64)
+	d := ownRowOf(row)
+	f := ownFill{d.TradeID, fmt.Sprint(d.TradeID, " ", d.OrderID)}
 	if had, ok := s.rows[f.id]; ok && had != string(row) && !s.lossy {
 		s.fail("the deal %s was %s and is %s", f.id, had, row)
 	}
@@ -312,18 +320,9 @@ func (s *clusterReaders) note(row []byte) ownFill {
 
 // signed sends a signed GET to a node.
 func (s *clusterReaders) signed(n *clusterNode, target string) answer {
-	if n.x == nil {
-		return answer{}
-	}
 	s.nonce++
-	var ctx fasthttp.RequestCtx
-	r := fill(&ctx, "GET", target, "")
-	s.key.sign(r, n.clock.NowNs()/int64(time.Millisecond), "r"+strconv.Itoa(s.nonce), "GET", target, "")
-	n.x.Public().Handler()(&ctx)
-	if n.p.dead {
-		return answer{}
-	}
-	return answer{ctx.Response.StatusCode(), ctx.Response.Body(), ""}
+	stampMs, nonce := n.clock.NowNs()/int64(time.Millisecond), "r"+strconv.Itoa(s.nonce)
+	return n.send("GET", target, "", func(r *fasthttp.Request) { s.key.sign(r, stampMs, nonce, "GET", target, "") })
 }
 
 // deals reads all deals of the user.
