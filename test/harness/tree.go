@@ -46,11 +46,15 @@ func lacks(t testing.TB, err error) {
 // Long leaves a test that takes long to make cluster and make soak, unless -run or -skip chooses the tests.
 func Long(t testing.TB) {
 	t.Helper()
-	chosen := os.Getenv("TICKHIVE_LONG") == "1" || os.Getenv("TICKHIVE_SOAK") == "1"
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.run" || f.Name == "test.skip" })
-	if !chosen {
+	if os.Getenv("TICKHIVE_LONG") != "1" && os.Getenv("TICKHIVE_SOAK") != "1" && !Chosen() {
 		t.Skip("left to make cluster: TICKHIVE_LONG=1 runs it")
 	}
+}
+
+// Chosen reports whether -run or -skip chooses the tests.
+func Chosen() (yes bool) {
+	flag.Visit(func(f *flag.Flag) { yes = yes || f.Name == "test.run" || f.Name == "test.skip" })
+	return yes
 }
 
 // WriteConfig writes a configuration file and returns its name.
