@@ -11,8 +11,8 @@ import (
 // next start takes the journal with the record.
 func TestAStopAfterAFailedSyncIsNotClean(t *testing.T) {
 	unknown := 0
-	// The exchange syncs records of its own too. One of them may meet the failure before the request does, which is
-	// then refused; so there are more rounds until the outcome of a request was unknown.
+	// The exchange syncs records of its own too. When one of them meets the failure first, the request is refused. So
+	// rounds follow until a request has met it: its outcome is unknown.
 	for round := 0; round < 3 || unknown == 0 && round < 60; round++ {
 		after := round % 3
 		disk := vfstest.NewMem()

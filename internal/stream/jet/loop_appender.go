@@ -12,7 +12,8 @@ import (
 	"github.com/tickhive/tickhive/internal/stream"
 )
 
-// ErrFenced ends an appender: another node's message counts in place of its own. node.ErrFenced ends the process.
+// ErrFenced ends an appender: the stream has a message of another node where this appender's message should be. The
+// process of the writer then ends with node.ErrFenced.
 var ErrFenced = errors.New("jet: another node is the writer")
 
 // ErrForged reports a message that counts and bears this writer's name, and that it has not sent.
