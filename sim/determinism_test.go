@@ -2,6 +2,7 @@ package sim
 
 import (
 	"crypto/sha256"
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -104,6 +105,7 @@ func (d *slowDisk) Append(cmds []*engine.Command) (uint64, error) {
 
 func (d *slowDisk) Reached(sequencer.Mark) uint64 { return d.durable }
 func (d *slowDisk) Want(sequencer.Mark, uint64)   {}
+func (d *slowDisk) SealedNs() int64               { return math.MaxInt64 }
 func (d *slowDisk) Err() error                    { return nil }
 
 // Wake implements sequencer.Journal: the loop calls it when it is idle. It makes everything durable.

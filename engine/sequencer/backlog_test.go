@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -21,9 +22,12 @@ type marks struct {
 	pos     uint64
 	reached [sequencer.Acked + 1]uint64
 	wanted  [sequencer.Acked + 1]uint64
+	sealed  int64 // time
 	fail    error
 	wake    chan struct{}
 }
+
+func (j *marks) SealedNs() int64 { return j.sealed }
 
 func (j *marks) Append(cmds []*engine.Command) (uint64, error) {
 	j.pos += uint64(len(cmds))
@@ -56,7 +60,7 @@ func newMarked(t *testing.T, show sequencer.Mark) *marked {
 // newMarkedWith returns one with other parts; nil: none.
 func newMarkedWith(t *testing.T, show sequencer.Mark, parts sequencer.Parts) *marked {
 	t.Helper()
-	m := &marked{t: t, j: &marks{}, clk: &steppedClock{}, rec: &recorder{}}
+	m := &marked{t: t, j: &marks{sealed: math.MaxInt64}, clk: &steppedClock{}, rec: &recorder{}}
 	m.clk.ns.Store(enginetest.DayNs)
 	m.Loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: engine.NewCore(engine.Options{}), Clock: m.clk, Journal: m.j, Sinks: []sequencer.Sink{m.rec},

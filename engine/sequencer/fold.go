@@ -20,7 +20,7 @@ type folds struct {
 	withheldNs  int64           // nothing later is published while a pair is withheld
 	shownNs     int64           // the newest published time
 	folded      uint64          // position of the last folded command
-	foldedNs    int64           // its time
+	foldedNs    int64           // its time; at first the time of the start
 	dirty       bool            // folded since the last publication
 	unknown     bool            // the journal may have commands that are never folded here: it failed at them
 	quiet       bool            // no reader: publish only at the end of the advance
@@ -90,16 +90,17 @@ func (f *folds) unpublished() bool { return f.dirty && !f.quiet }
 
 // sealed returns the time up to which a sink's publication is final when the clock is at ns: no command before that
 // time can be folded later, so a candle that has ended by then is closed for good. The time is ns, unless a command up
-// to pos is stamped and not folded yet, or the outcome of a command is unknown, so that the next start may fold it. The
-// loop stamps no later command before a time that it has published.
-func (f *folds) sealed(pos uint64, ns int64) int64 {
+// to pos is stamped and not folded yet, or the outcome of a command is unknown, so that the next start may fold it, or
+// another writer may have taken over behind r.sealedNs. The loop stamps no later command before a time that it has
+// published.
+func (f *folds) sealed(r *records, ns int64) int64 {
 	if len(f.withheld) > 0 { // what is folded of the pair is not shown
 		return min(ns, f.withheldNs)
 	}
-	if f.folded < pos || f.unknown {
+	if f.folded < r.pos || f.unknown {
 		return f.foldedNs
 	}
-	return ns
+	return min(ns, max(r.sealedNs(), f.foldedNs))
 }
 
 // publish makes every sink publish at nowNs.

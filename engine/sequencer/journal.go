@@ -3,6 +3,7 @@ package sequencer
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tickhive/tickhive/engine"
 )
@@ -30,7 +31,10 @@ type Journal interface {
 	// Want makes the records up to pos reach a mark, at once or soon. The loop calls it when it has nothing more to
 	// append.
 	Want(m Mark, pos uint64)
-	// Wake returns a channel that receives when a mark has moved or the journal has failed.
+	// SealedNs returns the time up to which nothing comes any more, neither here nor at another writer, but what is
+	// applied here: what the process shows may be final up to there. math.MaxInt64 where there is no other writer.
+	SealedNs() int64
+	// Wake returns a channel that receives when a mark or SealedNs has moved or the journal has failed.
 	Wake() <-chan struct{}
 	// Err returns an error once the journal accepts no more records, and no mark moves any more.
 	Err() error
@@ -88,6 +92,14 @@ func (r *records) reached(m Mark) uint64 {
 		return r.pos
 	}
 	return r.journal.Reached(m)
+}
+
+// sealedNs returns Journal.SealedNs.
+func (r *records) sealedNs() int64 {
+	if r.journal == nil {
+		return math.MaxInt64
+	}
+	return r.journal.SealedNs()
 }
 
 // failed reports whether the journal has stopped for good.

@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ func (j *stuckJournal) Append(cmds []*engine.Command) (uint64, error) {
 	return j.pos, nil
 }
 func (j *stuckJournal) Want(sequencer.Mark, uint64) {}
+func (j *stuckJournal) SealedNs() int64             { return math.MaxInt64 }
 func (j *stuckJournal) Wake() <-chan struct{}       { return j.wake }
 
 func (j *stuckJournal) Reached(sequencer.Mark) uint64 {

@@ -102,7 +102,7 @@ func NewLoop(o LoopOptions) *Loop {
 	if l.parts = o.Parts; l.parts == nil {
 		l.parts = noParts{}
 	}
-	l.folds = folds{sinks: o.Sinks, parts: l.parts, folded: o.StartPos, stats: &l.stats}
+	l.folds = folds{sinks: o.Sinks, parts: l.parts, folded: o.StartPos, foldedNs: o.StartNs, stats: &l.stats}
 	for _, s := range o.Sources {
 		if ob, ok := s.(Observer); ok {
 			l.folds.observers = append(l.folds.observers, ob)

@@ -167,3 +167,50 @@ func TestNothingIsPublishedAfterACommandOfUnknownOutcome(t *testing.T) {
 		}
 	}
 }
+
+// Another writer may take over behind the last message that the stream has. So neither time alone nor the publication
+// of a command passes it, but the time of a command that the stream has; and the loop does not spin meanwhile.
+func TestNoTimeIsPublishedThatAnotherWriterMayPrecede(t *testing.T) {
+	clk, j := &steppedClock{}, &marks{sealed: enginetest.DayNs}
+	clk.ns.Store(enginetest.DayNs)
+	s := &sealer{t: t, clk: clk}
+	l := sequencer.NewLoop(sequencer.LoopOptions{
+		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s}, Journal: j,
+		StartNs: enginetest.DayNs, Show: sequencer.Acked,
+	})
+	run := func() (last step.Progress) {
+		for range 10 {
+			last = l.Step()
+			l.Backlog().Step()
+		}
+		return last
+	}
+	const minute = int64(time.Minute)
+	at := func(minutes int64) int64 { return enginetest.DayNs + minutes*minute }
+	for _, c := range []struct {
+		what   string
+		change func()
+		want   int64
+		next   int64 // time of the next step
+	}{
+		{"time passes", func() { clk.ns.Store(at(2)) }, at(0), step.Never},
+		{"the stream has a beat", func() { j.sealed = at(1) }, at(1), step.Never},
+		{"a command waits for the stream", func() {
+			if err := l.Offer(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
+				t.Fatal(err)
+			}
+		}, at(1), step.Never},
+		{"time passes behind the command", func() { clk.ns.Store(at(4)) }, at(1), step.Never},
+		{"the stream has the command", func() { j.reached[sequencer.Acked] = 1 }, at(2), step.Never},
+		{"the stream has a beat behind the command", func() { j.sealed = at(3) }, at(3), step.Never},
+		{"the stream has a beat of now", func() { j.sealed = at(4) + 1 }, at(4), step.Never},
+		{"the beat is ahead of the clock", func() { j.sealed = at(9) }, at(4), at(4) + int64(time.Second)},
+	} {
+		c.change()
+		p := run()
+		if s.sealedNs != c.want || p.Worked || p.NextNs != c.next {
+			t.Errorf("%s: published at %d s, and then %+v; want %d s, next at %d", c.what,
+				(s.sealedNs-enginetest.DayNs)/1e9, p, (c.want-enginetest.DayNs)/1e9, c.next)
+		}
+	}
+}

@@ -194,7 +194,7 @@ func (l *Loop) refuse(batches []*Batch, err error) {
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
 	if l.folds.unpublished() {
-		at := l.folds.sealed(l.records.pos, max(l.times.clk.NowNs(), l.times.lastNs))
+		at := l.folds.sealed(&l.records, max(l.times.clk.NowNs(), l.times.lastNs))
 		l.times.lastNs = max(l.times.lastNs, at)
 		l.folds.publish(at)
 	}

@@ -59,7 +59,7 @@ func (l *Loop) runDue() bool {
 // publishDue publishes the changes that time alone made up to ns. It reports whether there were
 // any.
 func (l *Loop) publishDue(ns int64) bool {
-	ns = l.folds.sealed(l.records.pos, ns)
+	ns = l.folds.sealed(&l.records, ns)
 	if !l.folds.publishDue(ns) {
 		return false
 	}
@@ -97,5 +97,8 @@ func (l *Loop) nextNs() int64 {
 	if l.folds.folded < l.records.pos || l.folds.unknown {
 		return next // the sinks publish once the disk has what waits for it, and after a failure never
 	}
-	return min(next, l.folds.nextNs())
+	if due := l.folds.nextNs(); due <= l.folds.sealed(&l.records, due) {
+		next = min(next, due)
+	}
+	return next // otherwise the journal wakes the loop
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -202,6 +203,9 @@ func (j *WALJournal) Reached(m Mark) uint64 {
 	}
 	return j.log.DurableSeq()
 }
+
+// SealedNs returns math.MaxInt64: only this process writes the log.
+func (j *WALJournal) SealedNs() int64 { return math.MaxInt64 }
 
 // Wake returns a channel that receives when a mark has moved or the log has failed.
 func (j *WALJournal) Wake() <-chan struct{} { return j.wake }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tickhive/tickhive/engine/sequencer"
 	"github.com/tickhive/tickhive/internal/node"
+	"github.com/tickhive/tickhive/internal/stream"
 )
 
 // quorum reports whether the process shows and acknowledges only what the stream has.
@@ -35,6 +36,7 @@ type quorumJournal struct {
 	joined    bool                        // the start has read the stream
 	sender    atomic.Pointer[node.Sender] // nil: it does not run yet
 	confirmed atomic.Uint64               // the last record that the stream has confirmed
+	sealedNs  atomic.Int64                // time of the last message that the stream has confirmed
 	over      atomic.Bool                 // the sender has ended, and the stream had everything
 }
 
@@ -58,11 +60,13 @@ func (q *quorumJournal) Reached(m sequencer.Mark) uint64 {
 	return q.confirmed.Load()
 }
 
-// reach notes what the stream has confirmed, and wakes the loop.
-func (q *quorumJournal) reach(pos uint64) {
-	for was := q.confirmed.Load(); pos > was && !q.confirmed.CompareAndSwap(was, pos); {
-		was = q.confirmed.Load()
-	}
+// SealedNs implements sequencer.Journal: a writer that takes over adds nothing before the last message of the stream.
+func (q *quorumJournal) SealedNs() int64 { return q.sealedNs.Load() }
+
+// reach notes what the stream has confirmed, and wakes the loop. One goroutine calls it at a time.
+func (q *quorumJournal) reach(at stream.State) {
+	q.confirmed.Store(max(q.confirmed.Load(), at.End.Seq))
+	q.sealedNs.Store(max(q.sealedNs.Load(), at.SentNs))
 	q.Ring()
 }
 

@@ -31,7 +31,7 @@ type restored struct {
 	state  *machine.State // what the loop applies to, or a replica executes
 	shown  *machine.Shown // what readers see of it beside the market
 	pos    uint64         // journal position at which the next loop begins
-	lastNs int64          // time of the command at pos
+	lastNs int64          // no later command has an earlier time
 	keyed  bool           // an earlier process had API keys
 
 	owed  []func() error // steps of the start that write records and have had no room yet (whenRoom); guarded by owing
@@ -262,7 +262,11 @@ func (r *restored) replay(ctx context.Context) error {
 	if err := recovery.end(); err != nil {
 		return err
 	}
-	if r.pos, r.lastNs = r.state.Pos, r.state.LastNs; r.pos > 0 {
+	r.pos, r.lastNs = r.state.Pos, r.state.LastNs
+	if r.lead != nil { // other nodes have shown what had ended by then
+		r.lastNs = max(r.lastNs, r.lead.term.FoundNs)
+	}
+	if r.pos > 0 {
 		bar.Done()
 		r.publish()
 	}
@@ -279,10 +283,14 @@ func (r *restored) logPoison(err error) error {
 	return err
 }
 
-// publish publishes the recovered market.
+// publish publishes the recovered market: with quorum as of the time that the stream has, otherwise as of now.
 func (r *restored) publish() {
 	now := max(r.clock.NowNs(), r.lastNs)
-	r.feed.Publish(now)
+	if r.o.quorum() {
+		r.feed.Publish(r.lastNs)
+	} else {
+		r.feed.Publish(now)
+	}
 	if manual, ok := r.clock.(*clock.Manual); ok {
 		manual.Set(now)
 	}

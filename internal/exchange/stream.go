@@ -247,7 +247,7 @@ func (x *Running) send(ctx context.Context) error {
 // confirmed shows what the stream has confirmed.
 func (w *writing) confirmed(at stream.State) {
 	if q := w.x.quorum; q != nil {
-		q.reach(at.End.Seq)
+		q.reach(at)
 	}
 }
 
