@@ -9,7 +9,7 @@ BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr teeth fuzz sbom release deb govulncheck cluster cluster-soak clients recordings bench-build bench bench-scale pgo
+.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr teeth fuzz sbom release deb govulncheck cluster cluster-soak clients browser thirdparty bots recordings bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,10 +73,16 @@ deadcode: ## functions that no program reaches, and in packages of tests those t
 clients: ## the program against third-party clients (ccxt and others, pinned in client/thirdparty), generated ones, a browser
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
-	TICKHIVE_CLIENTS=1 $(TESTS) test -count=1 -timeout 60m ./client/thirdparty -v
-	$(TESTS) test -count=1 -timeout 10m ./test/cluster -run TestBotsKnowWhatTheyHave -bots.time=1m -v
+	$(MAKE) -j4 -Otarget browser thirdparty bots recordings # side by side: they wait more than they work
+
+browser: ## the pages in a browser
 	TICKHIVE_CLIENTS=1 $(TESTS) test -count=1 -timeout 60m ./test/browser -v
-	$(MAKE) recordings
+
+thirdparty: ## third-party and generated clients; make clients installs their packages
+	TICKHIVE_CLIENTS=1 $(TESTS) test -count=1 -timeout 60m ./client/thirdparty -v
+
+bots: ## a grid bot and an OCO bot for a minute, with kill -9 and a takeover
+	$(TESTS) test -count=1 -timeout 10m ./test/cluster -run TestBotsKnowWhatTheyHave -bots.time=1m -v
 
 recordings: ## files that people hold (../shared/data/forms) against a reading in Python; skipped where they are missing
 	$(TESTS) build -o bin/test/ ./cmd/tickhive
