@@ -28,14 +28,21 @@ run: build ## build and start the exchange with the built-in pairs and a simulat
 
 # The last lines are go test's own. Everything that tests compile has these settings, so each package is compiled once: also
 # what they build themselves, the program and the image, which has no cgo and no paths. The profile of the compiler would
-# double the time, the data of debuggers costs a third of the linker's, and make lint has what vet finds. The order of tests is
-# random; go test prints the seed. Many tests wait for a disk, a browser or another program, so twice as many packages run at
-# a time as the machine has cores. Those that take longest begin first. GOGC=400 saves a fifth of the processor time and takes
-# up to 1 GB.
+# double the time, the data of debuggers costs a third of the linker's, and make lint has what vet finds. Many tests wait for a
+# disk, a browser or another program, so twice as many packages run at a time as the machine has cores. Those that take longest
+# begin first. GOGC=400 saves a fifth of the processor time and takes up to 1 GB.
 TESTS := CGO_ENABLED=0 GOFLAGS='-trimpath -pgo=off -vet=off -ldflags=-w' $(GO)
+# Where neither a package nor a file that its tests read has changed, go test repeats the last result. It does not see what
+# the programs read that a test starts, so the packages with such tests run each time. SHUFFLE=-shuffle=on runs all, in random
+# order; go test prints the seed.
+STARTING := ./test/cluster ./test/cli ./test/browser ./test/deploy ./test/recipes ./client/... ./internal/tidy
+SHUFFLE  ?=
 test: ## the tests; make clients has the others of the page in a browser
 	$(TESTS) build ./...
-	GOGC=400 $(TESTS) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -shuffle=on -timeout 15m ./test/cluster ./test/cli ./...
+	@export GOGC=400; p=$$((2 * $$(getconf _NPROCESSORS_ONLN))); failed=0; \
+	$(TESTS) test -p $$p -timeout 15m $(SHUFFLE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(STARTING))") || failed=1; \
+	$(TESTS) test -p $$p -timeout 15m -shuffle=on $(STARTING) || failed=1; \
+	exit $$failed
 
 check: lint test race ## everything that must hold before a change goes in
 
