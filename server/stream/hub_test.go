@@ -170,6 +170,20 @@ func TestOperationsAreAnswered(t *testing.T) {
 		},
 		{`{"op":"subscribe","id":5,"channel":"book","pairs":["C00_USDT"],"depth":7}`, `{"type":"error","id":5`},
 		{`{"op":"subscribe","channel":"book","pairs":["C00_USDT"],"dpeth":10}`, `{"type":"error","id":null`},
+		{
+			`{"op":"subscribe","id":6,"channel":"trades","pairs":["C00_USDT"],"fromSeq":1}`,
+			`{"type":"error","id":6,"channel":"trades","currencyPairCode":null,"code":"INVALID_PARAM",` +
+				`"message":"fromSeq is an option of the channel book, not of trades.","field":"fromSeq"`,
+		},
+		{
+			`{"op":"subscribe","id":7,"channel":"status","interval":100}`,
+			`{"type":"error","id":7,"channel":"status","currencyPairCode":null,"code":"INVALID_PARAM"`,
+		},
+		{
+			`{"op":"subscribe","id":8,"channel":"book","pairs":["C00_USDT"],"fromTradeId":1}`,
+			`{"type":"error","id":8,"channel":"book","currencyPairCode":null,"code":"INVALID_PARAM",` +
+				`"message":"fromTradeId is an option of the channel trades, not of book."`,
+		},
 		{`{"op":"subscribe","op":"list"}`, `{"type":"error"`},
 		{`{`, `{"type":"error"`},
 		{`{"op":"dance"}`, `{"type":"error"`},

@@ -141,6 +141,19 @@ const (
 	defaultEvery = 100
 )
 
+// channelOptions are the members that one channel has.
+var channelOptions = []struct {
+	name  string
+	of    streamKey
+	given func(*request) bool
+}{
+	{"depth", streamKey{channel: chBook}, func(q *request) bool { return q.depth != nil }},
+	{"interval", streamKey{channel: chBook}, func(q *request) bool { return q.every != nil }},
+	{"fromSeq", streamKey{channel: chBook}, func(q *request) bool { return q.fromSeq != nil }},
+	{"epoch", streamKey{channel: chBook}, func(q *request) bool { return q.epoch != "" }},
+	{"fromTradeId", streamKey{channel: chTrades}, func(q *request) bool { return q.fromTrade != nil }},
+}
+
 // operation is one request of a client on its connection. It runs on the hub's goroutine.
 type operation struct {
 	hub  *Hub
@@ -210,6 +223,13 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	case key.private() && !o.signed():
 		o.refuse("", refuse.New(refuse.Unauthorized, "channel", "The channel %s needs auth first.", o.req.channel))
 		return
+	}
+	for _, x := range channelOptions {
+		if x.of.channel != key.channel && x.given(&o.req) {
+			o.refuse("", refuse.Param(x.name, "%s is an option of the channel %s, not of %s.", x.name, x.of.name(),
+				o.req.channel))
+			return
+		}
 	}
 	key.text = o.req.text
 	if !key.paired() {
@@ -331,13 +351,13 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 			return
 		}
 	}
-	if o.req.fromSeq != nil && key.channel == chBook {
+	if o.req.fromSeq != nil {
 		sub.fromSeq, sub.hasFromSeq = *o.req.fromSeq, true
 		if o.req.epoch != "" && o.req.epoch != o.hub.opts.Epoch {
 			sub.hasFromSeq, sub.reason = false, "gap"
 		}
 	}
-	if o.req.fromTrade != nil && key.channel == chTrades {
+	if o.req.fromTrade != nil {
 		sub.nextTrade = engine.TradeID(*o.req.fromTrade)
 	}
 	o.hub.awaitSnapshot(sub, sub.reason)
