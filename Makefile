@@ -33,14 +33,14 @@ run: build ## build and start the exchange with the built-in pairs and a simulat
 # begin first. GOGC=400 saves a fifth of the processor time and takes up to 1 GB.
 TESTS := CGO_ENABLED=0 GOFLAGS='-trimpath -pgo=off -vet=off -ldflags=-w' $(GO)
 # Where neither a package nor a file that its tests read has changed, go test repeats the last result. It does not see what
-# the programs read that a test starts, so the packages with such tests run each time. SHUFFLE=-shuffle=on runs all, in random
-# order; go test prints the seed.
-STARTING := ./test/cluster ./test/cli ./test/browser ./test/deploy ./test/recipes ./client/... ./internal/tidy
+# scripts and git read, so the packages whose tests start these run each time; those that start the exchange read the folders of
+# its sources (test/harness). SHUFFLE=-shuffle=on runs all, in random order; go test prints the seed.
+STARTING := ./test/recipes ./test/deploy ./client/... ./internal/tidy
 SHUFFLE  ?=
 test: ## the tests; make clients has the others of the page in a browser
 	$(TESTS) build ./...
 	@export GOGC=400; p=$$((2 * $$(getconf _NPROCESSORS_ONLN))); failed=0; \
-	$(TESTS) test -p $$p -timeout 15m $(SHUFFLE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(STARTING))") || failed=1; \
+	$(TESTS) test -p $$p -timeout 15m $(SHUFFLE) ./test/cluster ./test/cli $$($(GO) list ./... | grep -vxF "$$($(GO) list $(STARTING))") || failed=1; \
 	$(TESTS) test -p $$p -timeout 15m -shuffle=on $(STARTING) || failed=1; \
 	exit $$failed
 
@@ -115,7 +115,7 @@ drift: ## are generated files what their generators make: golden bytes, docs/con
 
 # As many packages at a time as in make test: internal/vopr takes half an hour, and others wait for processes.
 soak: ## the long runs, an hour at most on two cores: large random counts, crash loops, new seeds of vopr for 20 minutes
-	GOGC=400 TICKHIVE_SOAK=1 $(GO) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 3h ./...
+	GOGC=400 TICKHIVE_SOAK=1 $(TESTS) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 3h ./...
 
 # A seed that failed is repeated with SEEDS=1 SEED=n; VOPR='-vopr.trace' prints what it did.
 SEEDS ?= 1000

@@ -150,6 +150,9 @@ func LaunchCommand(t testing.TB, env []string, cmd *exec.Cmd) *Instance {
 	t.Cleanup(func() {
 		_ = in.Cmd.Process.Kill()
 		<-in.Exited
+		if strings.Contains(in.Stderr.String(), "WARNING: DATA RACE") {
+			t.Error("the program has a data race")
+		}
 		if t.Failed() {
 			t.Logf("standard error:\n%s", in.Stderr.String())
 		}
