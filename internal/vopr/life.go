@@ -210,6 +210,7 @@ func (w *world) cutAfter(ops int, right func(op vfstest.Op) bool, next func(seed
 			p.dead = true
 			w.disk = next(seed)
 		}
+		p.atSync(op)
 	})
 }
 
@@ -220,6 +221,7 @@ func (w *world) die(next func(seed uint64) *vfstest.Mem, power bool) {
 		w.disk = next(w.rnd.Uint64())
 	}
 	w.p.end()
+	w.mix.Within += w.p.turns
 	w.streams.disconnect()
 	w.x = nil
 	if power {

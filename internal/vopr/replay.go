@@ -23,7 +23,7 @@ const markEvery = 2000
 // mark notes the hash of the whole state at its position. It reports whether it could: not while the log has records
 // that readers do not see yet, nor before a start is compared with the states that are noted.
 func (w *world) mark() bool {
-	if w.x == nil || w.p.dead || !w.compared || w.x.Loop().Shown() != w.x.Loop().Position() {
+	if w.x == nil || w.p.dead || !w.compared || !w.shown() {
 		return false
 	}
 	if pos := w.x.Loop().Position(); w.marks[pos] == "" {
@@ -31,6 +31,11 @@ func (w *world) mark() bool {
 		w.auditNow()
 	}
 	return true
+}
+
+// shown reports whether the loop is between two steps, and readers see all that it has done.
+func (w *world) shown() bool {
+	return w.p.within == nil && w.x.Loop().Shown() == w.x.Loop().Position()
 }
 
 // auditNow checks the money of the running process, whose readers must see every record.
@@ -49,7 +54,7 @@ func stateText(s *machine.State) string {
 // checkReplay verifies that a replay of the log gives the state that the process has recovered, and the states that the
 // processes before had at their positions. What they showed is still there; after a loss, up to some position.
 func (w checker) checkReplay() {
-	for n := 0; n < 10_000 && w.x.Loop().Shown() != w.x.Loop().Position(); n++ {
+	for n := 0; n < 10_000 && !w.shown(); n++ {
 		w.p.pause()
 	}
 	end, now := w.x.Loop().Position(), stateText(w.x.State())

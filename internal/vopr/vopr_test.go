@@ -138,5 +138,8 @@ func TestSeeds(t *testing.T) {
 		}()
 	}
 	wait.Wait()
+	if sum.Within == 0 {
+		t.Error("no step was paused while others ran")
+	}
 	t.Logf("%d seeds: %+v", ran, sum)
 }

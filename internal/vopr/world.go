@@ -91,6 +91,7 @@ type Mix struct {
 	Quotes  int // orders and cancels under client order ids that are used again
 	Fired   int // open orders of users whose switch had fired while no process ran
 	Still   int // records of refused commands that changed nothing
+	Within  int // turns of others while a step of the loop, its backlog or the journal was paused
 	Stopped int // exchanges that a failed sync has stopped
 	Closed  int // proposals that were found closed after a start
 
@@ -116,6 +117,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Epochs += o.Epochs
 	m.Incidents += o.Incidents
 	m.Steps += o.Steps
+	m.Within += o.Within
 	m.Accepted += o.Accepted
 	m.Restored += o.Restored
 	m.Quotes += o.Quotes
@@ -292,7 +294,9 @@ func (w *world) options() exchange.Options {
 		Clock:          exchange.ClockOptions{Virtual: w.plan.virtual},
 		Sim:            exchange.SimOptions{SimConfig: exchange.SimConfig{Seed: 1}},
 		AcceptDataLoss: w.accept,
-		Hooks:          exchange.Hooks{Streams: func(o *stream.Options) { o.QueueBytes = streamQueueBytes }},
+		Hooks: exchange.Hooks{
+			Streams: func(o *stream.Options) { o.QueueBytes = streamQueueBytes }, Sinks: w.p.interrupted,
+		},
 		Machine: exchange.Machine{
 			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
 		},
@@ -328,6 +332,8 @@ func (w *world) commission() int64 { return int64(w.settings) }
 // begin starts a process, which admits clients once it has recovered.
 func (w *world) begin() {
 	w.p = &process{rnd: w.rnd}
+	w.disk.Before(func(op vfstest.Op) vfstest.Fault { w.p.atSync(op); return vfstest.Fault{} })
+	w.disk.After(w.p.atSync)
 	w.clock = clock.NewSteady(&w.machine)
 	w.x, w.up, w.startedNs, w.compared, w.standing = nil, nil, w.clock.NowNs(), false, false
 	w.mix.Lives++
