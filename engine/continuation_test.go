@@ -169,6 +169,20 @@ var hostile = map[string]struct {
 		engine.Command{Amount: 1 << 40, Type: engine.Market, TIF: engine.IOC},
 		2,
 	},
+	"the move of an amended order": {
+		func(s *sliced, n int64) {
+			s.do(place(engine.Buy, 50, 10))
+			s.do(engine.Command{
+				Kind: engine.Replace, Order: 1, Amount: 9, Flags: engine.FlagHasAmount | engine.FlagSmallerOnly,
+			})
+			s.rest(engine.Sell, n, func(int64) int64 { return 100 })
+		},
+		engine.Command{
+			Kind: engine.Replace, Order: 1, Price: 200, Amount: 1 << 40,
+			Flags: engine.FlagHasPrice | engine.FlagHasAmount,
+		},
+		1,
+	},
 	"icebergs": {
 		func(s *sliced, n int64) {
 			for range n / 100 {

@@ -375,6 +375,7 @@ func (m *model) begin(l *modelList) {
 }
 
 func (m *model) released(l *modelList, o *modelOrder) {
+	o.released = true
 	e := engine.Event{
 		Kind: engine.EventReleased, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
 		Maker: l.id, Price: o.cmd.Price, Amount: o.rest, OpenAmount: o.rest, MakerOpen: o.cmd.Stop, Trail: o.cmd.Trail,

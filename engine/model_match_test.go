@@ -340,7 +340,7 @@ func (m *model) kill(x *modelOrder, cause engine.CancelCause) {
 	}
 	if x.money != nil {
 		e.Quote = fromBig(x.money)
-	} else if x.waiting && x.byAmount() {
+	} else if (x.waiting || x.released) && x.byAmount() {
 		e.Quote = fromBig(m.needs(x))
 	}
 	if x.pending {
@@ -443,7 +443,7 @@ func (m *model) holdAt(c engine.Command) int64 {
 // wait makes an order wait; one that trails tracks at once when its stop price is reached.
 func (m *model) wait(o *modelOrder) {
 	m.clock++
-	o.waiting, o.tracks, o.arrival = true, false, m.clock
+	o.waiting, o.released, o.tracks, o.arrival = true, false, false, m.clock
 	if o.cmd.Trail != 0 && m.through(o) {
 		m.track(o)
 	}

@@ -55,6 +55,7 @@ type modelOrder struct {
 	dead                         bool
 	list                         *modelList
 	pending                      bool // its list keeps it back
+	released                     bool // its list has released it, and it does not wait or rest yet
 	active                       bool // it has been triggered
 	yielded                      bool // the other one of its list has ended it
 	cause                        engine.CancelCause

@@ -816,7 +816,7 @@ func (b *book) setList(i, ls int32) {
 // partState is the unfinished command of a pair as the state has it:
 //
 //	part     0 or 1 and the record of its command, first number to cancel, canceled;
-//	         0 or 1 and the taker: n, account, client, list, due, side, market, type, limits, amounts, rates;
+//	         0 or 1 and the taker: n, account, client, list, amendments, due, side, market, type, limits, amounts, rates;
 //	         walk over the other side: need, cost, price, n, hidden;
 //	         wave; number of reached stops; each in the order in which they are triggered:
 //	         wave, n, then as a waiting stop
@@ -826,6 +826,7 @@ type partState struct {
 	account AccountID // of the taker
 	named   bool      // the taker has a client id
 	listed  bool      // the taker is of a list
+	amends  uint8     // how often the taker was amended
 	stops   []reachedState
 }
 
@@ -847,6 +848,7 @@ func (b *book) partState() *partState {
 	}
 	if p.taker != nil {
 		p.account, p.named, p.listed = p.taker.account, p.taker.client != 0, p.taker.list != 0
+		p.amends = b.orders.at(p.taker.slot).amends
 	}
 	queue := slices.DeleteFunc(slices.Clone(b.stops.queue), func(q slots.Queued) bool { return !b.awaits(q) })
 	slices.SortFunc(queue, slots.Queued.Compare)
@@ -938,6 +940,7 @@ func (s *pairState) codeTaker(p *partState, t *taker) {
 	s.U32((*uint32)(&p.account))
 	s.Bool(&p.named)
 	s.Bool(&p.listed)
+	s.U8(&p.amends, MaxAmends)
 	s.Bool(&t.due)
 	s.U8((*uint8)(&t.side), uint8(Sell))
 	s.Bool(&t.market)
@@ -966,7 +969,10 @@ func (s *pairState) restorePart() {
 		if t.n == 0 || b.orders.ids.Get(t.n) != 0 || t.left < 1 || t.limit < 1 {
 			s.Fail("the unfinished order %d does not add up", t.n)
 		}
-		o := order{n: t.n, side: t.side, stp: t.stp, makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount}
+		o := order{
+			n: t.n, side: t.side, stp: t.stp, makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount,
+			amends: p.amends,
+		}
 		if p.named {
 			o.marks = markClient
 		}

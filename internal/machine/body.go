@@ -13,7 +13,7 @@ import (
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
-const bodyFormat = 7
+const bodyFormat = 8
 
 // A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
 // around it has the checksum and the versions (internal/wal/FORMAT.md).

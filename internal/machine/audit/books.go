@@ -319,7 +319,7 @@ func (d *decoder) unfinished() {
 // taker reads an order that is being matched.
 func (d *decoder) taker() {
 	o := openOrder{n: d.number(), account: d.number()}
-	d.skip(2) // has a client id, is of a list
+	d.skip(3) // has a client id, is of a list; amendments
 	due := d.number() == 1
 	o.side = d.number()
 	atMarket := d.number() == 1
