@@ -232,7 +232,7 @@ func (b *book) checkOrder(l *List, i int, o *Command, a *ahead) Reason {
 	if r := b.checkMembers(o); r != NotRejected {
 		return r
 	}
-	if a.kept = i >= l.Kind.Leg() && l.Kind.Works(); a.kept || l.Kind == OCO {
+	if a.kept = i >= l.Kind.Leg() && l.Kind.Works(); !o.Type.AtMarket() && (a.kept || l.Kind == OCO) {
 		if lots := a.lots[o.Side]; lots > math.MaxInt64-o.Amount || !b.roomFor(o.Side, lots+o.Amount) {
 			return AmountOutOfRange
 		}
