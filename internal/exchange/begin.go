@@ -43,7 +43,8 @@ func (r *restored) recoverFollower(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
-	y.reader = stream.NewReader(at, node.Rules, y.o.Follow.Keys)
+	m := y.o.node()
+	y.reader = stream.NewReader(at, m.Knows(), y.o.Follow.Keys)
 	y.live = true
 	if err := y.learnBehind(ctx, at); err != nil {
 		return fmt.Errorf("stream: %w", err)

@@ -53,7 +53,7 @@ func (d *Demotion) Run(ctx context.Context) (tail string, err error) {
 	if err != nil {
 		return "", err
 	}
-	c, err := node.FindCommon(ctx, d.Stream, d.Keys, identity.History, known, func(from uint64) (*wal.Reader, error) {
+	c, err := d.FindCommon(ctx, d.Stream, d.Keys, identity.History, known, func(from uint64) (*wal.Reader, error) {
 		return wal.OpenReader(log.FS, log.Dir, log.Options, from)
 	})
 	if err != nil {

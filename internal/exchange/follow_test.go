@@ -239,7 +239,7 @@ func TestANodeThatHasReadWhatTheStreamHasLost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := stream.Campaign(node.Candidate(at, number, []byte("{}"), clusterKeys()), at.SentNs)
+			w, err := stream.Campaign((&node.Machine{}).Candidate(at, number, []byte("{}"), clusterKeys()), at.SentNs)
 			if err != nil {
 				t.Fatal(err)
 			}

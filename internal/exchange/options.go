@@ -97,11 +97,13 @@ type Machine struct {
 	// Driver steps every component: no goroutine is started, and no connection is served. The caller
 	// calls the handlers. It excludes Sim.
 	Driver step.Driver
+	// Rules is what node.Machine says.
+	Rules uint16
 }
 
 // node returns the machine on which a node of a cluster runs.
 func (o *Options) node() node.Machine {
-	return node.Machine{FS: o.Machine.FS, Clock: o.Machine.Clock, Driver: o.Machine.Driver}
+	return node.Machine{FS: o.Machine.FS, Clock: o.Machine.Clock, Driver: o.Machine.Driver, Rules: o.Machine.Rules}
 }
 
 // background returns what runs a component of a running exchange.

@@ -109,8 +109,8 @@ func (r *restored) campaign(ctx context.Context, log jet.Log, ledger *launchpad.
 		}
 	}
 	j := node.Joining{
-		Stream: log, Keys: r.streamKeys(), History: datadir.History(r.data), Log: r.journal.log, State: r.state,
-		Known: known, Had: func(number uint64) bool { return datadir.HadTerm(r.data, number) },
+		Machine: r.o.node(), Stream: log, Keys: r.streamKeys(), History: datadir.History(r.data), Log: r.journal.log,
+		State: r.state, Known: known, Had: func(number uint64) bool { return datadir.HadTerm(r.data, number) },
 	}
 	for range datadir.TermTries + 1 {
 		var at stream.State
@@ -160,14 +160,15 @@ func (r *restored) campaignBehind(
 		return nil, err
 	}
 	l := &leading{sent: at.End.Seq}
-	c := node.Candidate(at, number, term, r.streamKeys())
+	m := r.o.node()
+	c := m.Candidate(at, number, term, r.streamKeys())
 	if at.History == [16]byte{} {
 		if c.Found, err = r.founding(ledger); err != nil {
 			return nil, err
 		}
 		l.sent = c.Found.End.Seq
 	}
-	l.term, err = node.CampaignBriefly(ctx, r.o.node(), log, c)
+	l.term, err = node.CampaignBriefly(ctx, m, log, c)
 	return l, err
 }
 

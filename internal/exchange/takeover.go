@@ -51,7 +51,9 @@ func errOtherSim(writers, own string) error {
 func (y *Following) TakeOver(ctx context.Context, after time.Duration) (*Handover, error) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if y.o.Machine.Driver == nil {
+	if d := y.o.Machine.Driver; d != nil {
+		d.Drive("standby", &ending{y, watched, cancel})
+	} else {
 		go func() { cancel(y.Wait(watched.Done())) }()
 	}
 	for {
@@ -68,6 +70,25 @@ func (y *Following) TakeOver(ctx context.Context, after time.Duration) (*Handove
 		}
 		y.log.Info("another node has the term, or the writer speaks again", "term", y.term.Load())
 	}
+}
+
+// ending cancels what a standby waits for, once it cannot go on. A driver steps it.
+type ending struct {
+	y       *Following
+	watched context.Context
+	cancel  context.CancelCauseFunc
+}
+
+// Step implements step.Stepper.
+func (e *ending) Step() step.Progress {
+	select {
+	case <-e.watched.Done():
+	case <-e.y.over:
+		e.cancel(e.y.Failure())
+	default:
+		return step.Idle()
+	}
+	return step.Progress{Stopped: true}
 }
 
 func (y *Following) takeOver(ctx context.Context, after time.Duration) (*Handover, error) {
@@ -156,7 +177,8 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 		return nil, err
 	}
 	y.log.Warn("the writer is silent; this node campaigns", "term", at.Term+1)
-	held, err := node.Campaign(ctx, y.o.node(), y.o.Follow.Log, node.Candidate(at, number, info, y.o.Follow.Keys))
+	m := y.o.node()
+	held, err := node.Campaign(ctx, m, y.o.Follow.Log, m.Candidate(at, number, info, y.o.Follow.Keys))
 	if err != nil {
 		return nil, err
 	}

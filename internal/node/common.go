@@ -23,7 +23,8 @@ type Common struct {
 //
 // history is the log's. Errors: ErrOtherChain when they have nothing in common; those of jet.Log, stream.Reader and
 // wal.Reader.
-func FindCommon(ctx context.Context, log jet.Log, keys *stream.Keys, history [16]byte, known stream.State,
+func (m *Machine) FindCommon(
+	ctx context.Context, log jet.Log, keys *stream.Keys, history [16]byte, known stream.State,
 	open func(from uint64) (*wal.Reader, error),
 ) (c Common, err error) {
 	last, err := log.Last(ctx)
@@ -42,7 +43,7 @@ func FindCommon(ctx context.Context, log jet.Log, keys *stream.Keys, history [16
 	}
 	defer func() { err = errors.Join(err, own.Close()) }()
 	w := walk{own: own, Common: c, at: own.Position()}
-	r := stream.NewReader(c.At, Rules, keys)
+	r := stream.NewReader(c.At, m.Knows(), keys)
 	err = nil
 	if c.At.Seq > 0 {
 		err = w.meet(c.At.End)

@@ -24,6 +24,7 @@ var ErrOtherChain = errors.New("node: the log and the stream have different reco
 // Joining brings a writer's log and its stream together, before its loop runs: the log takes the records that the
 // stream has beyond it. One goroutine uses it.
 type Joining struct {
+	Machine
 	Stream  jet.Log
 	Keys    *stream.Keys
 	History [16]byte // of the exchange
@@ -52,7 +53,7 @@ func (j *Joining) Read(ctx context.Context) (at stream.State, err error) {
 		if at, err = begins(ctx, j.Stream, j.Known); err != nil {
 			return at, err
 		}
-		j.r = stream.NewReader(at, Rules, j.Keys)
+		j.r = stream.NewReader(at, j.Knows(), j.Keys)
 	}
 	j.beyond = false
 	differs, err := j.survey(ctx, last)
@@ -208,7 +209,7 @@ func (j *Joining) take(ctx context.Context, last uint64) error {
 	if !j.beyond {
 		return nil
 	}
-	r := stream.NewReader(j.behind, Rules, j.Keys)
+	r := stream.NewReader(j.behind, j.Knows(), j.Keys)
 	err := follow(ctx, j.Stream, r, last, func(_ stream.State, m *stream.Message) error {
 		if _, err := Execute(j.State, m); err != nil { // before it is in the log
 			return fmt.Errorf("a message of it cannot be executed: %w. `tickhive stream restore NEW --from-dir DIR` "+

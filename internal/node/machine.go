@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,7 +17,12 @@ type Machine struct {
 	Clock clock.Clock // measures what a node waits for
 	// Driver steps every component; nil: each one has a goroutine.
 	Driver step.Driver
+	// Rules is the latest version of the rules that the program executes; 0: Rules. A simulation has nodes of several.
+	Rules uint16
 }
+
+// Knows returns the latest version of the rules that the node executes. Its own records are written by them.
+func (m *Machine) Knows() uint16 { return cmp.Or(m.Rules, Rules) }
 
 // OwnMachine returns the real machine.
 func OwnMachine() Machine { return Machine{FS: vfs.OS{}, Clock: clock.Real{}} }

@@ -88,9 +88,9 @@ func newBench(t *testing.T, synced bool) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := node.Candidate(stream.State{}, 7, nil, testKeys())
-	c.Found = stream.Founding{History: history(), End: wal.Begins(history(), "engine")}
 	m := node.Machine{Clock: b.clock, Driver: b}
+	c := m.Candidate(stream.State{}, 7, nil, testKeys())
+	c.Found = stream.Founding{History: history(), End: wal.Begins(history(), "engine")}
 	if b.term, err = node.Campaign(t.Context(), m, b.mem.Connect(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -270,9 +270,10 @@ func TestASenderIsFenced(t *testing.T) {
 	b.write(1)
 	b.settle()
 	at := b.sender.At()
-	other := node.Candidate(at, 9, nil, testKeys())
+	m := node.Machine{Clock: b.clock, Driver: b}
+	other := m.Candidate(at, 9, nil, testKeys())
 	for range 3 { // behind a beat, if there was one
-		t2, err := node.Campaign(t.Context(), node.Machine{Clock: b.clock, Driver: b}, b.mem.Connect(), other)
+		t2, err := node.Campaign(t.Context(), m, b.mem.Connect(), other)
 		if err == nil {
 			defer t2.End()
 			break
@@ -298,8 +299,9 @@ func TestASenderThatIsFencedWithNothingOpen(t *testing.T) {
 	b.write(1)
 	b.settle()
 	for ended := error(nil); ended == nil; ended = b.failed {
-		other := node.Candidate(b.sender.At(), 9, nil, testKeys())
-		term, err := node.Campaign(t.Context(), node.Machine{Clock: b.clock, Driver: b}, b.mem.Connect(), other)
+		m := node.Machine{Clock: b.clock, Driver: b}
+		other := m.Candidate(b.sender.At(), 9, nil, testKeys())
+		term, err := node.Campaign(t.Context(), m, b.mem.Connect(), other)
 		if err == nil {
 			defer term.End()
 			for range 1000 {

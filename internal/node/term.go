@@ -44,9 +44,9 @@ func NewNumber(random io.Reader) (uint64, error) {
 }
 
 // Candidate returns the candidate for the term behind at.
-func Candidate(at stream.State, number uint64, term []byte, keys *stream.Keys) *stream.Candidate {
+func (m *Machine) Candidate(at stream.State, number uint64, term []byte, keys *stream.Keys) *stream.Candidate {
 	return &stream.Candidate{
-		At: at, Node: number, Rules: Rules, Info: term, Keys: keys,
+		At: at, Node: number, Rules: m.Knows(), Info: term, Keys: keys,
 		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
 	}
 }

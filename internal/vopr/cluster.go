@@ -28,6 +28,7 @@ type ClusterMix struct {
 	Aside, Ended,
 	Adopted int // copies put aside; processes that ended by themselves; snapshots
 
+	Upgraded, Older                int // nodes that got the later program; earlier ones that could not follow one
 	Messages, Void, Repeated, Lost int // of the stream; packets that came twice or not
 	Marks, Met                     int // states that were noted, and states of other processes at the same place
 	Checks, Reads, AtLeast         int // orders that a new writer had to have; reads by followers' clients; with a seq
@@ -47,6 +48,8 @@ func (m *ClusterMix) Add(o *ClusterMix) {
 		{&m.Acknowledged, o.Acknowledged},
 		{&m.Refused, o.Refused},
 		{&m.Unknown, o.Unknown},
+		{&m.Upgraded, o.Upgraded},
+		{&m.Older, o.Older},
 		{&m.Orders, o.Orders},
 		{&m.Deposits, o.Deposits},
 		{&m.Again, o.Again},
@@ -107,6 +110,7 @@ type cluster struct {
 
 	readers *clusterReaders
 
+	mixed  bool // nodes have two versions of the program
 	events []event
 	lossy  bool // the stream has lost what it had confirmed: what was acknowledged may be lost
 
@@ -161,8 +165,8 @@ func newClusterWorld(seed uint64, trace io.Writer) *cluster {
 		}
 		c.nodes[i].machine.wallNs = startNs + int64(c.rnd.IntN(4_000)-2_000)*int64(time.Millisecond)
 	}
-	c.readers = newClusterReaders(c)
-	c.logf("faults %+v", c.net.faults)
+	c.readers, c.mixed = newClusterReaders(c), c.rnd.IntN(2) == 0
+	c.logf("faults %+v, two versions %t", c.net.faults, c.mixed)
 	return c
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tickhive/tickhive/internal/machine"
-	"github.com/tickhive/tickhive/internal/node"
 	"github.com/tickhive/tickhive/internal/stream"
 	"github.com/tickhive/tickhive/internal/wal"
 )
@@ -375,7 +374,7 @@ func (n *clusterNode) read() {
 			c.fail("%s: the book at %q: %.200s", n.name, a.seq, a.body)
 		case seq < least && !c.lossy:
 			c.fail("%s answers at seq %d, and was asked for %d", n.name, seq, least)
-		case seq < n.seq:
+		case seq < n.seq && !c.lossy:
 			c.fail("%s shows seq %d, and has shown %d", n.name, seq, n.seq)
 		case known && was != book && !c.lossy:
 			c.fail("%s shows another book at %d: %s, not %s", n.name, seq, book, was)
@@ -404,6 +403,7 @@ func (c *cluster) compareAll() {
 // truth reads the whole stream: what counts.
 type truth struct {
 	reader *stream.Reader
+	later  *uint64 // the last record before the terms of the later program; nil: it has had none
 }
 
 func newTruth() *truth { return &truth{} }
@@ -411,16 +411,25 @@ func newTruth() *truth { return &truth{} }
 // read reads the messages that have arrived.
 func (t *truth) read(c *cluster) {
 	if t.reader == nil || t.reader.State().Seq > uint64(len(c.net.log)) { // the stream was lost
-		t.reader = stream.NewReader(stream.State{}, node.Rules, c.keys)
+		t.reader, t.later = stream.NewReader(stream.State{}, laterRules, c.keys), nil
 	}
 	for seq := t.reader.State().Seq + 1; seq <= uint64(len(c.net.log)); seq++ {
-		_, valid, err := t.reader.Next(seq, c.net.log[seq-1])
+		before := t.reader.State().End.Seq
+		m, valid, err := t.reader.Next(seq, c.net.log[seq-1])
 		if err != nil {
 			c.fail("the stream cannot be read: %v", err)
 			return
 		}
 		if !valid {
 			c.mix.Void++
+		} else if t.later == nil && m.Rules == laterRules {
+			t.later = &before
+		}
+	}
+	for _, n := range c.nodes {
+		if t.later != nil && !n.newer && n.y != nil && n.position() > *t.later {
+			c.fail("%s has the earlier program, and has executed record %d: the later one wrote from %d on", n.name,
+				n.position(), *t.later+1)
 		}
 	}
 }

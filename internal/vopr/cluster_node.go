@@ -41,6 +41,7 @@ type clusterNode struct {
 	disk     *vfstest.Mem
 	machine  simMachine
 	ppm      int64 // its clocks run so much faster than the world's
+	newer    bool  // its program is the later one of two versions
 	boot     int
 	lives    int
 	stopped  bool // it stands still
@@ -64,6 +65,11 @@ func (n *clusterNode) begin() {
 		return
 	}
 	c := n.c
+	if c.mixed && !n.newer && (node.Newer(n.ended) || c.rnd.IntN(4) == 0) {
+		n.newer = true
+		c.mix.Upgraded++
+		c.logf("%s has the later program", n.name)
+	}
 	n.p = &process{rnd: c.rnd}
 	n.clock, n.link = clock.NewSteady(&n.machine), c.net.connect(n.p)
 	n.x, n.y, n.ended, n.seq, n.stopping, n.reading = nil, nil, nil, 0, false, false
@@ -78,6 +84,9 @@ func (n *clusterNode) begin() {
 		}
 		n.ended, n.x, n.y = err, nil, nil
 		c.mix.Ended++
+		if node.Newer(err) {
+			c.mix.Older++
+		}
 		c.logf("%s ends: %v", n.name, err)
 		c.later(time.Second, "start of "+n.name, func() {
 			if n.p == p { // its coroutines stay on the machine until the next start
@@ -329,14 +338,26 @@ func (n *clusterNode) openCopy(ctx context.Context, f *exchange.FollowOptions) (
 }
 
 func (n *clusterNode) node() node.Machine {
-	return node.Machine{FS: n.disk, Clock: n.clock, Driver: n.p}
+	return node.Machine{FS: n.disk, Clock: n.clock, Driver: n.p, Rules: n.rules()}
+}
+
+// laterRules is the version of the rules of the later program. It executes records as the earlier one does: what counts
+// is which node reads and leads.
+const laterRules = node.Rules + 1
+
+// rules returns the version of the rules of the node's program.
+func (n *clusterNode) rules() uint16 {
+	if n.newer {
+		return laterRules
+	}
+	return node.Rules
 }
 
 // genesis reads the genesis of the stream, once it is there.
 func (n *clusterNode) genesis(ctx context.Context) (node.Genesis, error) {
 	for {
 		if _, err := n.link.Last(ctx); err == nil {
-			r := stream.NewReader(stream.State{}, node.Rules, n.c.keys)
+			r := stream.NewReader(stream.State{}, n.rules(), n.c.keys)
 			for i, data := range n.c.net.log {
 				m, valid, err := r.Next(uint64(i+1), data)
 				if err != nil {
@@ -375,6 +396,7 @@ func (n *clusterNode) options() exchange.Options {
 		Stream:  exchange.StreamOptions{Quorum: n.stands, Durable: true, Sim: exchange.SimOff},
 		Machine: exchange.Machine{
 			FS: n.disk, Clock: n.clock, Boot: fmt.Sprintf("boot-%d", n.boot), Random: random, Driver: n.p,
+			Rules: n.rules(),
 		},
 	}
 	(&world{}).configure(&o)

@@ -26,6 +26,6 @@
 // streams, whose readers go from node to node (clusterReaders).
 //
 // It does not simulate sockets, threads or the Go scheduler: the race detector and the tests in test/cli and
-// test/cluster do. The nodes of a cluster are of one version: TestAClusterIsUpgradedUnderLoad of test/cluster mixes
-// versions.
+// test/cluster do. In half of the seeds a cluster has two versions of the program, which differ in the version of the
+// rules alone; TestAClusterIsUpgradedUnderLoad of test/cluster mixes two programs.
 package vopr
