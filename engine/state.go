@@ -816,7 +816,8 @@ func (b *book) setList(i, ls int32) {
 // partState is the unfinished command of a pair as the state has it:
 //
 //	part     0 or 1 and the record of its command, first number to cancel, canceled;
-//	         0 or 1 and the taker: n, account, client, list, amendments, due, side, market, type, limits, amounts, rates;
+//	         0 or 1 and the taker: n, account, client, list, amendments, due, side, market, type, limits, amounts,
+//	         rates;
 //	         walk over the other side: need, cost, price, n, hidden;
 //	         wave; number of reached stops; each in the order in which they are triggered:
 //	         wave, n, then as a waiting stop

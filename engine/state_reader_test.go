@@ -150,7 +150,9 @@ func (r *stateReader) part() {
 	}
 	if r.byte("has taker") != 0 {
 		r.under("taker", "n", "account")
-		for _, name := range []string{"named", "listed", "amends", "due", "side", "market", "type", "tif", "stp", "flags"} {
+		for _, name := range []string{
+			"named", "listed", "amends", "due", "side", "market", "type", "tif", "stp", "flags",
+		} {
 			r.byte("taker " + name)
 		}
 		r.under("taker", "limit", "left", "filled", "display", "was", "found", "stop", "hold")
