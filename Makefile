@@ -116,7 +116,7 @@ drift: ## are generated files what their generators make: golden bytes, docs/con
 # As many packages at a time as in make test: internal/vopr takes half an hour, and others wait for processes.
 soak: ## the long runs, an hour at most on two cores: large random counts, crash loops, new seeds of vopr for 20 minutes, fault runs of a cluster under the race detector
 	@failed=0; \
-	GOGC=400 TICKHIVE_SOAK=1 $(TESTS) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 3h ./... || failed=1; \
+	GOGC=400 TICKHIVE_SOAK=1 $(TESTS) test -count=1 -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 3h ./... || failed=1; \
 	$(GO) test -race -pgo=off -count=1 -timeout 30m ./test/cluster -run TestClusterLosesNothing -v \
 		-cluster.runs=1000 -cluster.time=5m || failed=1; \
 	exit $$failed

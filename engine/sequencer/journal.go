@@ -31,8 +31,8 @@ type Journal interface {
 	// Want makes the records up to pos reach a mark, at once or soon. The loop calls it when it has nothing more to
 	// append.
 	Want(m Mark, pos uint64)
-	// SealedNs returns the time up to which nothing comes any more, neither here nor at another writer, but what is
-	// applied here: what the process shows may be final up to there. math.MaxInt64 where there is no other writer.
+	// SealedNs returns a time before which no other writer can add a command: what has ended by then is final, once all
+	// that is applied here is folded. math.MaxInt64 where there is no other writer.
 	SealedNs() int64
 	// Wake returns a channel that receives when a mark or SealedNs has moved or the journal has failed.
 	Wake() <-chan struct{}

@@ -11,8 +11,8 @@ import (
 // next start takes the journal with the record.
 func TestAStopAfterAFailedSyncIsNotClean(t *testing.T) {
 	unknown := 0
-	// The exchange syncs records of its own too. When one of them meets the failure first, the request is refused. So
-	// rounds follow until a request has met it: its outcome is unknown.
+	// The exchange syncs records of its own too. A request that comes after such a sync has failed is refused. So
+	// rounds follow until the record of a request is the first one whose sync fails: its outcome is unknown.
 	for round := 0; round < 3 || unknown == 0 && round < 60; round++ {
 		after := round % 3
 		disk := vfstest.NewMem()

@@ -83,6 +83,20 @@ func following(t *testing.T, log jet.Log, change func(o *exchange.Options)) exch
 	return o
 }
 
+// leadsBehind starts a standby that has taken over as the writer, with the options of its directory.
+func leadsBehind(
+	t *testing.T, y *exchange.Following, h *exchange.Handover, log jet.Log, o exchange.Options,
+) *exchangetest.Rig {
+	t.Helper()
+	y.Stop(t.Context())
+	if err := h.Finish(y.Options()); err != nil {
+		t.Fatal(err)
+	}
+	streams(t, &o, log)
+	o.Stream.Handover = h
+	return exchangetest.Start(t, o)
+}
+
 // copyIn opens a copy in a directory.
 func copyIn(t *testing.T, log jet.Log, dir string) *node.Copy {
 	t.Helper()

@@ -286,11 +286,11 @@ func (r *restored) logPoison(err error) error {
 // publish publishes the recovered market: with quorum as of the time that the stream has, otherwise as of now.
 func (r *restored) publish() {
 	now := max(r.clock.NowNs(), r.lastNs)
+	shown := now
 	if r.o.quorum() {
-		r.feed.Publish(r.lastNs)
-	} else {
-		r.feed.Publish(now)
+		shown = r.lastNs
 	}
+	r.feed.Publish(shown)
 	if manual, ok := r.clock.(*clock.Manual); ok {
 		manual.Set(now)
 	}

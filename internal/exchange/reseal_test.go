@@ -325,13 +325,6 @@ func TestAStandbyNeedsTheKeysOfToday(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.Stop(t.Context())
-	if err := h.Finish(y.Options()); err != nil {
-		t.Fatal(err)
-	}
-	n := with(realTime(dir), alone)
-	streams(t, &n, mem.Connect())
-	n.Stream.Handover = h
-	w := exchangetest.Start(t, n)
+	w := leadsBehind(t, y, h, mem.Connect(), with(realTime(dir), alone))
 	sign(t, w, clients...)
 }

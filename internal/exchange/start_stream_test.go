@@ -195,19 +195,8 @@ func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 	fill(t, x)
 	log := newSlowLog(mem.Connect())
 	log.stands = true
-	genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	c, err := node.OpenCopy(dir, node.CopyOptions{
-		Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(),
-		Genesis: genesis,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	y := follower(t, log, c)
+	y := follower(t, log, copyIn(t, log, dir))
 	log.receives.Store(1) // from here on the standby receives nothing until it takes over
 	want := fill(t, x)
 	hash, err := x.OwnHash()
@@ -225,14 +214,7 @@ func TestAStandbyTakesOverBehindTheWholeStream(t *testing.T) {
 		t.Errorf("the standby has taken over with the records up to %d; want %d, which the stream has (%d were late)",
 			got, want, log.held.Load())
 	}
-	y.Stop(t.Context())
-	if err := h.Finish(y.Options()); err != nil {
-		t.Fatal(err)
-	}
-	n := realTime(dir)
-	streams(t, &n, log)
-	n.Stream.Handover = h
-	w := exchangetest.Start(t, n)
+	w := leadsBehind(t, y, h, log, realTime(dir))
 	pos, err := w.Position()
 	if err != nil {
 		t.Fatal(err)
@@ -251,20 +233,8 @@ func TestAStandbySendsWhatTheStreamHasLost(t *testing.T) {
 	streams(t, &o, mem.Connect())
 	x := exchangetest.Start(t, o)
 	x.Pair("BTC_USDT")
-	genesis, err := node.ReadGenesis(t.Context(), mem.Connect(), clusterKeys())
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	stands := func() *exchange.Following {
-		c, err := node.OpenCopy(dir, node.CopyOptions{
-			Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(), Genesis: genesis,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return follower(t, mem.Connect(), c)
-	}
+	stands := func() *exchange.Following { return follower(t, mem.Connect(), copyIn(t, mem.Connect(), dir)) }
 	want := fill(t, x)
 	hash, err := x.OwnHash()
 	if err != nil {
@@ -296,14 +266,7 @@ func TestAStandbySendsWhatTheStreamHasLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.Stop(t.Context())
-	if err := h.Finish(y.Options()); err != nil {
-		t.Fatal(err)
-	}
-	n := realTime(dir)
-	streams(t, &n, mem.Connect())
-	n.Stream.Handover = h
-	w := exchangetest.Start(t, n)
+	w := leadsBehind(t, y, h, mem.Connect(), realTime(dir))
 	pos, err := w.Position()
 	if err != nil {
 		t.Fatal(err)
@@ -336,16 +299,8 @@ func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {
 			x := exchangetest.Start(t, o)
 			x.Pair("BTC_USDT")
 			log := newSlowLog(mem.Connect())
-			genesis, err := node.ReadGenesis(t.Context(), log, clusterKeys())
-			if err != nil {
-				t.Fatal(err)
-			}
-			of := node.CopyOptions{Machine: node.OwnMachine(), Log: exchange.EngineLogOptions(), Genesis: genesis}
-			copied, err := node.OpenCopy(t.TempDir(), of)
-			if err != nil {
-				t.Fatal(err)
-			}
-			y := follower(t, log, copied)
+			kept := copyIn(t, log, t.TempDir())
+			y := follower(t, log, kept)
 			y.Admit()
 			log.cut.Store(true) // until the other writer has come and gone
 			outcome := make(chan error, 1)
@@ -371,7 +326,7 @@ func TestAStandbyReplacesNoWriterThatHasChanged(t *testing.T) {
 				t.Errorf("%d incidents, want one of the writer's start", n)
 			}
 			y.Stop(t.Context())
-			if err := copied.Close(); err != nil {
+			if err := kept.Close(); err != nil {
 				t.Error(err)
 			}
 		})

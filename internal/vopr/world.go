@@ -332,8 +332,9 @@ func (w *world) commission() int64 { return int64(w.settings) }
 // begin starts a process, which admits clients once it has recovered.
 func (w *world) begin() {
 	w.p = &process{rnd: w.rnd}
-	w.disk.Before(func(op vfstest.Op) vfstest.Fault { w.p.atSync(op); return vfstest.Fault{} })
-	w.disk.After(w.p.atSync)
+	p := w.p // the disk belongs to this process, also when there is another one
+	w.disk.Before(func(op vfstest.Op) vfstest.Fault { p.atSync(op); return vfstest.Fault{} })
+	w.disk.After(p.atSync)
 	w.clock = clock.NewSteady(&w.machine)
 	w.x, w.up, w.startedNs, w.compared, w.standing = nil, nil, w.clock.NowNs(), false, false
 	w.mix.Lives++

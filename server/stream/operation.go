@@ -144,14 +144,14 @@ const (
 // channelOptions are the members that one channel has.
 var channelOptions = []struct {
 	name  string
-	of    streamKey
+	of    channel
 	given func(*request) bool
 }{
-	{"depth", streamKey{channel: chBook}, func(q *request) bool { return q.depth != nil }},
-	{"interval", streamKey{channel: chBook}, func(q *request) bool { return q.every != nil }},
-	{"fromSeq", streamKey{channel: chBook}, func(q *request) bool { return q.fromSeq != nil }},
-	{"epoch", streamKey{channel: chBook}, func(q *request) bool { return q.epoch != "" }},
-	{"fromTradeId", streamKey{channel: chTrades}, func(q *request) bool { return q.fromTrade != nil }},
+	{"depth", chBook, func(q *request) bool { return q.depth != nil }},
+	{"interval", chBook, func(q *request) bool { return q.every != nil }},
+	{"fromSeq", chBook, func(q *request) bool { return q.fromSeq != nil }},
+	{"epoch", chBook, func(q *request) bool { return q.epoch != "" }},
+	{"fromTradeId", chTrades, func(q *request) bool { return q.fromTrade != nil }},
 }
 
 // operation is one request of a client on its connection. It runs on the hub's goroutine.
@@ -225,8 +225,9 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 		return
 	}
 	for _, x := range channelOptions {
-		if x.of.channel != key.channel && x.given(&o.req) {
-			o.refuse("", refuse.Param(x.name, "%s is an option of the channel %s, not of %s.", x.name, x.of.name(),
+		if x.of != key.channel && x.given(&o.req) {
+			of := streamKey{channel: x.of}
+			o.refuse("", refuse.Param(x.name, "%s is an option of the channel %s, not of %s.", x.name, of.name(),
 				o.req.channel))
 			return
 		}
