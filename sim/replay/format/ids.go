@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/tickhive/tickhive/internal/mix"
@@ -19,6 +20,19 @@ type tradeIDs [maxIDs]tradeID
 type tradeID struct {
 	set        bool
 	id, values uint64
+}
+
+// join adds the trades of a file to those of the files before it, which may be nil. The later trade takes the place.
+func (t *tradeIDs) join(earlier *tradeIDs) *tradeIDs {
+	if t == nil || earlier == nil {
+		return cmp.Or(t, earlier)
+	}
+	for i := range t {
+		if !t[i].set {
+			t[i] = earlier[i]
+		}
+	}
+	return t
 }
 
 // idOf returns an id. Each exchange counts its trades by itself.

@@ -1,7 +1,9 @@
 package format
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,6 +195,96 @@ func TestARepeatedTradeID(t *testing.T) {
 		if said := strings.Contains(taken.String(), left); err != nil || taken.Rows != c.rows ||
 			!strings.Contains(taken.String(), c.left) || said != (c.left != "") {
 			t.Errorf("%s: %v, %s", name, err, taken.String())
+		}
+	}
+}
+
+// The pages of a download may overlap. A file's own numbers of rows, which begin again in the next file, are no repeats.
+func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	const row = "%d,%g,0.25,%g,%d,False,True\n"
+	rows := func(price float64, ids ...int) (text string) {
+		for _, id := range ids {
+			text += fmt.Sprintf(row, id%100, price, price/4, 1_700_000_000_000+id)
+		}
+		return text
+	}
+	const left = "rows repeat the trade id of an earlier row, with the same values: left out"
+	for name, c := range map[string]struct {
+		texts []string
+		ids   string // the ids of the trades that are read
+		left  string // of the last file
+		err   string
+	}{
+		"the same moment": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 3, 4)}, ids: "1 2 3 4", left: "1 " + left,
+		},
+		"a page": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 2, 3, 4, 5)}, ids: "1 2 3 4 5", left: "2 " + left,
+		},
+		"the newest first": {
+			texts: []string{rows(100.5, 3, 2, 1), rows(100.5, 5, 4, 3, 2)}, ids: "1 2 3 4 5", left: "2 " + left,
+		},
+		"of the file before last": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 4), rows(100.5, 3, 4, 5)}, ids: "1 2 3 4 5", left: "2 " + left,
+		},
+		"numbers that begin again": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 101, 102, 103)}, ids: "1 2 3 101 102 103",
+		},
+		"the same id at another price": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(50.25, 3, 4)}, ids: "1 2 3 3 4",
+		},
+		"nothing new": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 2, 3)},
+			err:   "f1:2:1: all 2 rows are trades of the files before; give each file once",
+		},
+		"earlier ones": {
+			texts: []string{rows(100.5, 4, 5), rows(100.5, 1, 2, 4)},
+			err:   "f1:1:1: begins before the file given before it ends; give the files in order of time, and none twice",
+		},
+	} {
+		dir, paths := t.TempDir(), []string(nil)
+		for i, text := range c.texts {
+			paths = append(paths, filepath.Join(dir, fmt.Sprint("f", i)))
+			if err := os.WriteFile(paths[i], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := New("trades", paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Learn(r)
+		if c.err != "" {
+			if err == nil || err.Error() != c.err {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, _, err := s.Choose(2, 2, false); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		if err = r.Open(s); err != nil {
+			t.Fatal(err)
+		}
+		for rec := (Record{}); ; {
+			if err = r.Next(&rec); err != nil {
+				break
+			}
+			ids = append(ids, fmt.Sprint((rec.NS-1_700_000_000_000_000_000)/1e6))
+		}
+		if got := strings.Join(ids, " "); !errors.Is(err, io.EOF) || got != c.ids {
+			t.Errorf("%s: %v, trades %s, want %s", name, err, got, c.ids)
+		}
+		taken := Takings(r)
+		last := taken[len(taken)-1].String()
+		if said := strings.Contains(last, left); !strings.Contains(last, c.left) || said != (c.left != "") {
+			t.Errorf("%s: %s", name, last)
 		}
 	}
 }

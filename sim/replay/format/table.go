@@ -55,6 +55,7 @@ type table struct {
 	filled   int   // number of bars whose volume the layout gives
 
 	ids     *tradeIDs // nil until a row has one
+	earlier *tradeIDs // those of the files before this one, nil for none
 	twice   int       // number of rows that are an earlier one again
 	unequal int       // number of trades whose quote amount is not price x amount
 
@@ -633,10 +634,14 @@ func (r *table) place() (at *tradeID, is tradeID, err error) {
 	is.values = hashTexts(f[colTime].text, f[colClock].text, f[colPrice].text, f[colAmount].text, f[colSide].text,
 		f[colMaker].text)
 	at = &r.ids[is.id%maxIDs]
+	known := *at
+	if !known.set && r.earlier != nil && r.earlier[is.id%maxIDs] == is { // each file may number its rows by itself
+		known = is
+	}
 	switch {
-	case !at.set || at.id != is.id:
+	case !known.set || known.id != is.id:
 		return at, is, nil
-	case at.values == is.values:
+	case known.values == is.values:
 		r.twice++
 		return nil, is, errLeftOut
 	}

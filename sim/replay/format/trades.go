@@ -81,7 +81,8 @@ type trades struct {
 	file   *tradePart
 	in     *lineReader
 	rows   *table
-	symbol string // symbol of the earlier files, during a survey
+	symbol string    // symbol of the earlier files, during a survey
+	ids    *tradeIDs // trades of the earlier files
 }
 
 func newTrades(files []string) (Reader, error) {
@@ -97,7 +98,7 @@ func newTrades(files []string) (Reader, error) {
 
 func (t *trades) Open(s *Survey) error {
 	t.Close()
-	t.s, t.symbol = s, ""
+	t.s, t.symbol, t.ids = s, "", nil
 	if !s.learning() {
 		t.todo = t.parts
 		return nil
@@ -156,6 +157,7 @@ func (t *trades) Next(r *Record) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return skippable(err)
 		}
+		t.ids = t.rows.ids.join(t.ids)
 		t.Close()
 	}
 }
@@ -218,7 +220,7 @@ func (t *trades) openFile() (err error) {
 		}
 	}
 	t.rows = newTable(t.in, t.s, f.set)
-	t.rows.symbol = t.symbol
+	t.rows.symbol, t.rows.earlier = t.symbol, t.ids
 	if !f.all {
 		t.rows.pair = t.pair
 	}
@@ -283,6 +285,8 @@ func (f *tradeFile) ended(in *lineReader, rows *table) error {
 	case f.rows == 0 && f.away > 0:
 		return in.Fail("give one of its venues as --venue", "no rows of the venue %s, %d of others", rows.plan.venue,
 			f.away)
+	case f.rows == 0 && f.twice > 0:
+		return in.Fail("give each file once", "all %d rows are trades of the files before", f.twice)
 	case f.rows == 0:
 		return in.Fail(remedyRows, "no rows")
 	case f.bars && f.empty == f.rows:
