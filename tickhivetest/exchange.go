@@ -72,6 +72,9 @@ func (x *Exchange) configure(s *setup) (err error) {
 		s.dir = filepath.Join(x.temp, "data")
 	}
 	at := start
+	if s.quotes != "" && s.recording == nil {
+		return errors.New("Quotes: they stand around the trades of a recording: give Recording too")
+	}
 	if s.recording != nil {
 		if x.play, err = s.recording.open(s); err != nil {
 			return err

@@ -17,6 +17,7 @@ type setup struct {
 	real      bool
 	logs      bool
 	recording *recordingFiles // nil: none
+	quotes    string          // of the recording; empty: none
 }
 
 // Pair is a pair to trade.
@@ -80,6 +81,10 @@ func Logs() Option { return func(s *setup) { s.logs = true } }
 func Recording(format string, files ...string) Option {
 	return func(s *setup) { s.recording = &recordingFiles{format, files} }
 }
+
+// Quotes keeps a bid and an ask of an amount of the base currency around the last trade of a Recording without a book,
+// such as "5". Without it a market order meets nobody there, and a limit order trades at its own price.
+func Quotes(amount string) Option { return func(s *setup) { s.quotes = amount } }
 
 // start is the time at which a virtual clock starts.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

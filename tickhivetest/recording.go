@@ -42,7 +42,7 @@ func (r *recordingFiles) open(s *setup) (p *playback, err error) {
 	p = &playback{
 		to: make(chan int64), played: make(chan struct{}), done: make(chan struct{}), until: math.MinInt64,
 	}
-	p.replay, err = replay.New(replay.Options{Format: r.format, Files: r.files, Due: p.due})
+	p.replay, err = replay.New(replay.Options{Format: r.format, Files: r.files, Quotes: s.quotes, Due: p.due})
 	if err != nil {
 		return nil, err
 	}

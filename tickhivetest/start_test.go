@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -273,6 +274,35 @@ func TestARecordingFollowsTheClock(t *testing.T) {
 	}
 }
 
+// Quotes let a market order trade in a recording of trades alone.
+func TestQuotesAroundARecordingOfTrades(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trades.csv")
+	if err := os.WriteFile(path, []byte("1700000000,10.5,1,buy\n1700000060,10.4,1,sell\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, quotes := range []string{"5", ""} {
+		options := []tickhivetest.Option{tickhivetest.Recording("trades", path)}
+		if quotes != "" {
+			options = append(options, tickhivetest.Quotes(quotes))
+		}
+		x := tickhivetest.Start(t, options...)
+		x.Advance(time.Second)
+		_, err := x.Client().PlaceOrder(t.Context(), client.OrderRequest{
+			Pair: "BASE_QUOTE", Side: "buy", Type: "market", Amount: "2",
+		})
+		fills, _, err2 := x.Client().Fills(t.Context(), client.ListQuery{})
+		switch {
+		case err2 != nil:
+			t.Fatal(err2)
+		case quotes == "" && (err == nil || len(fills) > 0):
+			t.Errorf("without quotes: %v, %v", err, fills)
+		case quotes != "" && (err != nil || len(fills) != 1 || fills[0].Price != "10.5" || fills[0].Volume != "2.0"):
+			t.Errorf("%v, %+v", err, fills)
+		}
+	}
+}
+
 // A real clock is not moved by a test.
 func TestARealClock(t *testing.T) {
 	t.Parallel()
@@ -345,6 +375,7 @@ func TestWrongOptionsNameTheirPlace(t *testing.T) {
 		"unknown key rate.per_secnd": {tickhivetest.Set("rate.per_secnd=5")},
 		"pairs: A_B":                 {tickhivetest.Pairs(tickhivetest.Pair{Code: "A_B", PriceDigits: -1})},
 		"leave out RealClock":        {tickhivetest.RealClock(), tickhivetest.Recording("kraken", "none.csv")},
+		"give Recording too":         {tickhivetest.Quotes("5")},
 		"none.csv":                   {tickhivetest.Recording("kraken", "none.csv")},
 	} {
 		p := &probe{TB: t}

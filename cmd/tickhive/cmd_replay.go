@@ -36,6 +36,7 @@ type replayCmd struct {
 	From         string        `placeholder:"TIME" help:"Start at this time of the recording."`
 	ExchangeTime bool          `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
 	Passive      bool          `help:"Fill the orders that the file names, also where the engine would choose others (lobster, databento)."`
+	Quotes       string        `placeholder:"AMOUNT" help:"Keep a bid and an ask of this amount of the base currency around the last trade, so that orders of users trade at the market (recordings without a book)."`
 	Loop         bool          `help:"Start again at the end."`
 	Check        bool          `help:"Compare the results with the recording."`
 	CheckMin     string        `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
@@ -93,7 +94,7 @@ func (c *replayCmd) Run(p *program) error {
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, From: c.From,
 		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime, Passive: c.Passive,
-		Layout:   c.Table,
+		Quotes: c.Quotes, Layout: c.Table,
 		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
 	})
 	if errors.As(err, new(*replay.OptionError)) {
@@ -320,7 +321,8 @@ func (r *replayRun) tell(log *slog.Logger) {
 	}
 	if !r.replay.Recording().Book {
 		log.Info("replay", "note", "the recording has no order book, trades or candles only: a market order of yours "+
-			"meets nobody, and a limit order trades at its own price when a recorded trade reaches it")
+			"meets nobody, and a limit order trades at its own price when a recorded trade reaches it; --quotes AMOUNT "+
+			"lets both trade at the market")
 	}
 	for _, taken := range r.replay.Takings() {
 		log.Info("replay", "taken", taken.String())

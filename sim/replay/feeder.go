@@ -181,6 +181,7 @@ func (f *feeder) inWay(side engine.Side, price int64) []*resting {
 type tradeFeed struct {
 	*feeder
 	prints *prints
+	quotes *quotes     // nil: the trades alone
 	side   engine.Side // side of the last trade, for the tick rule
 	last   int64       // ticks of the last trade
 	path   []int64
@@ -205,6 +206,9 @@ func (t *tradeFeed) trade(side engine.Side, price, amount int64) error {
 
 func (t *tradeFeed) enter(side engine.Side, price, amount int64) error {
 	t.last = price
+	if t.quotes != nil {
+		return t.quotes.trade(side, price, amount)
+	}
 	return t.prints.add(side, price, amount)
 }
 
@@ -250,6 +254,40 @@ func (t *tradeFeed) bar(r *format.Record) error {
 func (t *tradeFeed) notes() []string {
 	return noted(nil, t.prints.within, "%d trades met orders of other accounts that came while a batch of trades was "+
 		"under way: trades of the batch after them may differ")
+}
+
+// quotes keeps a bid and an ask around the last trade: the side that the taker met stands at the price of the trade, the
+// other one a tick away. An order of a user that crosses them trades at the market, as it would with a book; each trade
+// of the recording renews their amount.
+type quotes struct {
+	entry   *orderEntry
+	amount  int64 // lots
+	highest int64 // largest price of an order, ticks
+}
+
+// trade makes one trade and moves the quotes to it, in one batch, so that no reader sees them missing.
+func (q *quotes) trade(side engine.Side, price, amount int64) error {
+	e := q.entry
+	for _, id := range sortedKeys(e.orders) {
+		e.cancel(id)
+	}
+	maker := e.place(side.Opposite(), price, amount, 0)
+	e.hit(side, price, amount)
+	bid, ask := price, price+1
+	if side == engine.Buy {
+		bid, ask = price-1, price
+	}
+	if bid > 0 {
+		e.place(engine.Buy, bid, q.amount, 0)
+	}
+	if ask <= q.highest {
+		e.place(engine.Sell, ask, q.amount, 0)
+	}
+	results, err := e.send()
+	if err != nil {
+		return err
+	}
+	return e.cancelRemainder(results[maker].order)
 }
 
 // noted appends a sentence with the number n, unless n is 0.

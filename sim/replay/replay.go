@@ -39,7 +39,10 @@ type Options struct {
 	Layout format.Layout
 	// Passive fills the orders that the file names, also where the engine would choose others (lobster, databento).
 	Passive bool
-	Check   bool // compare with the recording, in the first pass only
+	// Quotes is the amount, in the base currency, of a bid and an ask that stand around the last trade of a recording
+	// without a book; "": none.
+	Quotes string
+	Check  bool // compare with the recording, in the first pass only
 
 	// Due is called before each record with its market time, Unix ns, and returns when the record is to be fed: the
 	// caller paces the replay. Its error ends the replay. It excludes a player. nil: no calls.
@@ -123,6 +126,7 @@ type Replay struct {
 	player     *player.Player // nil: at full speed
 	goneIDs    int            // bound of the deleted ids of a log that are stored
 	batch      int            // trades that are fed at once
+	quotes     int64          // Options.Quotes in lots
 
 	entry  *orderEntry
 	report Report
@@ -229,6 +233,25 @@ func (r *Replay) describe(price, amount int) error {
 	if err := r.instrument.Validate(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
+	return r.quote()
+}
+
+// quote reads Options.Quotes.
+func (r *Replay) quote() error {
+	text := r.opts.Quotes
+	if text == "" {
+		return nil
+	}
+	if r.survey.HasBook() {
+		return &OptionError{errors.New("replay: quotes are for recordings of trades or candles alone, and this one " +
+			"has a book; leave the option out")}
+	}
+	lots, exact, fits, err := fixed.ParseUnits(text, r.instrument.DigitsAmount)
+	if err != nil || !exact || !fits || lots <= 0 || lots > r.instrument.LargestAmount() {
+		return &OptionError{fmt.Errorf("replay: quotes %q: want an amount in %s above 0 with at most %d fractional "+
+			"digits", text, r.instrument.Base, r.instrument.DigitsAmount)}
+	}
+	r.quotes = lots
 	return nil
 }
 
@@ -261,7 +284,7 @@ func (r *Replay) StartNs() int64 {
 func (r *Replay) Recording() player.Recording {
 	d := player.Recording{
 		Format: r.opts.Format, Pair: r.instrument.Code, BeginNs: r.StartNs(), EndNs: r.survey.LastNs,
-		Total: r.survey.Records, Loop: r.opts.Loop, Book: r.survey.HasBook(),
+		Total: r.survey.Records, Loop: r.opts.Loop, Book: r.survey.HasBook() || r.quotes > 0,
 	}
 	for _, path := range r.opts.Files {
 		d.Files = append(d.Files, filepath.Base(path))
@@ -352,6 +375,9 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 	}
 	c := newChecker(r.survey, pub, r.fromNs)
 	f := newFeeder(r.entry, c, r.survey, r.fromNs, start, r.batch, r.opts.Passive)
+	if t, ok := f.shape.(*tradeFeed); ok && r.quotes > 0 {
+		t.quotes = &quotes{entry: r.entry, amount: r.quotes, highest: r.instrument.LargestPrice()}
+	}
 	err := errors.Join(r.feed(f, c, shift), f.shape.flush()) // also when the context ends
 	if check && err == nil {
 		r.report.Checks = c.results()

@@ -255,6 +255,8 @@ func TestAReplayWhoseFlagsDoNotFitItsFilesExitsWithTwo(t *testing.T) {
 	}{
 		{[]string{"trades", "--passive", file}, 2, "replay: passive is an option of lobster"},
 		{[]string{"trades", "--exchange-time", file}, 2, "the exchange's time is an option of binance and tardis"},
+		{[]string{"trades", "--quotes", "0", file}, 2, `replay: quotes "0": want an amount in `},
+		{[]string{"lobster", "--quotes", "1", message, book}, 2, "and this one has a book; leave the option out"},
 		{[]string{"trades", "--digits", "2", file}, 2, `replay: digits "2": want P,A`},
 		{[]string{"trades", "--speed", "fast", file}, 2, `replay: speed "fast"`},
 		{[]string{"trades", "--pair", "btc", file}, 2, `replay: pair "btc"`},

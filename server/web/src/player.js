@@ -19,7 +19,7 @@ export function player(place, { account, signed }) {
   const size = el('select', { 'aria-label': 'Size of a step' }, options(Object.keys(steps)));
   const speed = el('select', { 'aria-label': 'Speed', onchange: () => give('speed', { speed: speed.value }) });
   const slider = el('input', { type: 'range', 'aria-label': 'Time of the recording', oninput: () => drag(), onchange: () => drag() });
-  const noBook = el('p', { class: 'hint', hidden: true }, 'The recording has no order book: a market order of yours meets nobody, and a limit order trades at its own price.');
+  const noBook = el('p', { class: 'hint', hidden: true }, 'The recording has no order book: a market order of yours meets nobody, and a limit order trades at its own price. replay --quotes AMOUNT lets both trade at the market.');
   const problem = el('p', { class: 'notice bad', role: 'alert', hidden: true }); // of the newest command
   const bar = el('div', { class: 'player', role: 'toolbar', 'aria-label': 'Replay', tabIndex: 0, onkeydown: (e) => press(e) }, at, toggle,
     el('span', { class: 'pair' }, next, size), speed, slider, leave, status);
