@@ -9,7 +9,7 @@ BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr teeth fuzz sbom release deb govulncheck cluster cluster-soak clients browser thirdparty bots recordings bench-build bench bench-scale pgo
+.PHONY: help build run compile test check race lint fmt cover deadcode drift soak vopr teeth fuzz sbom release deb govulncheck cluster cluster-soak clients browser thirdparty bots recordings bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,13 +32,15 @@ run: build ## build and start the exchange with the built-in pairs and a simulat
 # disk, a browser or another program, so twice as many packages run at a time as the machine has cores. Those that take longest
 # begin first. GOGC=400 saves a fifth of the processor time and takes up to 1 GB.
 TESTS := CGO_ENABLED=0 GOFLAGS='-trimpath -pgo=off -vet=off -ldflags=-w' $(GO)
+compile: ## compile everything as the tests do
+	$(TESTS) build ./...
+
 # Where neither a package nor a file that its tests read has changed, go test repeats the last result. It does not see what
 # scripts and git read, so the packages whose tests start these run each time; those that start the exchange read the folders of
 # its sources (test/harness). SHUFFLE=-shuffle=on runs all, in random order; go test prints the seed.
 STARTING := ./test/recipes ./test/deploy ./client/... ./internal/tidy
 SHUFFLE  ?=
-test: ## the tests; make clients has the others of the page in a browser
-	$(TESTS) build ./...
+test: compile ## the tests; make clients has the others of the page in a browser
 	@export GOGC=400; p=$$((2 * $$(getconf _NPROCESSORS_ONLN))); failed=0; \
 	$(TESTS) test -p $$p -timeout 15m $(SHUFFLE) ./test/cluster ./test/cli $$($(GO) list ./... | grep -vxF "$$($(GO) list $(STARTING))") || failed=1; \
 	$(TESTS) test -p $$p -timeout 15m -shuffle=on $(STARTING) || failed=1; \
