@@ -86,6 +86,7 @@ type Loop struct {
 	draining     bool // a step has seen that the loop is stopping
 	intakeClosed bool // the intake is closed and empty
 	finished     bool // every accepted batch is answered
+	within       bool // a driver alone sees it: a step has begun and not ended
 	stats        LoopStats
 }
 
@@ -194,8 +195,22 @@ func (l *Loop) Begin() {
 		go l.Run()
 		return
 	}
-	l.driver.Drive("loop", l)
-	l.driver.Drive("backlog", &l.backlog)
+	l.driver.Drive("loop", driven{l, l})
+	l.driver.Drive("backlog", driven{&l.backlog, l})
+}
+
+// driven is a step of the loop that its driver may pause: Query waits for its end, as for that of a goroutine.
+type driven struct {
+	step.Stepper
+	l *Loop
+}
+
+// Step implements step.Stepper.
+func (d driven) Step() step.Progress {
+	d.l.within = true
+	p := d.Stepper.Step()
+	d.l.within = false
+	return p
 }
 
 // Run runs the loop until Stop.

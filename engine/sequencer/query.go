@@ -27,8 +27,8 @@ func (q *query) begin() {
 	q.part = func() bool { _, paused := next(); return paused }
 }
 
-// queries holds the queries that arrive, the queries that wait until their pair is no longer busy, and the queries that
-// have paused.
+// queries holds the queries that arrive, the queries that wait until their pair is no longer busy, or until a step has
+// ended, and the queries that have paused.
 type queries struct {
 	loop     *Loop
 	arriving chan *query
@@ -59,11 +59,14 @@ func (l *Loop) QueryParts(p engine.PairID, read func(pause func())) error {
 // ask hands a query to the loop and waits for its end.
 func (w *queries) ask(q *query) error {
 	l := w.loop
-	if l.driver != nil { // the driver calls no other step meanwhile
-		if l.finished {
+	if l.driver != nil {
+		switch {
+		case l.finished:
 			return ErrStopping
-		}
-		if !w.serve(q) {
+		case l.within: // the driver has paused it
+			w.waiting = append(w.waiting, q)
+			step.Wait(l.driver, q.done)
+		case !w.serve(q):
 			step.Wait(l.driver, q.done)
 		}
 		return q.err

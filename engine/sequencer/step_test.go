@@ -298,3 +298,43 @@ func TestStepsSayWhenTheyAreDue(t *testing.T) {
 	s.end()
 	s.records()
 }
+
+// heldDriver keeps the steps for a test, which calls them, and does not wait.
+type heldDriver map[string]step.Stepper
+
+func (d heldDriver) Drive(name string, s step.Stepper) { d[name] = s }
+func (d heldDriver) Wait(<-chan struct{})              {}
+
+// lookedAtJournal calls look while the loop writes.
+type lookedAtJournal struct {
+	syncedJournal
+	look func()
+}
+
+func (j *lookedAtJournal) Append(cmds []*engine.Command) (uint64, error) {
+	j.look()
+	return j.syncedJournal.Append(cmds)
+}
+
+// A query that comes while a driver has paused the loop within a step sees what the whole step has left.
+func TestAQueryWaitsForTheEndOfAStep(t *testing.T) {
+	core, d, j := engine.NewCore(unbounded), heldDriver{}, &lookedAtJournal{look: func() {}}
+	loop := sequencer.NewLoop(sequencer.LoopOptions{Core: core, Clock: &steppedClock{}, Journal: j, Driver: d})
+	loop.Begin()
+	order, seen := limitOrder(engine.Buy, 1, 1), []uint64(nil)
+	for _, cmd := range []engine.Command{addPairCommand(), order, order} {
+		j.look = func() {
+			if err := loop.Query(func() { seen = append(seen, core.LastOrderID(0).N()) }); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := loop.Offer(&sequencer.Batch{Commands: []engine.Command{cmd}}); err != nil {
+			t.Fatal(err)
+		}
+		d["loop"].Step()
+		d["backlog"].Step()
+	}
+	if want := []uint64{0, 1, 2}; !slices.Equal(seen, want) {
+		t.Errorf("orders seen within the steps: %v, want %v", seen, want)
+	}
+}
