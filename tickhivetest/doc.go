@@ -20,7 +20,8 @@
 //
 // Invariants:
 //
-//  1. After the test no goroutine, socket or file of the exchange is left.
+//  1. After the test no goroutine, socket or file of the exchange is left. A test whose process is killed leaves its
+//     t.TempDir, as every Go test does.
 //  2. A restart keeps the addresses.
 //  3. The log is shown when the test has failed, or with Logs.
 //

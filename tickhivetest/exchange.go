@@ -43,8 +43,8 @@ type Exchange struct {
 // stopTime limits the wait for requests at the end.
 const stopTime = 10 * time.Second
 
-// Start starts an exchange that ends with the test. A virtual clock shows 2026-01-01T00:00:00Z, with RealClock the
-// machine's time. Options that do not fit end the test, with the key or the file that is wrong.
+// Start starts an exchange that ends with the test. A virtual clock shows 2026-01-01T00:00:00Z, with a Recording the
+// time of its first record, with RealClock the machine's time. Options that do not fit end the test, with the key or the file that is wrong.
 func Start(t testing.TB, options ...Option) *Exchange {
 	t.Helper()
 	var s setup
@@ -62,6 +62,9 @@ func Start(t testing.TB, options ...Option) *Exchange {
 		t.Fatalf("tickhivetest: %v", err)
 	}
 	x.begin()
+	if x.play != nil {
+		x.Advance(time.Unix(0, x.play.next).Sub(x.Now())) // feeds the records of the first moment
+	}
 	x.User = x.fundedUser()
 	return x
 }
@@ -72,8 +75,8 @@ func (x *Exchange) configure(s *setup) (err error) {
 		s.dir = filepath.Join(x.temp, "data")
 	}
 	at := start
-	if s.quotes != "" && s.recording == nil {
-		return errors.New("Quotes: they stand around the trades of a recording: give Recording too")
+	if len(s.flags) > 0 && s.recording == nil {
+		return errors.New("RecordingFlags: they say how to read a recording: give Recording too")
 	}
 	if s.recording != nil {
 		if x.play, err = s.recording.open(s); err != nil {
@@ -157,13 +160,14 @@ func (x *Exchange) Stop() {
 
 // Kill ends the exchange as `kill -9` ends the program: connections break off, requests under way get no answer, and
 // what was not yet written to the log is lost. Connections to it fail until Restart. The rules of Fault end with it.
+// Of a Recording it ends the test, as Restart does: a replay cannot go on in a stored exchange.
 func (x *Exchange) Kill() {
 	x.t.Helper()
 	if x.running.Load() == nil {
 		x.t.Fatal("tickhivetest: Kill: the exchange does not run; Restart starts it")
 	}
 	if x.play != nil {
-		x.t.Fatal("tickhivetest: Kill: a replay of a recording cannot go on in a stored exchange")
+		x.t.Fatal("tickhivetest: Kill: a replay of a recording cannot go on in a stored exchange; Stop ends it")
 	}
 	x.door.cut()
 	left, err := os.MkdirTemp(x.temp, "killed-")
@@ -185,7 +189,7 @@ func (x *Exchange) Kill() {
 func (x *Exchange) Restart() {
 	x.t.Helper()
 	if x.play != nil {
-		x.t.Fatal("tickhivetest: Restart: a replay of a recording cannot go on in a stored exchange")
+		x.t.Fatal("tickhivetest: Restart: a replay of a recording cannot go on in a stored exchange; Start begins it again")
 	}
 	x.Stop()
 	x.begin()

@@ -17,7 +17,7 @@ type setup struct {
 	real      bool
 	logs      bool
 	recording *recordingFiles // nil: none
-	quotes    string          // of the recording; empty: none
+	flags     []string        // of the recording
 }
 
 // Pair is a pair to trade.
@@ -76,15 +76,24 @@ func RealClock() Option { return func(s *setup) { s.real = true } }
 func Logs() Option { return func(s *setup) { s.logs = true } }
 
 // Recording makes recorded market data the only market: files in a format that `tickhive replay` reads, such as
-// "kraken" or "tardis". The clock starts with the first record, and Advance feeds the records of the time that it
-// passes. The pair, and its currencies, come from the files. It excludes Pairs, Market and RealClock.
+// "kraken" or "tardis". The clock starts with the first record, which Start feeds, and Advance feeds the records of the
+// time that it passes. The pair, and its currencies, come from the files, or from the flag --pair of RecordingFlags. It
+// excludes Pairs, Market and RealClock, and Kill and Restart, since a replay cannot go on in a stored exchange.
 func Recording(format string, files ...string) Option {
 	return func(s *setup) { s.recording = &recordingFiles{format, files} }
 }
 
-// Quotes keeps a bid and an ask of an amount of the base currency around the last trade of a Recording without a book,
-// such as "5". Without it a market order meets nobody there, and a limit order trades at its own price.
-func Quotes(amount string) Option { return func(s *setup) { s.quotes = amount } }
+// RecordingFlags says how to read a Recording by flags of `tickhive replay`, each as --NAME=VALUE:
+//
+//	tickhivetest.RecordingFlags("--pair=BTC_USDT", "--skip-bad=1")
+//
+// It takes --pair, --digits, --from and --quotes, and what says how to read tables: --columns, --time-format,
+// --timezone, --decimal, --price-scale, --amount, --contract-value, --side, --bar-volume, --venue and --skip-bad
+// (docs/contract/commands.md). In a recording without a book a market order meets no other order, and a limit order
+// trades at its own price; --quotes=5 keeps a bid and an ask of that amount around the last trade.
+func RecordingFlags(flags ...string) Option {
+	return func(s *setup) { s.flags = append(s.flags, flags...) }
+}
 
 // start is the time at which a virtual clock starts.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

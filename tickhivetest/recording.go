@@ -3,7 +3,12 @@ package tickhivetest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/sim/replay"
@@ -28,6 +33,7 @@ type playback struct {
 	done   chan struct{} // closed when the replay has ended
 	err    error         // of the replay; valid once done is closed
 	until  int64         // the newest value of to; the replay's
+	next   int64         // time of the record that waits; the replay's until it waits
 	began  bool
 }
 
@@ -42,12 +48,44 @@ func (r *recordingFiles) open(s *setup) (p *playback, err error) {
 	p = &playback{
 		to: make(chan int64), played: make(chan struct{}), done: make(chan struct{}), until: math.MinInt64,
 	}
-	p.replay, err = replay.New(replay.Options{Format: r.format, Files: r.files, Quotes: s.quotes, Due: p.due})
-	if err != nil {
+	o := replay.Options{Format: r.format, Files: r.files, Due: p.due}
+	for _, flag := range s.flags {
+		if err := setFlag(&o, flag); err != nil {
+			return nil, err
+		}
+	}
+	if p.replay, err = replay.New(o); err != nil {
+		if strings.Contains(err.Error(), "--") {
+			err = fmt.Errorf("%w (RecordingFlags takes the flag)", err)
+		}
 		return nil, err
+	}
+	if p.replay.Unnamed() {
+		return nil, fmt.Errorf("Recording: %s does not name the pair: give RecordingFlags(\"--pair=BASE_QUOTE\")",
+			strings.Join(r.files, ", "))
 	}
 	p.pair = p.replay.PairSpec().Code
 	return p, nil
+}
+
+// setFlag sets what a flag of RecordingFlags says.
+func setFlag(o *replay.Options, flag string) error {
+	name, value, given := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+	fields := map[string]*string{"pair": &o.Pair, "digits": &o.Digits, "from": &o.From, "quotes": &o.Quotes}
+	layout := reflect.ValueOf(&o.Layout).Elem()
+	for i := range layout.NumField() {
+		fields[layout.Type().Field(i).Tag.Get("toml")] = layout.Field(i).Addr().Interface().(*string)
+	}
+	field := fields[name]
+	switch {
+	case !strings.HasPrefix(flag, "--") || !given || value == "":
+		return fmt.Errorf("RecordingFlags: %q must have the form --NAME=VALUE", flag)
+	case field == nil:
+		return fmt.Errorf("RecordingFlags: --%s is none of --%s", name,
+			strings.Join(slices.Sorted(maps.Keys(fields)), ", --"))
+	}
+	*field = value
+	return nil
 }
 
 // errEnded ends a replay with its test.
@@ -55,7 +93,7 @@ var errEnded = errors.New("the exchange has ended")
 
 // due waits until records of a time are due.
 func (p *playback) due(ns int64) error {
-	for ns > p.until {
+	for p.next = ns; ns > p.until; {
 		p.played <- struct{}{}
 		to, more := <-p.to
 		if !more {

@@ -274,32 +274,49 @@ func TestARecordingFollowsTheClock(t *testing.T) {
 	}
 }
 
-// Quotes let a market order trade in a recording of trades alone.
-func TestQuotesAroundARecordingOfTrades(t *testing.T) {
-	t.Parallel()
+// trades writes a recording of trades, whose file does not name a pair.
+func trades(t *testing.T, rows string) tickhivetest.Option {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "trades.csv")
-	if err := os.WriteFile(path, []byte("1700000000,10.5,1,buy\n1700000060,10.4,1,sell\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, quotes := range []string{"5", ""} {
-		options := []tickhivetest.Option{tickhivetest.Recording("trades", path)}
-		if quotes != "" {
-			options = append(options, tickhivetest.Quotes(quotes))
+	return tickhivetest.Recording("trades", path)
+}
+
+// Quotes let a market order trade in a recording of trades alone, directly after Start, which feeds the first record.
+func TestQuotesAroundARecordingOfTrades(t *testing.T) {
+	t.Parallel()
+	recording := trades(t, "1700000000.25,10.5,1,buy\n1700000060,10.4,1,sell\n")
+	for _, flags := range [][]string{{"--pair=AAA_BBB", "--quotes=5"}, {"--pair=AAA_BBB"}} {
+		x := tickhivetest.Start(t, recording, tickhivetest.RecordingFlags(flags...))
+		if want := time.UnixMilli(1700000000250).UTC(); !x.Now().Equal(want) {
+			t.Errorf("the clock shows %v, want %v", x.Now(), want)
 		}
-		x := tickhivetest.Start(t, options...)
-		x.Advance(time.Second)
 		_, err := x.Client().PlaceOrder(t.Context(), client.OrderRequest{
-			Pair: "BASE_QUOTE", Side: "buy", Type: "market", Amount: "2",
+			Pair: "AAA_BBB", Side: "buy", Type: "market", Amount: "2",
 		})
 		fills, _, err2 := x.Client().Fills(t.Context(), client.ListQuery{})
-		switch {
+		switch quotes := len(flags) == 2; {
 		case err2 != nil:
 			t.Fatal(err2)
-		case quotes == "" && (err == nil || len(fills) > 0):
+		case !quotes && (err == nil || len(fills) > 0):
 			t.Errorf("without quotes: %v, %v", err, fills)
-		case quotes != "" && (err != nil || len(fills) != 1 || fills[0].Price != "10.5" || fills[0].Volume != "2.0"):
+		case quotes && (err != nil || len(fills) != 1 || fills[0].Price != "10.5" || fills[0].Volume != "2.0"):
 			t.Errorf("%v, %+v", err, fills)
 		}
+	}
+}
+
+// Flags say how a recording is read.
+func TestRecordingFlags(t *testing.T) {
+	t.Parallel()
+	x := tickhivetest.Start(t, trades(t, "1700000000,10.5,1,buy\n1700000030,none,1,buy\n1700000060,10.4,1,sell\n"),
+		tickhivetest.RecordingFlags("--pair=AAA_BBB", "--digits=3,2"), tickhivetest.RecordingFlags("--skip-bad=50"))
+	x.Advance(time.Minute)
+	deals, err := x.Client().Ticker(t.Context(), "AAA_BBB")
+	if err != nil || deals.Price != "10.400" || deals.Volume24h != "2.00" {
+		t.Errorf("%+v, %v", deals, err)
 	}
 }
 
@@ -371,12 +388,17 @@ func TestTheLogIsShownWhenTheTestFails(t *testing.T) {
 
 // Wrong options end the test with what is wrong.
 func TestWrongOptionsNameTheirPlace(t *testing.T) {
+	recording := trades(t, "1700000000,10.5,1,buy\n")
 	for want, options := range map[string][]tickhivetest.Option{
-		"unknown key rate.per_secnd": {tickhivetest.Set("rate.per_secnd=5")},
-		"pairs: A_B":                 {tickhivetest.Pairs(tickhivetest.Pair{Code: "A_B", PriceDigits: -1})},
-		"leave out RealClock":        {tickhivetest.RealClock(), tickhivetest.Recording("kraken", "none.csv")},
-		"give Recording too":         {tickhivetest.Quotes("5")},
-		"none.csv":                   {tickhivetest.Recording("kraken", "none.csv")},
+		"unknown key rate.per_secnd":                   {tickhivetest.Set("rate.per_secnd=5")},
+		"pairs: A_B":                                   {tickhivetest.Pairs(tickhivetest.Pair{Code: "A_B", PriceDigits: -1})},
+		"leave out RealClock":                          {tickhivetest.RealClock(), tickhivetest.Recording("kraken", "none.csv")},
+		"give Recording too":                           {tickhivetest.RecordingFlags("--quotes=5")},
+		"--PAIR is none of --amount":                   {recording, tickhivetest.RecordingFlags("--PAIR=A_B")},
+		"form --NAME=VALUE":                            {recording, tickhivetest.RecordingFlags("pair=A_B")},
+		"does not name the pair: give RecordingFlags(": {recording},
+		"(RecordingFlags takes the flag)":              {trades(t, "1700000000,x,1\n1700000001,2,1\n")},
+		"none.csv":                                     {tickhivetest.Recording("kraken", "none.csv")},
 	} {
 		p := &probe{TB: t}
 		p.run(func() { tickhivetest.Start(p, options...) })
