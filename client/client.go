@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -26,9 +27,31 @@ type Client struct {
 	Now func() time.Time
 }
 
+// FromKeyFile returns a client with the key of a file that `tickhive demo-key FILE` wrote.
+func FromKeyFile(base, file string) (*Client, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("client: key file: %w", err)
+	}
+	c := &Client{Base: base}
+	key := struct{ PublicKey, PrivateKey *string }{&c.PublicKey, &c.PrivateKey}
+	err = json.Unmarshal(text, &key)
+	if err == nil && (c.PublicKey == "" || c.PrivateKey == "") {
+		err = errors.New("a member is missing")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("client: key file %s: want the JSON that `tickhive demo-key FILE` writes, an object with "+
+			"publicKey and privateKey: %w", file, err)
+	}
+	return c, nil
+}
+
 // APIError is the error object of a response with a status other than 2xx.
 type APIError struct {
-	Status    int    `json:"-"`
+	Status int `json:"-"`
+	// RetryAfter is the time after which a repetition makes sense (Status 429 and 503); 0: the exchange does not say.
+	RetryAfter time.Duration `json:"-"`
+
 	Code      string `json:"code"`
 	Message   string `json:"message"`
 	Field     string `json:"field"`
@@ -64,15 +87,13 @@ func (c *Client) Do(ctx context.Context, method, target string, body, out any) (
 	if !errors.As(err, &api) || api.Status != http.StatusUnauthorized {
 		return header, err
 	}
-	seconds, _ := strconv.Atoi(header.Get("Retry-After"))
-	wait := time.Duration(seconds) * time.Second
-	if wait <= 0 || wait > startWait {
+	if api.RetryAfter <= 0 || api.RetryAfter > startWait {
 		return header, err
 	}
 	select {
 	case <-ctx.Done():
 		return header, err
-	case <-time.After(wait):
+	case <-time.After(api.RetryAfter):
 	}
 	return c.once(ctx, method, target, raw, body != nil, out)
 }
@@ -124,7 +145,8 @@ func (c *Client) send(req *http.Request, out any) (http.Header, error) {
 		return nil, fmt.Errorf("client: read answer: %w", err)
 	}
 	if resp.StatusCode/100 != 2 {
-		api := &APIError{Status: resp.StatusCode}
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		api := &APIError{Status: resp.StatusCode, RetryAfter: time.Duration(max(seconds, 0)) * time.Second}
 		if err := json.Unmarshal(raw, api); err != nil {
 			api.Message = string(raw)
 		}

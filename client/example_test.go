@@ -79,7 +79,7 @@ func ExampleClient_PlaceOrder() {
 		want := client.Sign("privKEY456", get("Timestamp"), get("Nonce"), r.Method, r.URL.RequestURI(), body)
 		fmt.Println(string(body))
 		fmt.Println(get("Publickey"), get("Timestamp"), get("Signature") == want)
-		_, _ = io.WriteString(w, `"0198a7a1-7a00-7000-8000-000000000001"`)
+		_, _ = io.WriteString(w, `"4294967297"`)
 	})
 	defer end()
 	c := &client.Client{
@@ -93,7 +93,7 @@ func ExampleClient_PlaceOrder() {
 	// Output:
 	// {"side":"buy","currencyPairCode":"BTC_USDT","amount":0.001,"price":65000.00,"clientOrderId":"mine-1"}
 	// pubKEY123 1767225600000 true
-	// 0198a7a1-7a00-7000-8000-000000000001 <nil>
+	// 4294967297 <nil>
 }
 
 // recordedStream is a book stream that loses the update from 5 to 6. After a resync it continues.

@@ -47,8 +47,8 @@ type Event struct {
 // in the order of their trade ids.
 //
 // After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the
-// snapshots of orders and balances, and the last states of the orders and lists that ended meanwhile; then what
-// happens. At the start those are the orders of the missed fills, and of the fills of the last 10 s before the cursor,
+// snapshot of orders, the last states of the orders and lists that ended meanwhile, and the snapshot of balances; then
+// what happens. At the start those states are the orders of the missed fills, and of the fills of the last 10 s before the cursor,
 // with their lists: an order that ended without a fill while the program was down is not among them. A state of an
 // order may come twice.
 //
@@ -242,10 +242,10 @@ func (p *PrivateStream) receive(ctx context.Context) (*Message, error) {
 
 // handle queues the events that a message makes.
 func (p *PrivateStream) handle(ctx context.Context, m *Message) error {
-	if err := p.chain(m); err != nil {
-		return err
-	}
+	again, err := p.chain(m)
 	switch {
+	case err != nil || again:
+		return err
 	case m.Type == "error":
 		return messageError(m)
 	case m.Type == "snapshot" && m.Channel == "fills":
@@ -274,17 +274,20 @@ func (p *PrivateStream) handle(ctx context.Context, m *Message) error {
 	return nil
 }
 
-// chain reports a message that is missing before m.
-func (p *PrivateStream) chain(m *Message) error {
+// chain reports a message that is missing before m. again: m has come before.
+func (p *PrivateStream) chain(m *Message) (again bool, err error) {
 	last, known := p.seqs[m.Channel]
 	update, heartbeat := m.Type == "update", m.Type == "heartbeat"
+	if update && known && m.Seq <= last {
+		return true, nil
+	}
 	if (update || heartbeat) && !known || update && m.PrevSeq != last || heartbeat && m.Seq != last {
-		return fmt.Errorf("client: a message of %s is missing behind seq %d", m.Channel, last)
+		return false, fmt.Errorf("client: a message of %s is missing behind seq %d", m.Channel, last)
 	}
 	if update || m.Type == "snapshot" {
 		p.seqs[m.Channel] = m.Seq
 	}
-	return nil
+	return false, nil
 }
 
 // readFills queues the fills behind the cursor: the exchange has sent none, or has dropped some, before a snapshot.

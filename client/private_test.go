@@ -152,3 +152,18 @@ func TestManyRowsAreReadFromTheirList(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 }
+
+// An update that came twice is taken once; one behind a missing one is not taken.
+func TestAnUpdateThatComesTwiceIsTakenOnce(t *testing.T) {
+	p := &PrivateStream{seqs: map[string]uint64{"fills": 1}}
+	update := func(prev, seq uint64) error {
+		f := fill("A_B", 1, seq, "7")
+		return p.handle(t.Context(), &Message{Type: "update", Channel: "fills", PrevSeq: prev, Seq: seq, Fill: f})
+	}
+	if err := errors.Join(update(1, 2), update(1, 2), update(2, 3), update(1, 2)); err != nil || len(p.queue) != 2 {
+		t.Errorf("%d fills: %v", len(p.queue), err)
+	}
+	if err := update(4, 5); err == nil || !strings.Contains(err.Error(), "missing behind seq 3") || len(p.queue) != 2 {
+		t.Errorf("%d fills: %v", len(p.queue), err)
+	}
+}

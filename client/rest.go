@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -247,14 +249,14 @@ func (c *Client) CancelList(ctx context.Context, id string) (List, error) {
 // CancelListByClientID cancels all orders of the newest list of the pair with a client order id.
 func (c *Client) CancelListByClientID(ctx context.Context, pair, clientID string) (List, error) {
 	var out List
-	_, err := c.Do(ctx, http.MethodDelete, clientIDTarget("/api/orders/lists", pair, clientID), nil, &out)
+	err := c.byClientID(ctx, http.MethodDelete, "/api/orders/lists", pair, clientID, &out)
 	return out, err
 }
 
 // ListByClientID returns the newest list of the pair with a client order id.
 func (c *Client) ListByClientID(ctx context.Context, pair, clientID string) (List, error) {
 	var out List
-	_, err := c.Do(ctx, http.MethodGet, clientIDTarget("/api/orders/lists", pair, clientID), nil, &out)
+	err := c.byClientID(ctx, http.MethodGet, "/api/orders/lists", pair, clientID, &out)
 	return out, err
 }
 
@@ -324,12 +326,20 @@ func (c *Client) Order(ctx context.Context, id string) (Order, error) {
 // OrderByClientID returns the order of the pair with a client order id.
 func (c *Client) OrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
 	var out Order
-	_, err := c.Do(ctx, http.MethodGet, clientIDTarget("/api/orders", pair, clientID), nil, &out)
+	err := c.byClientID(ctx, http.MethodGet, "/api/orders", pair, clientID, &out)
 	return out, err
 }
 
-func clientIDTarget(path, pair, clientID string) string {
-	return path + "/by-client-id/" + url.PathEscape(pair) + "/" + url.PathEscape(clientID)
+var clientIDForm = regexp.MustCompile("^[A-Za-z0-9_.:-]{1,64}$")
+
+// byClientID sends a request for what has a client order id. A text that no client order id can be would be another
+// path.
+func (c *Client) byClientID(ctx context.Context, method, path, pair, clientID string, out any) error {
+	if !clientIDForm.MatchString(clientID) {
+		return fmt.Errorf("client: %q is no client order id, which has 1 to 64 of A-Z a-z 0-9 _ . : -", clientID)
+	}
+	_, err := c.Do(ctx, method, path+"/by-client-id/"+url.PathEscape(pair)+"/"+clientID, nil, out)
+	return err
 }
 
 // ListQuery selects rows of the caller's orders, order lists or fills. Empty members do not restrict.
@@ -381,7 +391,7 @@ func (c *Client) Fills(ctx context.Context, q ListQuery) (rows []Fill, next stri
 // CancelOrderByClientID cancels the order of the pair with a client order id and returns its last state.
 func (c *Client) CancelOrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
 	var out Order
-	_, err := c.Do(ctx, http.MethodDelete, clientIDTarget("/api/orders", pair, clientID), nil, &out)
+	err := c.byClientID(ctx, http.MethodDelete, "/api/orders", pair, clientID, &out)
 	return out, err
 }
 

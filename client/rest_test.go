@@ -2,9 +2,13 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -79,5 +83,58 @@ func TestEachMethodSendsItsRequest(t *testing.T) {
 		if err := call(); err != nil || got != want {
 			t.Errorf("%s (%v), want %s", got, err, want)
 		}
+	}
+}
+
+// A text that no client order id can be is refused before it makes another path.
+func TestAClientOrderIDHasItsForm(t *testing.T) {
+	c := &Client{Base: "http://127.0.0.1:1"}
+	for _, id := range []string{"", "a/b", "ä", strings.Repeat("a", 65)} {
+		_, err := c.CancelOrderByClientID(t.Context(), "A_B", id)
+		if err == nil || !strings.Contains(err.Error(), "1 to 64 of A-Z a-z 0-9 _ . : -") {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// An error tells when a repetition makes sense.
+func TestAnErrorHasRetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{"3": 3 * time.Second, "": 0, "-1": 0, "soon": 0} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"code":"RATE_LIMIT"}`)
+		}))
+		_, err := (&Client{Base: s.URL}).Time(t.Context())
+		var api *APIError
+		if !errors.As(err, &api) || api.RetryAfter != want {
+			t.Errorf("Retry-After %q: %+v, want %v", header, api, want)
+		}
+		s.Close()
+	}
+}
+
+// A client takes its key from the file of demo-key; any other file is refused by its name.
+func TestAKeyFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key.json")
+	for text, want := range map[string]string{
+		`{"kind":"tickhive-demo-key","userId":"u","publicKey":"p","privateKey":"s"}`: "",
+		`{"publicKey":"p"}`: "a member is missing",
+		`[]`:                "cannot unmarshal array",
+		`PUBLIC=1`:          "invalid character",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := FromKeyFile("http://x", file)
+		switch {
+		case want == "" && (err != nil || c.Base+c.PublicKey+c.PrivateKey != "http://xps"):
+			t.Errorf("%+v, %v", c, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file)):
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := FromKeyFile("http://x", file+".none"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
 	}
 }
