@@ -6,10 +6,11 @@
 //   const TickHive = makeTickHive(ccxt);
 //   const exchange = new TickHive({ hostname: '127.0.0.1:8080', apiKey, secret });
 //
-// For TLS set urls: { api: { rest: 'https://{hostname}', ws: 'wss://{hostname}/ws' } }.
+// apiKey is the publicKey of a key file and secret its privateKey. hostname may begin with http:// or https://.
 //
 // An amount or a price with more digits than the market has is an InvalidOrder: amountToPrecision, priceToPrecision and
-// costToPrecision round. A createOrder with both params.stopLossPrice and params.takeProfitPrice is an OCO; with
+// costToPrecision round. A createOrder with both params.stopLossPrice and params.takeProfitPrice is an OCO, of two
+// orders at the market's price with the type market, of two at its price with the type limit; with
 // params.takeProfit or params.stopLoss it is an order that opens those when it has filled. An unwatch call ends the
 // watch calls that have one of its symbols.
 import { Book, signature } from './tickhive.mjs';
@@ -68,6 +69,12 @@ const selfTrades = { NONE: 'none', EXPIRE_TAKER: 'cancel_taker', EXPIRE_MAKER: '
 // makeTickHive returns the exchange class on top of a ccxt.
 export function makeTickHive(ccxt) {
   return class tickhive extends ccxt.Exchange {
+    constructor(config = {}) {
+      const [, scheme, host] = /^(https?):\/\/(.+?)\/*$/.exec(config.hostname) ?? [];
+      super(host === undefined ? config : { ...config, hostname: host });
+      if (scheme === 'https') for (const urls of [this.urls.api, this.urls.test]) Object.assign(urls, { rest: 'https://{hostname}', ws: 'wss://{hostname}/ws' });
+    }
+
     describe() {
       return this.deepExtend(super.describe(), {
         id: 'tickhive', name: 'TickHive', countries: [], version: 'v1', pro: true, rateLimit: 1, hostname: '127.0.0.1:8080', timeframes: frames,
@@ -184,7 +191,7 @@ export function makeTickHive(ccxt) {
       let Class = this.exceptions.exact[e.code] ?? ccxt.ExchangeError;
       if (e.code === 'NOT_FOUND' && e.field !== 'currencyPairCode' && /\/api\/orders\//.test(url)) Class = ccxt.OrderNotFound;
       else if (e.code === 'NOT_FOUND' && /\bpair\b/i.test(e.message)) Class = ccxt.BadSymbol;
-      else if (e.code === 'UNAUTHORIZED' && ['API-Timestamp', 'API-Nonce'].includes(e.field)) Class = ccxt.InvalidNonce;
+      else if (e.code === 'UNAUTHORIZED' && /^(API-)?(timestamp|nonce)$/i.test(e.field)) Class = ccxt.InvalidNonce;
       return new Class(text);
     }
 

@@ -48,6 +48,7 @@ test('codes become errors of ccxt', () => {
     ['WOULD_TRIGGER', '', '', null, 'OrderImmediatelyFillable'], ['LIST_PRICES', '', '', null, 'InvalidOrder'], ['TRAIL_OUT_OF_RANGE', '', '', null, 'InvalidOrder'],
     ['NOT_FOUND', 'There is no pair A_B.', '/api/tickers', null, 'BadSymbol'], ['NOT_FOUND', 'There is no such order.', '/api/orders/5', null, 'OrderNotFound'],
     ['NOT_FOUND', 'No such path.', '/api/x', null, 'BadRequest'], ['UNAUTHORIZED', '', '', 'API-Timestamp', 'InvalidNonce'],
+    ['UNAUTHORIZED', '', '', 'timestamp', 'InvalidNonce'], ['UNAUTHORIZED', '', '', 'nonce', 'InvalidNonce'], ['UNAUTHORIZED', '', '', null, 'AuthenticationError'],
     ['UNAUTHORIZED', '', '', 'API-Signature', 'AuthenticationError'], ['OUTCOME_UNKNOWN', '', '', null, 'RequestTimeout'],
     ['RATE_LIMIT', '', '', null, 'RateLimitExceeded'], ['INTERNAL', '', '', null, 'ExchangeError'],
   ]) {

@@ -60,10 +60,14 @@ test('an RSA key signs with PKCS #1 v1.5 and SHA-256', async () => {
 test('what is no member of an order is refused before what is missing, and no request is sent', async () => {
   const sent = exchange(), x = new TickHive(keys), order = { pair: 'A_B', side: 'buy', amount: '1' };
   const wrong = { code: 'INVALID_PARAM', field: 'prize', message: /prize is no member of an order; they are pair, / };
+  const at = (where) => ({ ...wrong, field: `${where}.prize` }), list = { kind: 'oco', pair: 'A_B', orders: [{ ...order, prize: '2' }] };
   await assert.rejects(x.placeOrder({ ...order, prize: '2' }), wrong);
-  await assert.rejects(x.placeList({ kind: 'oco', pair: 'A_B', orders: [{ ...order, prize: '2' }] }), wrong);
-  await assert.rejects(x.batch([{ place: { ...order, prize: '2' } }]), wrong);
-  await assert.rejects(x.placeOrder(order), { field: 'price' });
+  await assert.rejects(x.placeList(list), at('orders[0]'));
+  await assert.rejects(x.batch([{ place: { ...order, price: '1' } }, { place: { ...order, prize: '2' } }]), at('commands[1].place'));
+  await assert.rejects(x.batch([{ placeList: list }]), at('commands[0].placeList.orders[0]'));
+  await assert.rejects(x.batch([{ place: { ...order, price: 'x' } }]), { field: 'commands[0].place.price' });
+  await assert.rejects(x.batch([{ replace: { orderId: '1', amount: 'x' } }]), { field: 'commands[0].replace.amount' });
+  await assert.rejects(x.placeOrder(order), { field: 'price', message: /for the type limit; market: true makes/ });
   assert.deepEqual(sent, []);
 });
 
@@ -74,7 +78,8 @@ test('the members of a key file are options', () => {
 
 test('a key that cannot sign is an error that says what to do', async () => {
   const sign = (privateKey) => new TickHive({ publicKey: 'p', privateKey }).sign('GET', '/');
-  await assert.rejects(sign(undefined), /give publicKey and privateKey/);
+  for (const key of [undefined, null, '', 5]) await assert.rejects(sign(key), /give publicKey and privateKey/);
+  await assert.rejects(new TickHive({ privateKey: 's' }).sign('GET', '/'), /give publicKey and privateKey/);
   await assert.rejects(sign('-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----'), /openssl pkcs8/);
   await assert.rejects(sign('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'), /Ed25519 or RSA/);
 });
@@ -134,9 +139,10 @@ test('each call sends its request', async () => {
 
 test('an order without a price that is no market order is refused before it is sent', async () => {
   const sent = exchange();
-  for (const type of [undefined, 'limit', 'stop_limit', 'take_profit_limit']) {
+  const ways = { limit: /market: true/, stop_limit: /stop_market/, take_profit_limit: /take_profit_market/ };
+  for (const [type, message] of [[undefined, /market: true/], ...Object.entries(ways)]) {
     const call = new TickHive(keys).placeOrder({ pair: 'A_B', side: 'buy', amount: 1, type });
-    await assert.rejects(call, { code: 'INVALID_PARAM', field: 'price', message: /market: true/ });
+    await assert.rejects(call, { code: 'INVALID_PARAM', field: 'price', message });
   }
   assert.deepEqual(sent, []);
   const waits = { type: 'take_profit_market', stopPrice: 1 };

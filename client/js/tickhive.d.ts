@@ -237,6 +237,9 @@ export interface Ticker {
   askPrice: Decimal;
 }
 
+export type Interval = 'minute' | 'minutes3' | 'minutes5' | 'minutes15' | 'minutes30' | 'hour' | 'hour4' | 'day' | 'month'
+  | 'year';
+
 export interface Candle {
   date: string;
   open: Decimal;
@@ -281,14 +284,17 @@ export type TickerEvent = Lost | {
 export type CandleEvent = Lost
   | { type: 'snapshot' | 'update'; pair: string; time: number; candle: Candle | null; closed: boolean };
 
-export type PrivateEvent = Lost
-  | { type: 'snapshot'; channel: 'fills'; complete: boolean }
+type No<Name extends string> = { [name in Name]?: undefined };
+
+export type PrivateEvent = Lost & No<'channel' | 'fill' | 'order' | 'list' | 'balances'>
+  | { type: 'snapshot'; channel: 'fills'; complete: boolean } & No<'fill' | 'order' | 'list' | 'balances'>
   | { type: 'snapshot'; channel: 'orders'; time: number; orders: Order[]; lists: ListWithIds[] }
-  | { type: 'snapshot'; channel: 'balances'; time: number; balances: Balance[] }
-  | { type: 'update'; channel: 'fills'; fill: Fill; missed: boolean }
-  | { type: 'update'; channel: 'orders'; order: Order; list?: undefined }
-  | { type: 'update'; channel: 'orders'; list: ListWithIds | ListWithOrders; order?: undefined }
-  | { type: 'update'; channel: 'balances'; balances: Balance[] };
+    & No<'fill' | 'order' | 'list' | 'balances'>
+  | { type: 'snapshot'; channel: 'balances'; time: number; balances: Balance[] } & No<'fill' | 'order' | 'list'>
+  | { type: 'update'; channel: 'fills'; fill: Fill; missed: boolean } & No<'order' | 'list' | 'balances'>
+  | { type: 'update'; channel: 'orders'; order: Order } & No<'fill' | 'list' | 'balances'>
+  | { type: 'update'; channel: 'orders'; list: ListWithIds | ListWithOrders } & No<'fill' | 'order' | 'balances'>
+  | { type: 'update'; channel: 'balances'; balances: Balance[] } & No<'fill' | 'order' | 'list'>;
 
 /** The position of a private stream behind a fill. */
 export interface Cursor {
@@ -349,7 +355,7 @@ export declare class TickHive {
   summary(): Promise<Row[]>;
   orderBook(pair: string, depth?: number): Promise<OrderBook>;
   deals(pair: string, query?: { sinceDate?: Time; endDate?: Time }): AsyncGenerator<Deal, void>;
-  candles(pair: string, interval: string, start: Time, end: Time): AsyncGenerator<Candle, void>;
+  candles(pair: string, interval: Interval, start: Time, end: Time): AsyncGenerator<Candle, void>;
 
   placeOrder(order: NewOrder): Promise<string>;
   placeList(list: NewList): Promise<ListWithOrders>;
@@ -380,6 +386,6 @@ export declare class TickHive {
     Follower<BookEvent>;
   followTrades(pair: string, options?: { fromTradeId?: number }): Follower<TradesEvent>;
   followTicker(pair: string): Follower<TickerEvent>;
-  followCandles(pair: string, interval: string): Follower<CandleEvent>;
+  followCandles(pair: string, interval: Interval): Follower<CandleEvent>;
   privateStream(options?: { from?: Cursor }): PrivateStream;
 }

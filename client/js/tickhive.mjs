@@ -8,12 +8,18 @@ export { Book, crc32 };
 // Directly after its start the exchange accepts no signed request for a second, and carries out none: it is sent again.
 const startSeconds = 2;
 
+// otherMessage is what an answer says that has not the form of this exchange's errors.
+function otherMessage({ code, msg }) {
+  if (typeof code !== 'number' || msg === undefined) return 'no message';
+  return `${msg} (This is an answer of a Binance interface: give the address of the exchange's own interface as base.)`;
+}
+
 // APIError is an answer of the exchange with a status other than 2xx, or a call that cannot be sent as asked. The
 // status of an error of a stream is 0. retryAfter has the seconds after which the call may succeed, if the exchange has
 // said so.
 export class APIError extends Error {
   constructor(status, body, retryAfter = undefined) {
-    super(`${body.code ?? status}: ${body.message ?? 'no message'}`);
+    super(`${body.code ?? status}: ${body.message ?? otherMessage(body)}`);
     Object.assign(this, { status, code: body.code, field: body.field, requestId: body.requestId, retryAfter });
   }
 
@@ -104,10 +110,11 @@ export function plain(field, value) {
   return right ? `${left}.${right}` : left;
 }
 
-// only refuses members that have no meaning, before the others are looked at.
-function only(what, members, names, more = '') {
+// only refuses members that have no meaning, before the others are looked at. at is what stands before their names in an
+// error, such as commands[1].place.
+function only(what, members, names, { more = '', at = '' } = {}) {
   for (const name of Object.keys(members)) {
-    if (!names.includes(name)) throw invalid(name, `is no ${what}; they are ${more}${names.join(', ')}.`);
+    if (!names.includes(name)) throw invalid(at + name, `is no ${what}; they are ${more}${names.join(', ')}.`);
   }
 }
 
@@ -120,30 +127,33 @@ const decimals = ['price', 'amount', 'quoteAmount', 'stopPrice', 'displayAmount'
 const given = (members) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
 // exact returns the members that are given, decimals as text.
-function exact(members) {
-  const text = ([name, value]) => [name, decimals.includes(name) ? plain(name, value) : value];
+function exact(members, at = '') {
+  const text = ([name, value]) => [name, decimals.includes(name) ? plain(at + name, value) : value];
   return Object.fromEntries(Object.entries(given(members)).map(text));
 }
 
 // orderBody returns an order as the exchange reads it: pair is its currencyPairCode, market its isMarket.
-function orderBody({ pair, market, ...order }) {
-  only('member of an order', order, orderMembers);
-  const limit = !market && !order.isMarket && !/market$/.test(order.type ?? '');
+function orderBody({ pair, market, ...order }, at = '') {
+  only('member of an order', order, orderMembers, { at });
+  const { type = 'limit' } = order, limit = !market && !order.isMarket && !/market$/.test(type);
   if (limit && order.price === undefined) {
-    throw invalid('price', 'is required for a limit order; market: true makes an order at the price of the market.');
+    const other = /limit$/.test(type) && type !== 'limit' ? `the type ${type.replace(/limit$/, 'market')}` : 'market: true';
+    throw invalid(`${at}price`, `is required for the type ${type}; ${other} makes an order at the price of the market.`);
   }
-  return exact({ ...order, currencyPairCode: pair, isMarket: market });
+  return exact({ ...order, currencyPairCode: pair, isMarket: market }, at);
 }
 
-function listBody({ pair, orders, ...list }) {
-  return given({ ...list, currencyPairCode: pair, orders: orders?.map(orderBody) });
+function listBody({ pair, orders, ...list }, at = '') {
+  const rows = orders?.map((order, i) => orderBody(order, `${at}orders[${i}].`));
+  return given({ ...list, currencyPairCode: pair, orders: rows });
 }
 
 // commandBody returns one command of a batch.
-function commandBody({ place, placeList, replace, ...command }) {
+function commandBody({ place, placeList, replace, ...command }, i) {
+  const at = `commands[${i}]`;
   return given({
-    ...command, place: place && orderBody(place), placeList: placeList && listBody(placeList),
-    replace: replace && exact(replace),
+    ...command, place: place && orderBody(place, `${at}.place.`),
+    placeList: placeList && listBody(placeList, `${at}.placeList.`), replace: replace && exact(replace, `${at}.replace.`),
   });
 }
 
@@ -162,12 +172,13 @@ const hmac = { name: 'HMAC', hash: 'SHA-256' };
 const pemKinds = [
   ['06032b6570', { name: 'Ed25519' }], ['06092a864886f70d010101', { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
 ];
+const noKeys = 'This call is signed: give publicKey and privateKey, both text, to new TickHive().';
 let imported = {};
 
 async function importKey(privateKey) {
   const subtle = globalThis.crypto?.subtle;
   if (!subtle) throw new Error('There is no crypto.subtle to sign with: browsers have it on https and localhost only.');
-  if (!privateKey) throw new Error('This call is signed: give publicKey and privateKey to new TickHive().');
+  if (!privateKey || typeof privateKey !== 'string') throw new Error(noKeys);
   if (!privateKey.startsWith('-----BEGIN')) return subtle.importKey('raw', utf8(privateKey), hmac, false, ['sign']);
   const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----/.exec(privateKey);
   const bytes = pem && Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0));
@@ -182,7 +193,8 @@ async function importKey(privateKey) {
 // signature returns the credential headers of a request (docs/contract/signing.md). It keeps the key that it used last.
 export async function signature(publicKey, privateKey, method, target, body = '', timestamp = String(Date.now()),
   nonce = newNonce()) {
-  if (imported.privateKey !== privateKey) imported = { privateKey, key: importKey(privateKey) };
+  if (!publicKey || typeof publicKey !== 'string') throw new Error(noKeys);
+  if (!imported.key || imported.privateKey !== privateKey) imported = { privateKey, key: importKey(privateKey) };
   const key = await imported.key, digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
   const text = [timestamp, nonce, method, target, digest].join('\n');
   return {
@@ -202,7 +214,7 @@ const defaults = { now: Date.now, timeout: 30000, retry: [100, 5000], WebSocket:
 // one.
 export class TickHive {
   constructor({ base = 'http://127.0.0.1:8080', publicKey, privateKey, kind, userId, ...options } = {}) {
-    only('option', options, Object.keys(defaults), 'base, publicKey, privateKey, kind, userId, ');
+    only('option', options, Object.keys(defaults), { more: 'base, publicKey, privateKey, kind, userId, ' });
     this.bases = [base].flat().map((address) => address.replace(/\/+$/, ''));
     Object.assign(this, { base: this.bases[0], publicKey, privateKey }, defaults, given(options));
     this.WebSocket ??= globalThis.WebSocket;

@@ -95,6 +95,7 @@ export function orderOf(symbol, kind, side, amount, price, params = {}) {
     displayAmount: one(['displayAmount'], given), ...Object.fromEntries(sentAsGiven.map((name) => [name, given[name]])),
   };
   if (quoteAmount === undefined || amount !== undefined) order.amount = plain('amount', amount);
+  if (!market && price === undefined) throw invalid('price', `is required for the type ${type}; ${/limit$/.test(type) ? type.replace(/limit$/, 'market') : 'market'} needs none.`);
   if (!market) order.price = plain('price', price);
   return order;
 }

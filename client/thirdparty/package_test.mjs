@@ -2,7 +2,7 @@
 // its types pass tsc, and it trades. EXCHANGE has the line of JSON of `tickhive serve --ephemeral`.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,6 +49,15 @@ test('the packed file has the files of the package, installs, and trades', async
   assert.deepEqual(files.map((f) => f.path).sort(), ['README.md', 'book.mjs', 'ccxt.d.ts', 'ccxt.mjs', 'package.json',
     'testing.d.mts', 'testing.mjs', 'tickhive.d.ts', 'tickhive.mjs', 'unified.mjs']);
   await trades(t, join(to, filename));
+});
+
+test('the ccxt class trades as its page says', async (t) => {
+  const cwd = await project(t, source), { public: base, publicKey, privateKey } = JSON.parse(process.env.EXCHANGE);
+  const [, text] = /```js\n([^`]*makeTickHive[^]*?)```/.exec(readFileSync(join(source, 'README.md'), 'utf8'));
+  symlinkSync(here('node_modules/ccxt'), join(cwd, 'node_modules/ccxt'));
+  writeFileSync(join(cwd, 'key.json'), JSON.stringify({ publicKey, privateKey }));
+  writeFileSync(join(cwd, 'bot.mjs'), text.replace('http://127.0.0.1:8080', base).replace('127.0.0.1:8080', base));
+  assert.match((await run('node', ['bot.mjs'], { cwd })).stdout, /^market closed [^]*free/);
 });
 
 test('the types pass tsc, and tsc finds what is wrong', async (t) => {

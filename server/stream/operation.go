@@ -215,7 +215,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	switch {
 	case !ok:
 		o.refuse("", refuse.Param("channel", "channel must be one of ticker, trades, book, candles.{interval}, "+
-			"status, orders, fills, balances."))
+			"status, orders, fills, balances; an interval is %s.", strings.Join(marketdata.IntervalNames(), ", ")))
 		return
 	case key.private() && o.hub.opts.Private == nil:
 		o.refuse("", refuse.Missing("channel", "This server has no accounts."))

@@ -23,6 +23,8 @@ for await (const event of x.followTrades('BTC_USDT', { fromTradeId: 1 })) {
   if (event.type !== 'lost') console.log(event.trades.map((t) => t.tradeId), event.lost);
 }
 
+for await (const { open, volume } of x.candles('BTC_USDT', 'minutes5', since, since)) console.log(open, volume);
+
 let from: Cursor | undefined;
 const stream = x.privateStream({ from });
 const seen = (fill: Fill, missed: boolean) => console.log(fill.orderId, fill.price, missed);
@@ -31,6 +33,8 @@ for await (const event of stream) {
   else if (event.type === 'snapshot' && event.channel === 'orders') console.log(event.orders, event.lists[0].orderIds);
   else if (event.type === 'update' && event.channel === 'fills') seen(event.fill, event.missed);
   else if (event.type === 'update' && event.channel === 'orders') console.log(event.order?.status, event.list?.status);
+  if (event.fill) seen(event.fill, event.missed);
+  if (event.balances) console.log(event.balances.length, event.order, event.list, event.channel);
   from = stream.cursor;
 }
 try {
