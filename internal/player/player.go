@@ -299,7 +299,7 @@ func (p *Player) End(counts Counts) {
 	p.counts, p.timeNs = counts, max(p.timeNs, p.what.EndNs)
 	p.ended, p.steps = true, 0
 	if !p.back {
-		p.target = 0
+		p.target, p.playing = 0, false // a seek back stands where it lands
 	}
 	p.atRest()
 }

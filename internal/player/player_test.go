@@ -163,6 +163,27 @@ func TestASeekBackBeginsAgain(t *testing.T) {
 	})
 }
 
+// A seek back stands where it lands when the recording did not play: it had ended by itself.
+func TestASeekBackFromTheEndStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, speed := range []Speed{Max, 1000} {
+			r := begin(t, New(recording, speed, true, nil))
+			pass(11 * time.Second)
+			r.is(t, Ended, 10_000, 11)
+			must(t, r.SeekTo(recording.BeginNs+2*second))
+			if err := <-r.done; !errors.Is(err, ErrBack) {
+				t.Fatal(err)
+			}
+			r = begin(t, r.Player)
+			pass(time.Hour)
+			r.is(t, Paused, 2000, 3)
+			must(t, r.Play())
+			pass(9 * time.Second)
+			r.is(t, Ended, 10_000, 11)
+		}
+	})
+}
+
 func TestAPlayerRefusesTimesThatItCannotReach(t *testing.T) {
 	looped, kept := recording, recording
 	looped.Loop, kept.Kept = true, true
