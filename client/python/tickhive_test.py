@@ -119,9 +119,12 @@ class Orders(unittest.TestCase):
     def test_a_market_order_is_one_word(self):
         want = ('POST', '/api/orders', {'currencyPairCode': 'A_B', 'side': 'buy', 'amount': '1', 'isMarket': True})
         self.assertEqual(self.sent(lambda x: x.place_order('A_B', 'buy', amount=1, market=True)), [want])
-        for more in ({}, {'type': 'limit'}, {'type': 'stop_limit', 'stopPrice': 9}, {'stopPrice': 9}):
-            with self.assertRaisesRegex(ValueError, 'market=True'):
+        for more in ({}, {'type': 'limit'}, {'stopPrice': 9}):
+            with self.assertRaisesRegex(ValueError, 'a limit order needs a price; market=True trades'):
                 tickhive.order('buy', 1, **more)
+        for kind, instead in (('stop_limit', 'stop_market'), ('take_profit_limit', 'take_profit_market')):
+            with self.assertRaisesRegex(ValueError, 'a %s order needs a price; %s trades' % (kind, instead)):
+                tickhive.order('buy', 1, type=kind, stopPrice=9)
 
     def test_every_other_call(self):
         for call, want in [
@@ -159,6 +162,71 @@ class Orders(unittest.TestCase):
         self.assertEqual(self.sent(lambda x: self.assertEqual(x.batch(commands), [1]), b'{"results": [1]}'),
                          [('POST', '/api/orders/batch', {'commands': commands})])
         self.assertRaises(TypeError, tickhive.order, 'sell', 0.1, 1)
+
+    def test_decimals_written_by_hand_are_converted_and_refused_too(self):
+        leg, none = {'side': 'sell', 'amount': Decimal('1.0'), 'price': 11}, {'clientOrderId': None}
+        wire = {'side': 'sell', 'amount': '1.0', 'price': '11'}
+        given = [{'cancel': {'orderId': '7'}}, {'replace': {'orderId': '7', 'price': Decimal('9')}},
+                 {'placeList': {'kind': 'oco', 'orders': (leg, dict(leg, **none))}}]
+        sent = [{'cancel': {'orderId': '7'}}, {'replace': {'orderId': '7', 'price': '9'}},
+                {'placeList': {'kind': 'oco', 'orders': [wire, wire]}}]
+        self.assertEqual(self.sent(lambda x: x.batch(iter(given)), b'{"results": []}'),
+                         [('POST', '/api/orders/batch', {'commands': sent})])
+        self.assertEqual(self.sent(lambda x: x.place_list('oco', 'A_B', iter([leg, leg]))),
+                         [('POST', '/api/orders/lists', {'kind': 'oco', 'currencyPairCode': 'A_B', 'orders': [wire, wire]})])
+        x = tickhive.Client('http://127.0.0.1:1', 'p', 's')
+        for call, place in [
+            (lambda: x.batch([given[0], {'replace': {'orderId': '7', 'price': 9.5}}]), r'commands\[1\].replace.price 9.5 is a float'),
+            (lambda: x.batch([{'placeList': {'orders': [leg, dict(leg, amount='x')]}}]),
+             r"commands\[0\].placeList.orders\[1\].amount 'x' is no number"),
+            (lambda: x.place_list('oco', 'A_B', [leg, dict(leg, stopPrice=0.1)]), r'orders\[1\].stopPrice 0.1 is a float'),
+        ]:
+            with self.assertRaisesRegex((TypeError, ValueError), place):
+                call()
+
+    def test_what_is_no_pair_and_no_client_id_is_refused(self):
+        x = tickhive.Client('http://127.0.0.1:1', 'p', 's')
+        for wrong in ('', ['A_B'], 0):
+            with self.assertRaisesRegex(ValueError, 'is no pair'):
+                x.cancel_all(wrong)
+        for wrong in ('', 'a/b', 'a\n', 'a' * 65, 7, None):
+            for call in (x.cancel_order_by_client_id, x.order_by_client_id, x.list_by_client_id, x.cancel_list_by_client_id):
+                with self.assertRaisesRegex(ValueError, 'is no clientOrderId, which has 1 to 64'):
+                    call('A_B', wrong)
+        for call in (lambda: tickhive.BookStream('http://127.0.0.1:1', 'A_B'),
+                     lambda: tickhive.Stream.subscribe(unittest.mock.Mock(), 'book', 'A_B')):
+            with self.assertRaisesRegex(TypeError, r"pairs must be a list of codes: \['A_B'\], not 'A_B'"):
+                call()
+
+    def test_a_key_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, 'key.json')
+            for text in ('{"publicKey": "p"}', '[]', '7', 'PUBLIC=1', ''):
+                with open(file, 'w', encoding='utf-8') as out:
+                    out.write(text)
+                with self.assertRaisesRegex(ValueError, 'key.json is no key file: .*demo-key FILE'):
+                    tickhive.Client.from_key_file('http://127.0.0.1:1', file)
+            with open(file, 'w', encoding='utf-8') as out:
+                out.write('{"kind": "tickhive-demo-key", "publicKey": "p", "privateKey": "s"}')
+            x = tickhive.Client.from_key_file('http://127.0.0.1:1', file, timeout=3)
+            self.assertEqual((x.public_key, x.private_key, x.timeout), ('p', 's', 3))
+
+    def test_a_client_in_two_threads_says_so(self):
+        x, inside, go_on = tickhive.Client('http://127.0.0.1:1', 'p', 's'), threading.Event(), threading.Event()
+
+        def send(method, target, raw, headers):
+            inside.set()
+            go_on.wait(30)
+            return 200, b'[]'
+        x._send = send
+        thread = threading.Thread(target=x.pairs, daemon=True)
+        thread.start()
+        inside.wait(30)
+        with self.assertRaisesRegex(RuntimeError, 'GET /api/time: another thread uses this client'):
+            x.time()
+        go_on.set()
+        thread.join(30)
+        self.assertEqual(x.pairs(), [])
 
 
 def fill(pair, second, trade, order):
@@ -220,6 +288,18 @@ class Cursors(unittest.TestCase):
         k.heard_ms = 1
         k.note_fill({'orderId': '2'})
         self.assertEqual((k.open, k.lists_of([{'listId': 'a'}], ['b'])), (set(), ['b']))
+
+    def test_an_update_that_comes_twice_is_taken_once(self):
+        stream = tickhive.PrivateStream('http://127.0.0.1:1', 'p', 's')
+        stream._seqs = {'fills': 1}
+
+        def update(before, seq):
+            stream._handle({'type': 'update', 'channel': 'fills', 'prevSeq': before, 'seq': seq, 'fill': fill('A_B', 1, seq, '7')})
+        for before, seq in ((1, 2), (1, 2), (2, 3), (1, 2)):
+            update(before, seq)
+        with self.assertRaisesRegex(OSError, 'missing behind seq 3'):
+            update(4, 5)
+        self.assertEqual([event['fill']['tradeId'] for event in stream._queue], [2, 3])
 
     def test_a_snapshot_names_what_has_ended(self):
         k = private._OpenOrders()

@@ -52,7 +52,7 @@ func TestWhatAnOrderMayHaveByItsType(t *testing.T) {
 		`"type":"limit","price":1,"amount":1,"strategyId":-5,"strategyType":9223372036854775807`:      "",
 		`"type":"limit","price":1,"amount":1,"strategyId":9223372036854775808`:                        "strategyId",
 		`"type":"limit","price":1,"amount":1,"strategyType":"x"`:                                      "strategyType",
-		`"type":"limit","price":1,"quoteAmount":1`:                                                    "amount",
+		`"type":"limit","price":1,"quoteAmount":1`:                                                    "quoteAmount",
 		`"type":"limit","price":1,"amount":1,"quoteAmount":1`:                                         "quoteAmount",
 		`"type":"stop_limit","price":1,"amount":1,"stopPrice":1,"timeInForce":"ioc","postOnly":true`:  "postOnly",
 		`"type":"stop_market","amount":1,"stopPrice":1,"displayAmount":1`:                             "displayAmount",

@@ -306,12 +306,12 @@ func checkOrder(r *json.Reader, o *order) {
 		r.Rule("price", "is required for this type.")
 	case market && o.Price != nil:
 		r.Rule("price", "does not apply to an order at the market's price.")
+	case o.Quote != nil && !byQuote:
+		r.Rule("quoteAmount", "applies to orders at the market's price only.")
 	case o.Amount == nil && !byQuote && market && !o.brings:
 		r.Rule("amount", "is required, or quoteAmount instead.")
 	case o.Amount == nil && !byQuote && !o.brings:
 		r.Rule("amount", "is required.")
-	case o.Quote != nil && !byQuote:
-		r.Rule("quoteAmount", "applies to orders at the market's price only.")
 	case o.Quote != nil && o.Amount != nil:
 		r.Rule("quoteAmount", "stands instead of amount: give one of the two.")
 	case stop && o.Stop == nil && o.Trail == 0:

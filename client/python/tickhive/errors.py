@@ -4,11 +4,9 @@ from typing import Optional
 
 
 class Code:
-    """The codes of APIError (docs/contract/errors.md#codes).
+    """The codes of APIError (docs/contract/errors.md#codes)."""
 
-    go test ./internal/refuse -run TestTables -update writes them.
-    """
-
+    # go test ./internal/refuse -run TestTables -update writes them.
     # the codes: internal/refuse/table.go
     INVALID_PARAM = 'INVALID_PARAM'
     UNAUTHORIZED = 'UNAUTHORIZED'

@@ -33,10 +33,10 @@ class PrivateStream:
                     save(stream.cursor)
 
     tickhive.Event has the shapes of the events. After the start and after each outage it yields the missed fills, the
-    snapshot of fills, which ends them, the snapshots of orders and balances, and the last states of the orders and lists that
-    ended meanwhile; then what happens. At the start those are the orders of the missed fills, and of the fills of the last 10 s
-    before the cursor, with their lists: an order that ended without a fill while the program was down is not among them. A
-    state of an order may come twice.
+    snapshot of fills, which ends them, the snapshot of orders, the last states of the orders and lists that ended meanwhile,
+    and the snapshot of balances; then what happens. At the start those states are the orders of the missed fills, and of the
+    fills of the last 10 s before the cursor, with their lists: an order that ended without a fill while the program was down is
+    not among them. A state of an order may come twice.
 
     "with" opens the line and returns when the stream has begun: it tells everything that happens in its block. Without it the
     first receive opens the line.
@@ -179,7 +179,8 @@ class PrivateStream:
     def _handle(self, m: Dict[str, Any]) -> None:
         """Queues the events that a message makes."""
         kind, channel = m['type'], m.get('channel')
-        self._chain(kind, channel, m)
+        if self._chain(kind, channel, m):
+            return
         if kind == 'snapshot' and channel == 'fills':
             self._read_fills()
         elif kind == 'snapshot' and channel == 'orders':
@@ -198,13 +199,16 @@ class PrivateStream:
         if channel == 'orders' and 'time' in m:
             self._orders.heard_ms = m['time']
 
-    def _chain(self, kind: str, channel: Any, m: Dict[str, Any]) -> None:
-        """Raises OSError when a message is missing before m in its channel."""
+    def _chain(self, kind: str, channel: Any, m: Dict[str, Any]) -> bool:
+        """Raises OSError when a message is missing before m in its channel. Returns whether m has come before."""
         last = self._seqs.get(channel)
+        if kind == 'update' and last is not None and m['seq'] <= last:
+            return True
         if kind == 'update' and m['prevSeq'] != last or kind == 'heartbeat' and m['seq'] != last:
             raise OSError('a message of %s is missing behind seq %s' % (channel, last))
         if kind in ('snapshot', 'update'):
             self._seqs[channel] = m['seq']
+        return False
 
     def _read_fills(self) -> None:
         """Queues the fills behind the cursor: the exchange has sent none, or has dropped some, before a snapshot."""

@@ -3,7 +3,9 @@
 import decimal
 import http.client
 import json
+import re
 import ssl
+import threading
 import time
 import urllib.parse
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -34,10 +36,15 @@ def plain(value: Amount, name: str = 'the number') -> str:
     return format(d, 'f')
 
 
-def _body(members: Mapping[str, Any]) -> Dict[str, Any]:
-    """Returns the members that are given, decimals as text."""
-    return {name: plain(value, name) if name in _DECIMALS else value
-            for name, value in members.items() if value is not None}
+def _body(value: Any, where: str = '') -> Any:
+    """Returns a body with the members that are given, decimals as text, also in lists and in members of members. Errors name
+    a member with its place: commands[1].replace.price."""
+    if isinstance(value, Mapping):
+        return {name: plain(member, where + name) if name in _DECIMALS else _body(member, '%s%s.' % (where, name))
+                for name, member in value.items() if member is not None}
+    if isinstance(value, (list, tuple)):
+        return [_body(member, '%s[%d].' % (where[:-1], i)) for i, member in enumerate(value)]
+    return value
 
 
 def order(side: str, amount: Optional[Amount] = None, price: Optional[Amount] = None, *, market: Optional[bool] = None,
@@ -64,8 +71,10 @@ def order(side: str, amount: Optional[Amount] = None, price: Optional[Amount] = 
     clientIdScope: recent (default), open: among which orders the name is unique. strategyId, strategyType: labels.
     currencyPairCode: of an order of a batch.
     """
-    if price is None and not market and (type or 'limit').endswith('limit'):
-        raise ValueError("a limit order needs a price; market=True trades at the market's price")
+    kind = type or 'limit'
+    if price is None and not market and kind.endswith('limit'):
+        instead = 'market=True' if kind == 'limit' else kind.replace('limit', 'market')
+        raise ValueError("a %s order needs a price; %s trades at the market's price" % (kind, instead))
     return _body({
         'side': side, 'amount': amount, 'price': price, 'isMarket': market, 'type': type, 'quoteAmount': quoteAmount,
         'stopPrice': stopPrice, 'trailingDelta': trailingDelta, 'strictTrigger': strictTrigger, 'timeInForce': timeInForce,
@@ -80,6 +89,9 @@ def _part(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == '':
         raise TypeError("%r is no id: pass the text that place_order returns, or the 'id' of an order" % (value,))
     return urllib.parse.quote(str(value), safe='')
+
+
+_CLIENT_ID = re.compile('[A-Za-z0-9_.:-]{1,64}')
 
 
 def address(base: str) -> urllib.parse.SplitResult:
@@ -106,7 +118,7 @@ def _parse(text: bytes) -> Any:
 
 
 class Client:
-    """Calls one exchange. Only signed routes need the keys. It is not for several threads at a time: each
+    """Calls one exchange. Only signed routes need the keys. It is not for several threads at a time (RuntimeError): each
     has its own.
 
     base: for example http://127.0.0.1:8080. timeout: seconds for one request. context: for https with a certificate of
@@ -126,14 +138,21 @@ class Client:
         self.context = context or (ssl.create_default_context() if self.base.scheme == 'https' else None)
         self.connection: Optional[http.client.HTTPConnection] = None
         self.used = 0.0
+        self.busy = threading.Lock()  # a request is under way
         self.headers: Dict[str, str] = {}  # of the last answer, by lower-case name
 
     @classmethod
     def from_key_file(cls, base: str, file: str, **options: Any) -> 'Client':
         """Returns a client with the key of a file that `tickhive demo-key FILE` wrote. options: the other arguments."""
         with open(file, encoding='utf-8') as f:
-            key = json.load(f)
-        return cls(base, key['publicKey'], key['privateKey'], **options)
+            text = f.read()
+        try:
+            key = json.loads(text)
+            public, private = key['publicKey'], key['privateKey']
+        except (ValueError, KeyError, TypeError) as e:
+            raise ValueError('%s is no key file: it must have the JSON that `tickhive demo-key FILE` writes, an object with '
+                             'publicKey and privateKey (%r)' % (file, e)) from None
+        return cls(base, public, private, **options)
 
     def request(self, method: str, path: str, query: Optional[Mapping[str, Any]] = None, body: Any = None,
                 signed: bool = False) -> Any:
@@ -141,11 +160,16 @@ class Client:
         given = {k: _word(v) for k, v in (query or {}).items() if v is not None}
         target = path + ('?' + urllib.parse.urlencode(given) if given else '')
         raw = b'' if body is None else json.dumps(body, separators=(',', ':')).encode()
-        status, answer = self._once(method, target, raw, signed)
-        wait = int(self.headers.get('retry-after', 0)) if status == 401 else 0
-        if 0 < wait <= START_WAIT:
-            time.sleep(wait)
+        if not self.busy.acquire(blocking=False):
+            raise RuntimeError('%s %s: another thread uses this client: give each thread a client of its own' % (method, path))
+        try:
             status, answer = self._once(method, target, raw, signed)
+            wait = int(self.headers.get('retry-after', 0)) if status == 401 else 0
+            if 0 < wait <= START_WAIT:
+                time.sleep(wait)
+                status, answer = self._once(method, target, raw, signed)
+        finally:
+            self.busy.release()
         if 200 <= status < 300:
             return _parse(answer)
         seconds = self.headers.get('retry-after', '')
@@ -298,6 +322,8 @@ class Client:
 
     def cancel_all(self, pair: Optional[str] = None) -> int:
         """Cancels the open orders of a pair, without one of all pairs that are not halted, and returns their number."""
+        if pair is not None and (pair == '' or not isinstance(pair, str)):
+            raise ValueError('%r is no pair: pass its code, or nothing to cancel the orders of all pairs' % (pair,))
         return self._signed('DELETE', '/api/orders', {
             'currencyPairCode': pair, 'all': None if pair else True})['canceled']
 
@@ -320,8 +346,9 @@ class Client:
 
     def orders(self, pair: Optional[str] = None, status: str = 'active', since: Optional[str] = None,
                end: Optional[str] = None) -> Iterator[Order]:
-        """Yields all orders of a status (active, canceled, all), newest first; since and end bound the date at which they
-        were placed."""
+        """Yields all orders of a status, newest first; since and end bound the date at which they were placed.
+
+        status: active, completed, canceled, ended (completed or canceled), all."""
         return self._pages('/api/user/orders', {
             'currencyPairCode': pair, 'status': status, 'sinceDate': since, 'endDate': end})
 
@@ -372,7 +399,7 @@ class Client:
         {'cancel': {'orderId': id}} or {'replace': {'orderId': id, 'price': '9'}}. A result is the order or the list; of a
         command that was refused it has status 'Rejected' and rejectReason. A refusal ends its own command alone.
         """
-        return self._signed('POST', '/api/orders/batch', body={'commands': list(commands)})['results']
+        return self._signed('POST', '/api/orders/batch', body=_body({'commands': list(commands)}))['results']
 
     def _pages(self, path: str, query: Mapping[str, Any], size: int = 100) -> Iterator[Any]:
         cursor: Optional[str] = None
@@ -390,4 +417,6 @@ class Client:
 
 
 def _by_client_id(path: str, pair: str, client_id: str) -> str:
+    if not isinstance(client_id, str) or not _CLIENT_ID.fullmatch(client_id):
+        raise ValueError('%r is no clientOrderId, which has 1 to 64 of A-Z a-z 0-9 _ . : -' % (client_id,))
     return '%s/by-client-id/%s/%s' % (path, _part(pair), _part(client_id))

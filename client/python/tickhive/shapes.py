@@ -15,9 +15,10 @@ OrderBody = Dict[str, Any]
 
 
 class Order(TypedDict, total=False):
-    """An order as the exchange shows it to its owner (docs/contract/trading.md#order-view). status is Created,
-    PartiallyCompleted or Pending (waits for its trigger, or for another order of its list) while it is open, and Completed,
-    Canceled or PartiallyExecutedAndCanceled at its end; endReason says why it ended."""
+    """An order as the exchange shows it to its owner (docs/contract/trading.md#order-view). status is Created
+    (also of one that waits for its trigger), PartiallyCompleted or Pending (its list keeps it back until another of its orders
+    is filled) while it is open, and Completed, Canceled or PartiallyExecutedAndCanceled at its end; endReason says why it
+    ended."""
 
     id: str
     clientOrderId: Optional[str]

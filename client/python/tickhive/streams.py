@@ -140,6 +140,12 @@ class WebSocket:
             self.socket.close()
 
 
+def _codes(pairs: Iterable[str]) -> List[str]:
+    if isinstance(pairs, str):
+        raise TypeError('pairs must be a list of codes: [%r], not %r' % (pairs, pairs))
+    return list(pairs)
+
+
 class Stream:
     """Subscriptions of one connection. Messages are dictionaries with decimals as text."""
 
@@ -157,7 +163,7 @@ class Stream:
         """Subscribes to a channel; options are depth, interval, fromSeq, epoch, fromTradeId, decimals."""
         members = dict({'decimals': 'string'}, channel=channel, **options)
         if pairs:
-            members['pairs'] = list(pairs)
+            members['pairs'] = _codes(pairs)
         return self.send('subscribe', **members)
 
     def auth(self, public_key: str, private_key: str, now: Callable[[], float] = time.time,
@@ -264,7 +270,7 @@ class BookStream:
     def __init__(self, base: str, pairs: Iterable[str], depth: int = 100, interval: int = 100,
                  context: Optional[ssl.SSLContext] = None) -> None:
         self.base, self.depth, self.interval, self.context = base, depth, interval, context
-        self.books = {pair: Book(pair) for pair in pairs}
+        self.books = {pair: Book(pair) for pair in _codes(pairs)}
         self.stream: Optional[Stream] = None
         self.asked: Dict[str, float] = {}
         self.opened = 0.0
