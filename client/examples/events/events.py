@@ -1,9 +1,10 @@
 """Prints the events of one market as a replica appends them (docs/contract/events.md).
 
-    python3 events.py 127.0.0.1:4222 EPOCH BTC_USDT 10 data/stream.nk
+    python3 client/examples/events/events.py nats://127.0.0.1:4222 EPOCH BTC_USDT 10 data/stream.nk
 
-It needs no package, and openssl to prove that it has the key in the last file: it subscribes to the subjects and gets what comes from now on. A program that
-must not miss an event reads the stream with a JetStream consumer (nats-py), as events.mjs does.
+EPOCH is of /api/status. It needs no package, and openssl to prove that it has the key in the last file, which may be left out
+for a server without credentials. It subscribes to the subjects and gets what comes from now on. A program that must not miss an
+event reads the stream with a JetStream consumer (nats-py), as events.mjs does.
 """
 
 import base64
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 
 def signed(seed, nonce):
@@ -40,9 +42,17 @@ def crc16(data):  # XMODEM
     return crc
 
 
-server, epoch, pair, count, *nkey = sys.argv[1:6]
-host, port = server.rsplit(":", 1)
-sock = socket.create_connection((host, int(port)))
+USAGE = "usage: events.py nats://HOST:PORT EPOCH PAIR COUNT [FILE], with the EPOCH of /api/status and the credentials in FILE"
+if not 5 <= len(sys.argv) <= 6 or not sys.argv[4].isdigit():
+    sys.exit(USAGE)
+server, epoch, pair, count, *nkey = sys.argv[1:]
+at = urllib.parse.urlsplit(server if "://" in server else "nats://" + server)
+if at.scheme != "nats" or not at.hostname:
+    sys.exit(USAGE)
+try:
+    sock = socket.create_connection((at.hostname, at.port or 4222))
+except OSError as e:
+    sys.exit(f"{server}: {e}")
 lines = sock.makefile("rb")
 info = json.loads(lines.readline().split(b" ", 1)[1])
 options = {"verbose": False, "headers": True}

@@ -19,6 +19,9 @@ func main() {
 	pair := flag.String("pair", "BTC_USDT", "pair code")
 	count := flag.Int("count", 10, "how many events to print")
 	flag.Parse()
+	if *epoch == "" {
+		log.Fatal("-epoch is missing: /api/status tells it")
+	}
 	if err := follow(context.Background(), *server, *nkey, *epoch, *pair, *count); err != nil {
 		log.Fatal(err)
 	}

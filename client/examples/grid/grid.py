@@ -69,7 +69,8 @@ class Grid:
         for level in range(1, LEVELS + 1):
             self.place('buy', price - level * self.step)
             self.place('sell', price + level * self.step)
-        print('%d orders around %s, a step is %s; waits for fills' % (len(self.open), price, self.step), flush=True)
+        print('%d orders around %s, a step is %s; waits until the market reaches them, in a calm one minutes for each fill'
+              % (len(self.open), price, self.step), flush=True)
 
     def end(self):
         """Cancels all orders and waits for the last fills."""
@@ -115,7 +116,8 @@ class Grid:
         else:
             self.base, self.quote = self.base - volume, self.quote + money - fill['fee']
         self.fills, self.newest = self.fills + 1, fill['tradeId']
-        print('fill %d: %s at %s' % (self.fills, volume, fill['price']), flush=True)
+        side = 'buy' if fill['isUserBuyer'] else 'sell'
+        print('fill %d: %s %s at %s' % (self.fills, side, volume, fill['price']), flush=True)
 
 
 if __name__ == '__main__':
