@@ -200,8 +200,11 @@ func (c *checker) withCandles(out []Check) []Check {
 	return out
 }
 
-// notes reports the parts of the recording that were not compared.
+// notes reports the parts of the recording that a comparison leaves out.
 func (c *checker) notes() []string {
+	if c.pub == nil {
+		return nil
+	}
 	unused := 0
 	for i, candles := range c.candles {
 		if candles == nil && !c.s.Sets[i].Fed {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tickhive/tickhive/engine"
@@ -166,5 +167,17 @@ func TestCandlesAreComparedInParts(t *testing.T) {
 	}
 	if got := c.results(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] || pub.queries != 3 {
 		t.Errorf("%+v in %d queries, want %+v in 3", got, pub.queries, want)
+	}
+}
+
+// Bars are counted as not compared when there is a comparison.
+func TestAReplayWithoutAComparisonSaysNothingOfOne(t *testing.T) {
+	t.Parallel()
+	path := file(t, "bars.csv", "1700000041,10,12,9,11,1\n1700000055,11,11,11,11,0.5\n")
+	for _, check := range []bool{false, true} {
+		report, _ := run(t, Options{Format: "trades", Files: []string{path}, Check: check})
+		if said := strings.Contains(strings.Join(report.Notes(), "\n"), "compared"); said != check {
+			t.Errorf("check %v: %q", check, report.Notes())
+		}
 	}
 }
