@@ -124,3 +124,21 @@ func TestThePairSelectsRowsByTheirSymbol(t *testing.T) {
 		t.Errorf("a renamed symbol: %d trades", len(trades))
 	}
 }
+
+// Exports of this exchange that are no market are refused by name.
+func TestExportsThatAreNoMarketAreRefused(t *testing.T) {
+	t.Parallel()
+	const orders = "id,clientOrderId,currencyPairCode,date,isBid,type,status,price,initialAmount,amount," +
+		"decrementedAmount,quoteAmount,filledAmount,filledQuoteAmount,averagePrice,fee,feeCurrencyCode,timeInForce\n" +
+		"42,,BTC_USDT,2026-01-05T10:00:00.0000000Z,true,limit,open,10.5,1.0,1.0,0.0,,0.0,0.0,,0.0,BTC,GTC\n"
+	for name, text := range map[string]string{
+		"orders":   orders,
+		"tickers":  "trading_pairs,base_currency,quote_currency,last_price,lowest_ask,highest_bid\nBTC_USDT,BTC,USDT,1,2,1\n",
+		"balances": "currencyCode,free,held,total\nBTC,1.0,0.0,1.0\n",
+	} {
+		_, err := New(Options{Format: "trades", Files: []string{file(t, "o1.csv", text)}})
+		if err == nil || !strings.Contains(err.Error(), name+" of this program: no trades and no bars") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -46,6 +46,8 @@ var kindsOfCells = map[byte]*regexp.Regexp{
 }
 
 const (
+	remedyExport = "give what tickhive export writes as trades, fills or candles: this list is no market"
+
 	whyLean = "Lean writes prices of shares x 10,000 and the time of the exchange's zone"
 	whyTick = "the volume counts the changes of the price; the zone is the broker's"
 )
@@ -98,6 +100,22 @@ var forms = []form{
 			Columns: "time=date,open=open,high=max,low=min,close=close,amount=volumeBase,quote=volume", Amount: "base",
 		},
 		sample: "date,open,max,min,close,volume,volumeBase\n2026-01-05T10:00:00,10,12,9,11,15,1.5\n",
+	},
+	{
+		name: "orders of this program", source: "docs/contract/market-data.md", tried: true, refuse: remedyExport,
+		header: "clientorderid,currencypaircode,isbid,status,initialamount,filledamount,timeinforce",
+		sample: "id,clientOrderId,currencyPairCode,date,isBid,type,status,price,initialAmount,amount,filledAmount," +
+			"timeInForce\n1,,BTC_USDT,2026-01-05T10:00:00,true,limit,open,10,1,1,0,GTC\n",
+	},
+	{
+		name: "tickers of this program", source: "docs/contract/market-data.md", tried: true, refuse: remedyExport,
+		header: "trading_pairs,base_currency,quote_currency,last_price,lowest_ask,highest_bid",
+		sample: "trading_pairs,base_currency,quote_currency,last_price,lowest_ask,highest_bid\n" +
+			"BTC_USDT,BTC,USDT,10,11,9\n",
+	},
+	{
+		name: "balances of this program", source: "docs/contract/market-data.md", tried: true, refuse: remedyExport,
+		header: "currencycode,free,held,total", exact: true, sample: "currencyCode,free,held,total\nBTC,1,0,1\n",
 	},
 	{
 		name: "CryptoDataDownload", source: "https://www.cryptodatadownload.com", tried: true,
