@@ -150,6 +150,7 @@ type Survey struct {
 	FirstNs, LastNs int64
 	StartNs         int64  // latest time at which a replay can start, Unix ns
 	Records         int    // number of records to feed
+	Trades          int    // most trades of all records; those of candles to compare with are among them
 	Depth           int    // largest number of levels on a side of a book
 	Hidden          int    // number of trades whose maker was not displayed
 	Sets            []Set  // sets of the Candle records, and of the Bar records
@@ -231,11 +232,20 @@ func elsewhere[F any](files []F, pair string, path func(F) string) func(F) bool 
 	return func(f F) bool { return named(f) != "" && named(f) != pair }
 }
 
-// Use makes r read tables by a layout, whose empty fields the files fill. It must be called before Learn.
+// Use makes r read tables by a layout, whose empty fields the files fill. Databento takes its venue, LOBSTER its zone.
+// It must be called before Learn.
 func Use(r Reader, given Layout) error {
 	t, ok := r.(*trades)
-	if d, isMessages := r.(*databento); isMessages {
-		d.venue, given.Venue = given.Venue, ""
+	switch other := r.(type) {
+	case *databento:
+		other.venue, given.Venue = given.Venue, ""
+	case *lobster:
+		p, err := (&Layout{Timezone: given.Timezone}).compile()
+		if err != nil {
+			return err
+		}
+		other.use(p.zone)
+		given.Timezone = ""
 	}
 	if given == (Layout{}) {
 		return nil
@@ -279,7 +289,21 @@ func Learn(r Reader) (*Survey, error) {
 			}
 			return s, nil
 		}
+		if err == nil {
+			s.Trades += rec.trades()
+		}
 	}
+}
+
+// trades returns the most trades that a record is.
+func (r *Record) trades() int {
+	switch {
+	case r.Kind == Execute || r.Kind == Trade || r.Kind == Report:
+		return 1
+	case r.Kind == Bar && r.Bar.Volume > 0:
+		return 4 // Prices.Path
+	}
+	return 0
 }
 
 // Problems returns what keeps files from being replayed: err, which Learn returned for all of them, the file that looks

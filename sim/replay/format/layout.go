@@ -21,7 +21,7 @@ import (
 type Layout struct {
 	Columns       string `toml:"columns" placeholder:"NAME=COLUMN,..." help:"Columns of trades or bars, by name or number: time=3,price=1,amount=2,side=5."`
 	TimeFormat    string `toml:"time-format" placeholder:"FORMAT" help:"s, ms, us, ns, dotnet, excel, day-s, day-ms, or the time 2006-01-02 15:04:05 written as in the file."`
-	Timezone      string `toml:"timezone" placeholder:"ZONE" help:"Zone of times that name none: America/New_York, +02:00. Default: UTC."`
+	Timezone      string `toml:"timezone" placeholder:"ZONE" help:"Zone of times that name none, also of lobster: America/New_York, +02:00. Default: UTC."`
 	Decimal       string `toml:"decimal" placeholder:"point|comma" help:"Decimal mark of the numbers; the other one groups thousands."`
 	PriceScale    string `toml:"price-scale" placeholder:"N" help:"A price is the number of the file divided by this power of ten."`
 	Amount        string `toml:"amount" placeholder:"UNIT" help:"What amounts count: base, quote or contracts."`

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/tickhive/tickhive/engine"
 )
@@ -15,8 +16,11 @@ import (
 // lobster reads the two files of a NASDAQ day. Row k of the orderbook file is the state after row k of the
 // message file. Prices have four decimals, amounts none.
 type lobster struct {
-	messages, books string // paths
-	day             int64
+	messages, books string    // paths
+	day             time.Time // midnight, UTC
+	dated           bool      // the name of the message file has the day
+	zone            *time.Location
+	midnight        int64 // in the zone, Unix ns
 
 	s         *Survey
 	msg, book *lineReader
@@ -29,8 +33,38 @@ func newLobster(files []string) (Reader, error) {
 		return nil, fmt.Errorf("replay: lobster takes a message file and an orderbook file, in this order; "+
 			"%d files given", len(files))
 	}
-	day, _ := dayOf(filepath.Base(files[0]))
-	return &lobster{messages: files[0], books: files[1], day: day}, nil
+	l := &lobster{messages: files[0], books: files[1]}
+	ns, dated := dayOf(filepath.Base(files[0]))
+	l.day, l.dated = time.Unix(0, ns).UTC(), dated
+	l.use(time.UTC)
+	return l, nil
+}
+
+// use takes the times as those of a zone. The zone has one offset all day, the one of noon: clocks are changed in the
+// night, when no market is open.
+func (l *lobster) use(zone *time.Location) {
+	l.zone = zone
+	noon := time.Date(l.day.Year(), l.day.Month(), l.day.Day(), 12, 0, 0, 0, zone)
+	l.midnight = noon.Add(-12 * time.Hour).UnixNano()
+}
+
+// taken says how the two files are read.
+func (l *lobster) taken() []Taken {
+	day := "of " + l.day.Format(time.DateOnly)
+	if !l.dated {
+		day += ", because the name of the file has no day"
+	}
+	t := Taken{
+		File: filepath.Base(l.messages), Form: "the form LOBSTER", Rows: l.s.Records,
+		Time: fmt.Sprintf("column 1, s after midnight %s, in the zone %s", day, l.zone), Price: "column 5, divided by 10^4",
+		Amount: "column 4, shares", Side: "column 6, the resting order's", Order: "oldest first", Unused: []string{},
+		Left: []string{}, Flags: "--timezone " + l.zone.String(),
+	}
+	if l.zone == time.UTC {
+		t.Left = append(t.Left, "the files do not name their zone: --timezone America/New_York takes 09:30 as NASDAQ's "+
+			"opening")
+	}
+	return []Taken{t}
 }
 
 var tickerInName = regexp.MustCompile(`^([A-Za-z]{1,8})_`)
@@ -81,7 +115,7 @@ func (l *lobster) Next(r *Record) error {
 		return l.msg.Fail("sort the rows of both files by time", "time goes back")
 	}
 	l.last = r.NS
-	r.NS += l.day
+	r.NS += l.midnight
 	if errors.Is(bookErr, io.EOF) {
 		return l.book.Fail("give the two files of one recording", "the file has ended before message row %d", l.msg.N)
 	}

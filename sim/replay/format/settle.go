@@ -252,7 +252,8 @@ func (s *sample) whole(f *form) bool {
 // settled is the layout of one file.
 type settled struct {
 	form   *form // nil: an unknown one
-	layout Layout
+	given  Layout
+	layout Layout // the given one over the form's
 	plan   plan
 	dates  []dateLayout // the layouts of written times
 	proof  string       // what the values of the file say about its amounts
@@ -264,7 +265,7 @@ type settled struct {
 // a replay must know.
 func settle(path string, given Layout) (*settled, error) {
 	s := takeSample(path)
-	out := &settled{layout: given, dates: dateLayouts, width: s.width()}
+	out := &settled{given: given, layout: given, dates: dateLayouts, width: s.width()}
 	if out.form = formOf(s); out.form != nil {
 		out.layout = given.Over(out.form.Layout)
 		if err := out.form.allowed(s.file, &given); err != nil {

@@ -36,9 +36,12 @@ func (t *Taken) String() string {
 	return text
 }
 
-// Takings returns what a reader takes from where, for each file of a table; nil for a reader of another kind. Learn
-// must have been called.
+// Takings returns what a reader takes from where, for each file of a table and for the two of LOBSTER; nil for a reader
+// of another kind. Learn must have been called.
 func Takings(r Reader) (out []Taken) {
+	if l, ok := r.(*lobster); ok {
+		return l.taken()
+	}
 	t, ok := r.(*trades)
 	if !ok {
 		return nil
@@ -78,6 +81,8 @@ func (r *table) taken(f *tradeFile) Taken {
 		t.Side = "the sign of the amount: below 0 the taker sold"
 	} else if v.set && (p.whose == "maker" || r.maker && p.whose == "") {
 		t.Side = v.where() + ", the maker's, turned round"
+	} else if v.set && p.buys != "" {
+		t.Side = fmt.Sprintf("%s, the taker's: %q bought, %q sold", v.where(), p.buys, p.sells)
 	} else if v.set {
 		t.Side = v.where() + ", the taker's"
 	} else if m := &first[colMaker]; m.set {
@@ -98,6 +103,7 @@ func (r *table) taken(f *tradeFile) Taken {
 			t.Unused = append(t.Unused, v.name)
 		}
 	}
+	t.Left = append(t.Left, r.ignored(f)...)
 	for _, c := range f.counts() {
 		t.Left = noted(t.Left, c.n, c.text)
 	}
@@ -147,6 +153,10 @@ func (r *table) timeTaken() string {
 	}
 	switch {
 	case unit.isUnix() || unit == timeDotnet:
+	case r.zoned():
+		text += ", each with its zone"
+	case r.times.zoned > 0 && r.plan.zone != time.UTC:
+		text += ", in the zone " + r.plan.zone.String() + " where it names none"
 	case r.plan.zone != time.UTC:
 		text += ", in the zone " + r.plan.zone.String()
 	case r.set.layout.Timezone != "":
@@ -155,6 +165,29 @@ func (r *table) timeTaken() string {
 		text += ", UTC where it names no zone"
 	}
 	return text
+}
+
+// zoned reports whether each time names its zone.
+func (r *table) zoned() bool { return r.times.zoned > 0 && r.times.unzoned == 0 }
+
+// ignored returns a sentence for each given option that the file leaves without effect.
+func (r *table) ignored(f *tradeFile) (out []string) {
+	unit, given := r.unit(), &r.set.given
+	switch {
+	case given.Timezone == "":
+	case unit.isUnix() || unit == timeDotnet:
+		out = append(out, "--timezone does not matter: the times are "+unit.String())
+	case r.zoned():
+		out = append(out, "--timezone does not matter: each time names its zone")
+	}
+	if side := &r.fields.first[colSide]; given.Side != "" && given.Side != "sign" && !side.set && !f.bars {
+		if m := &r.fields.first[colMaker]; m.set {
+			out = append(out, "--side does not matter: "+m.where()+" says which side was the maker's")
+		} else {
+			out = append(out, "--side does not matter: no column names a side")
+		}
+	}
+	return out
 }
 
 // amountTaken says where the amount is and what it counts.

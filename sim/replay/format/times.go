@@ -142,6 +142,8 @@ type timeReader struct {
 	dates []dateLayout
 	last  int  // index in dates of the layout of the time before
 	local bool // the time before was written without a zone
+
+	zoned, unzoned int // written times that name their zone, and that do not
 }
 
 // earliest returns the first time at which the clock in the zone shows what at shows: it shows an hour twice when
@@ -333,6 +335,11 @@ func (t *timeReader) dated(s []byte, at time.Time, l dateLayout, err error) (int
 	}
 	if y := at.Year(); y < 1970 || y > 2100 {
 		return 0, timeNone, flawAt(0, remedyTime, "time %q: year %d is outside 1970 to 2100", clip(s), y)
+	}
+	if t.local {
+		t.unzoned++
+	} else {
+		t.zoned++
 	}
 	if l.day {
 		return at.UnixNano(), timeWrittenDay, nil
