@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,11 +76,17 @@ func (c *exportCmd) Run(p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	rows, err := c.pages(ctx, api, query, out)
-	if err = done(err); err != nil || c.Out == "" {
+	list, err := c.pages(ctx, api, query, out)
+	if err = done(err); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "export: %d rows in %s\n", rows, c.Out)
+	if c.Out != "" {
+		fmt.Fprintf(p.out, "export: %d rows in %s\n", list.rows, c.Out)
+	}
+	note, err := c.dropped(ctx, api, list)
+	if note != "" {
+		fmt.Fprintln(p.err, note)
+	}
 	return err
 }
 
@@ -145,33 +152,145 @@ func (c *exportCmd) client(ctx context.Context) (*client.Client, error) {
 	return api, nil
 }
 
-// pages reads the pages and returns the number of rows.
-func (c *exportCmd) pages(ctx context.Context, api *client.Client, q url.Values, out rowFile) (rows int, err error) {
+// exportList describes the rows that were written.
+type exportList struct {
+	rows   int
+	oldest string // time of the oldest row
+	first  bool   // it is the first trade of the pair
+}
+
+// take counts a row of the kind.
+func (l *exportList) take(columns []string, cells []serverjson.Cell) {
+	cell := func(name string) string {
+		if i := slices.Index(columns, name); i >= 0 {
+			return string(cells[i].Text)
+		}
+		return ""
+	}
+	if l.rows++; l.rows == 1 {
+		l.oldest = cell("date")
+	}
+	if at := cell("dealDateUtc"); at != "" { // newest first
+		l.oldest, l.first = at, cell("tradeId") == "1"
+	}
+}
+
+// pages reads the pages and describes the list.
+func (c *exportCmd) pages(ctx context.Context, api *client.Client, q url.Values, out rowFile) (list exportList,
+	err error,
+) {
 	kind := exports[c.What]
 	for {
-		var document json.RawMessage
-		head, err := api.Do(ctx, http.MethodGet, kind.path+"?"+q.Encode(), nil, &document)
+		document, head, err := c.page(ctx, api, kind.path, q)
 		if err != nil {
-			return rows, fmt.Errorf("export: %s: %w; --target names another address", c.What, remedied(err))
+			return list, err
 		}
 		isList := kind.table.Rows(document, func(cells []serverjson.Cell) {
-			if rows++; err == nil {
+			list.take(kind.table.Columns, cells)
+			if err == nil {
 				err = out.row(cells)
 			}
 		})
 		switch {
 		case !isList:
-			return rows, fmt.Errorf("export: %s: the answer of %s is no list of rows; --target must name a TickHive",
+			return list, fmt.Errorf("export: %s: the answer of %s is no list of rows; --target must name a TickHive",
 				c.What, kind.path)
 		case err != nil:
-			return rows, err
+			return list, err
 		}
 		next := head.Get(kind.pages)
 		if kind.pages == "" || next == "" {
-			return rows, nil
+			return list, nil
 		}
 		q.Set(kind.next, next)
 	}
+}
+
+// page reads one page.
+func (c *exportCmd) page(ctx context.Context, api *client.Client, path string, q url.Values) (document json.RawMessage,
+	head http.Header, err error,
+) {
+	head, err = api.Do(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &document)
+	if err != nil {
+		err = fmt.Errorf("export: %s: %w; --target names another address", c.What, remedied(err))
+	}
+	return document, head, err
+}
+
+// candleLengths lists the intervals with their longest lengths, in the order in which they tell best since when a
+// market has traded: days go back furthest and are exact enough.
+var candleLengths = []struct {
+	name   string
+	length time.Duration
+}{
+	{"day", 24 * time.Hour}, {"month", 31 * 24 * time.Hour}, {"year", 366 * 24 * time.Hour}, {"hour4", 4 * time.Hour},
+	{"hour", time.Hour}, {"minutes30", 30 * time.Minute}, {"minutes15", 15 * time.Minute},
+	{"minutes5", 5 * time.Minute}, {"minutes3", 3 * time.Minute}, {"minute", time.Minute},
+}
+
+// dropped returns a note when the market has traded before the list of trades or candles begins, in the time that was
+// asked for: the exchange has dropped that part of the list. Candles of longer intervals, which the exchange keeps
+// longer, show it: one that ends before the list begins.
+func (c *exportCmd) dropped(ctx context.Context, api *client.Client, list exportList) (note string, err error) {
+	keys, ok := map[string]string{
+		"trades": "market.trades_min and market.trades_max", "candles": "market.candles_kept",
+	}[c.What]
+	begins, known := exportTime(cmp.Or(list.oldest, c.Until))
+	if !ok || list.first || !known {
+		return "", nil
+	}
+	since := ""
+	for _, longer := range candleLengths {
+		if c.What == "candles" && longer.length <= c.length() {
+			continue
+		}
+		end := begins.Add(-longer.length)
+		if from, given := exportTime(c.Since); given && end.Before(from) {
+			continue
+		}
+		document, _, err := c.page(ctx, api, "/api/ohlc", url.Values{
+			"currencyPairCode": {c.Pair}, "interval": {longer.name}, "start": {cmp.Or(c.Since, "1970-01-01")},
+			"end": {end.UTC().Format("2006-01-02T15:04:05")},
+		})
+		if err != nil {
+			return "", err
+		}
+		objects.Candles.Rows(document, func(cells []serverjson.Cell) { since = cmp.Or(since, string(cells[0].Text)) })
+		if since != "" {
+			break
+		}
+	}
+	begin := "begin at " + list.oldest
+	switch {
+	case since == "" && (c.What == "candles" || c.Since != "" || list.rows == 0):
+		return "", nil
+	case since == "":
+		since = "an earlier time"
+	case list.rows == 0:
+		begin = "are all gone"
+	}
+	return fmt.Sprintf("export: the %s %s, and the market has traded since %s: the exchange has dropped what is "+
+		"older; %s say how much it keeps", c.What, begin, since, keys), nil
+}
+
+// length returns the length of the candles of --interval.
+func (c *exportCmd) length() time.Duration {
+	for _, l := range candleLengths {
+		if l.name == c.Interval {
+			return l.length
+		}
+	}
+	return 0
+}
+
+// exportTime reads a time of a row, or of --since and --until.
+func exportTime(text string) (at time.Time, ok bool) {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // create opens the file to write. done closes it, and removes it when the export has failed.

@@ -115,7 +115,11 @@ func (c *replayCmd) Run(p *program) error {
 	}
 	what := r.Recording()
 	what.Kept = cfg.Data.Dir != ""
-	run := &replayRun{replayCmd: c, p: p, replay: r, player: player.New(what, speed, true, nil), progress: g}
+	history := r.History()
+	run := &replayRun{
+		replayCmd: c, p: p, replay: r, player: player.New(what, speed, true, nil), progress: g,
+		dropped: history.Keep(&cfg.Market.TradesConfig, cfg.Given),
+	}
 	r.Play(run.player)
 	return run.drive(cfg, takeSignals(p))
 }
@@ -183,6 +187,7 @@ type replayRun struct {
 	replay   *replay.Replay
 	player   *player.Player
 	progress *progress
+	dropped  []string // what the exchange will not keep of the recording
 	options  exchange.Options
 	carry    exchange.Carry
 	pair     engine.PairID // in the present exchange
@@ -326,6 +331,9 @@ func (r *replayRun) tell(log *slog.Logger) {
 	}
 	for _, taken := range r.replay.Takings() {
 		log.Info("replay", "taken", taken.String())
+	}
+	for _, note := range r.dropped {
+		log.Warn("replay", "note", note)
 	}
 }
 

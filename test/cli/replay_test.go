@@ -399,3 +399,60 @@ func TestReplayDetectsFormatsAndStartsNothing(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
+
+// A replay keeps the history of its recording, and what the configuration drops the replay and the export name.
+func TestAReplayAndAnExportNameTheHistoryThatIsDropped(t *testing.T) {
+	t.Parallel()
+	const minutes = 20_500 // more than the candles and the trades that a market keeps by default
+	text := []byte("time,open,high,low,close,volume\n")
+	for i := range minutes {
+		text = fmt.Appendf(text, "%d,10,10,10,10,1\n", 1_700_000_040+60*i)
+	}
+	file := filepath.Join(t.TempDir(), "minutes.csv")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args            []string
+		trades, candles int
+		says            bool
+	}{
+		{nil, minutes, minutes, false},
+		{
+			[]string{
+				"--set", "market.trades_min=1500",
+				"--set", "market.candles_kept=1000,10080,8640,8640,8640,8760,6570,7300,1200,1000",
+			},
+			1500, 1001, true,
+		},
+	} {
+		in := harness.Launch(t, nil, replayOf(file, append(c.args, "--check", "--hold")...)...)
+		in.TakeAddresses(in.WaitLine("ready "))
+		in.WaitLine("check minute candles 20500 of 20500")
+		for _, note := range []string{
+			"up to 82000 trades, and the exchange keeps the newest 1500 ",
+			"the newest 1000 of up to 20501 minute candles: --set market.candles_kept=20501,10080,",
+		} {
+			if said := strings.Contains(in.Stderr.String(), note); said != c.says {
+				t.Errorf("%q: %v, want %v", note, said, c.says)
+			}
+		}
+		for what, rows := range map[string]int{"trades": c.trades, "candles": c.candles} {
+			code, out, errs := harness.Run(t, "export", what, "--target", in.Public, "--pair", "BTC_USDT")
+			n := strings.Count(out, "\n") - 1
+			said := strings.Contains(errs, "and the market has traded since 2023-11-14T00:00:00: the exchange has dropped")
+			if code != 0 || n != rows || said != c.says {
+				t.Errorf("%s: exit code %d, %d rows, want %d; %s", what, code, n, rows, errs)
+			}
+		}
+		_, _, errs := harness.Run(t, "export", "candles", "--target", in.Public, "--pair", "BTC_USDT", "--until",
+			"2023-11-15")
+		if strings.Contains(errs, "candles are all gone") != c.says {
+			t.Errorf("until a time before the oldest row: %s", errs)
+		}
+		in.Signal(syscall.SIGTERM)
+		if code := in.Wait(); code != 0 {
+			t.Errorf("exit code %d: %s", code, in.Stderr.String())
+		}
+	}
+}
