@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/tickhive/tickhive/accounts/auth"
 )
 
 // demoKeyCmd makes a funded key in a running exchange.
@@ -12,15 +14,15 @@ type demoKeyCmd struct {
 	Replace bool   `help:"Replace the demo key in FILE; any other file stays."`
 }
 
-// Run creates a user with money in every currency of the exchange and a key of the user, and writes the key.
+// Run creates a user with money in every currency of the exchange and a key of the user, and writes the key. A key of
+// this exchange that is in the file already stays, so that the command of a page works after that of another page.
 func (c *demoKeyCmd) Run(p *program) error {
 	old, err := readDemoKey(c.File)
 	if err != nil {
 		return err
 	}
 	if old.Kind != "" && !c.Replace {
-		return usage("%s has the demo key %s of user %s, whose private key may be nowhere else: name another file, "+
-			"or give --replace", c.File, old.PublicKey, old.UserID)
+		return c.keep(p, old)
 	}
 	var made struct {
 		demoKey
@@ -34,5 +36,22 @@ func (c *demoKeyCmd) Run(p *program) error {
 	}
 	_, err = fmt.Fprintf(p.out, "key %s of user %s with money in %d currencies: %s\n", made.PublicKey, made.UserID,
 		len(made.Funds), c.File)
+	return err
+}
+
+// keep reports the key in the file. A key that the exchange does not know is refused.
+func (c *demoKeyCmd) keep(p *program, old demoKey) (err error) {
+	user := ""
+	if auth.WellFormed(old.PublicKey) { // another text could be the beginning of a key
+		if user, err = c.find(p, old.PublicKey, func(foundUser) bool { return true }); err != nil {
+			return err
+		}
+	}
+	if user == "" {
+		return usage("%s has the demo key %s of user %s, which this exchange does not know, and whose private key may "+
+			"be nowhere else: name another file, or give --replace", c.File, old.PublicKey, old.UserID)
+	}
+	_, err = fmt.Fprintf(p.out, "key %s of user %s is in the file already: %s; --replace makes another user with money\n",
+		old.PublicKey, user, c.File)
 	return err
 }

@@ -82,7 +82,7 @@ type foundUser struct{ ID, Nickname, PublicID string }
 
 // find returns the id of the first user that a search for a text finds and that is the wanted one; empty: there is
 // none. The search has all whose names begin with the text.
-func (c *depositCmd) find(p *program, text string, wanted func(foundUser) bool) (id string, err error) {
+func (c *internalFlags) find(p *program, text string, wanted func(foundUser) bool) (id string, err error) {
 	if len(text) > accounts.MaxSearchQuery {
 		return "", nil
 	}

@@ -253,27 +253,37 @@ func TestDepositGivesMoneyToAUser(t *testing.T) {
 	}
 }
 
-// A key that demo-key wrote stays unless --replace is given. The refused command asks nobody: at its address
-// nobody listens, which would be exit code 1.
+// A key that demo-key wrote stays unless --replace is given: to its own exchange the command succeeds once more, to
+// another one it is refused.
 func TestADemoKeyIsReplacedOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
-	in := harness.StartEmpty(t)
+	in, other := harness.StartEmpty(t), harness.StartEmpty(t)
 	file := filepath.Join(t.TempDir(), "key.json")
 	run := func(internal string, args ...string) (code int, said string) {
-		c := harness.Launch(t, nil, append([]string{"demo-key", "--internal", internal, file}, args...)...)
-		return c.Wait(), c.Stderr.String()
+		code, out, errs := harness.Run(t, append([]string{"demo-key", "--internal", internal, file}, args...)...)
+		return code, out + errs
 	}
 	if code, said := run(in.Root, "--replace"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
 	first := readKey(t, file)
-	code, said := run("127.0.0.1:1")
-	if code != 2 || !strings.Contains(said, file+" has the demo key "+first.PublicKey+" of user "+first.UserID) ||
-		!strings.Contains(said, "--replace") || strings.Contains(said, first.PrivateKey) {
-		t.Errorf("exit code %d: %s", code, said)
-	}
-	if again := readKey(t, file); again != first {
-		t.Errorf("%v is now %v", first, again)
+	for _, c := range []struct {
+		internal string
+		code     int
+		want     string
+	}{
+		{in.Root, 0, "key " + first.PublicKey + " of user " + first.UserID + " is in the file already: " + file},
+		{other.Root, 2, "of user " + first.UserID + ", which this exchange does not know"},
+		{"127.0.0.1:1", 1, "127.0.0.1:1"}, // no exchange
+	} {
+		code, said := run(c.internal)
+		if code != c.code || !strings.Contains(said, c.want) || strings.Contains(said, first.PrivateKey) ||
+			code != 1 && !strings.Contains(said, "--replace") {
+			t.Errorf("%s: exit code %d: %s", c.internal, code, said)
+		}
+		if again := readKey(t, file); again != first {
+			t.Errorf("%s: %v is now %v", c.internal, first, again)
+		}
 	}
 	if code, said := run(in.Root, "--replace"); code != 0 {
 		t.Errorf("exit code %d: %s", code, said)

@@ -67,7 +67,10 @@ func TestGuideOfTestsRuns(t *testing.T) {
 	t.Run("js", func(t *testing.T) {
 		run(t, "# pass 1\n", "node", "--test-reporter=tap", blockOf(t, "JavaScript", "js", "bot.mjs"))
 	})
-	t.Run("python", func(t *testing.T) { run(t, "Ran 1 test", "python3", blockOf(t, "Python", "python", "bot.py")) })
+	t.Run("python", func(t *testing.T) {
+		file := blockOf(t, "Python", "python", "test_bot.py")
+		run(t, "Ran 1 test", "python3", "-m", "unittest", "discover", "-v", "-s", filepath.Dir(file))
+	})
 }
 
 // namesThisModuleAlone checks that a module outside this repository names no other one than this: what else it needs
