@@ -212,6 +212,7 @@ type Answer struct {
 	Body   []byte
 	ETag   []byte
 	Seq    uint64 // value of the header X-Seq, 0 without it
+	Fault  []byte // value of the header X-Fault: a fault on demand of the exchange made this answer
 	Gzip   bool
 	length int // length of the body from its header, -1 without one
 	chunks bool
@@ -255,8 +256,7 @@ func (c *Conn) Read(a *Answer) error {
 			return err
 		}
 	}
-	if len(a.ETag) > 0 { // reading the body may have moved the buffer
-		*a = Answer{Status: a.Status, Seq: a.Seq, Gzip: a.Gzip, length: a.length}
+	if len(a.ETag)+len(a.Fault) > 0 { // reading the body may have moved the buffer
 		_ = a.parse(c.buf[c.r : c.r+end+2])
 	}
 	a.Body = c.buf[c.r+start : c.r+start+a.length]
@@ -308,6 +308,10 @@ func (a *Answer) header(line []byte) {
 		if bytes.EqualFold(name, []byte("X-Seq")) {
 			a.Seq = number(value)
 		}
+	case 7:
+		if bytes.EqualFold(name, []byte("X-Fault")) {
+			a.Fault = value
+		}
 	case 14:
 		if bytes.EqualFold(name, []byte("Content-Length")) {
 			a.length = int(number(value))
@@ -335,7 +339,7 @@ func number(b []byte) (n uint64) {
 
 // readChunks reads a chunked body into one slice. The product sends none; other servers do.
 func (c *Conn) readChunks(a *Answer) error {
-	a.ETag = bytes.Clone(a.ETag)
+	a.ETag, a.Fault = bytes.Clone(a.ETag), bytes.Clone(a.Fault)
 	c.body = c.body[:0]
 	for {
 		line, err := c.line()

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -96,7 +99,162 @@ func TestMissedSendsAreCounted(t *testing.T) {
 	}
 }
 
-// The schedule is a function of the number alone: in order, within the run, a third of
+// plan is a schedule that lists its times.
+type plan []time.Duration
+
+func (p plan) Count() int              { return len(p) }
+func (p plan) Due(i int) time.Duration { return p[i] }
+func (p plan) Length() time.Duration   { return p[len(p)-1] }
+
+// A Stop sends nothing more, although a connection waits for each request, and only what was due counts.
+func TestAStopSendsNothingMore(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Int64
+	stop := make(chan struct{})
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if seen.Add(1) == 3 {
+			close(stop)
+		}
+	}))
+	times := plan{0, 0, 0}
+	for range 50 {
+		times = append(times, time.Hour)
+	}
+	res, err := Loop{Addr: addr, Schedule: times, Requests: []*Request{Get("", "/")}, Workers: 50, Stop: stop}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.Load() != 3 || res.Answers != 3 || res.Missed != 0 || res.Hist.TotalCount() != 3 || res.Elapsed >= time.Hour {
+		t.Errorf("%d requests, %d answers, %d missed, %d counted in %s", seen.Load(), res.Answers, res.Missed,
+			res.Hist.TotalCount(), res.Elapsed)
+	}
+}
+
+// A Stop within the warm-up ends the run with nothing counted.
+func TestAStopEndsTheWarmUp(t *testing.T) {
+	t.Parallel()
+	var once sync.Once
+	stop := make(chan struct{})
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { once.Do(func() { close(stop) }) }))
+	res, err := Loop{
+		Addr: addr, Schedule: plan{0, time.Hour}, Requests: []*Request{Get("", "/")}, Warm: time.Hour, Stop: stop,
+	}.Run()
+	if err != nil || res.Answers != 0 || res.Hist.TotalCount() != 0 || res.Elapsed != 0 {
+		t.Errorf("%v, %+v", err, res)
+	}
+}
+
+// A connection whose answer does not come keeps no other request back: the free one sends them all.
+func TestAFreeConnectionSendsWhatIsDue(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	var seen atomic.Int64
+	all := make(chan struct{})
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		switch seen.Add(1) {
+		case 1:
+			<-all
+		case n:
+			close(all)
+		}
+	}))
+	res, err := Loop{
+		Addr: addr, Schedule: make(plan, n), Requests: []*Request{Get("", "/")}, Workers: 2, Grace: time.Minute,
+	}.Run()
+	if err != nil || res.Answers != n || res.Errors+res.Missed != 0 {
+		t.Errorf("%v, %+v", err, res)
+	}
+}
+
+// The order of the requests depends on their numbers alone, and each row has what was due for it: answered, lost or
+// never sent.
+func TestRowsHaveWhatWasDue(t *testing.T) {
+	t.Parallel()
+	var first sync.Once
+	addr := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		first.Do(func() { <-time.After(300 * time.Millisecond) })
+		if r.URL.Path == "/lost" {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	schedule := Even{PerSecond: 1000, For: 100 * time.Millisecond}
+	res, err := Loop{
+		Addr: addr, Schedule: schedule, Requests: []*Request{Get("a", "/"), Get("b", "/lost")}, ByRoute: true,
+	}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, unsent := Route{}, int64(0)
+	for name, of := range res.Routes {
+		if n := of.Hist.TotalCount(); n != 50 {
+			t.Errorf("%d requests of %s", n, name)
+		}
+		all.Answers, all.Errors, all.Missed = all.Answers+of.Answers, all.Errors+of.Errors, all.Missed+of.Missed
+	}
+	for _, n := range res.Unsent {
+		unsent += n
+	}
+	if len(res.Routes) != 2 || all.Answers != res.Answers || all.Errors != res.Errors || all.Missed != res.Missed ||
+		unsent != res.Missed || res.Missed < 90 || res.Hist.TotalCount() != 100 {
+		t.Errorf("rows %+v, unsent %d, run %+v", all, unsent, res)
+	}
+}
+
+// A request whose writing begins late counts as sent late, also when the tool itself was the reason.
+func TestEveryLateWriteCounts(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Int64
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if seen.Add(1) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	dials := 0
+	res, err := Loop{
+		Addr: addr, Schedule: plan{0, 100 * time.Millisecond}, Requests: []*Request{Get("", "/")}, Grace: time.Minute,
+		Dial: func(addr string) (*Conn, error) {
+			if dials++; dials == 2 {
+				<-time.After(200 * time.Millisecond)
+			}
+			return Dial(addr)
+		},
+	}.Run()
+	if err != nil || res.Late == 0 || res.Answers != 1 || res.Errors != 1 ||
+		res.Reasons["connection closed without a whole answer"] != 1 {
+		t.Errorf("%v, %+v", err, res)
+	}
+}
+
+// An alarm waits as long as it is told, and allocates nothing.
+func TestAnAlarmIsNotEarly(t *testing.T) {
+	a := newAlarm()
+	defer a.close()
+	for _, d := range []time.Duration{1, time.Microsecond, 3 * time.Millisecond} {
+		began := time.Now()
+		if a.wait(d); time.Since(began) < d {
+			t.Errorf("early by %s of %s", d-time.Since(began), d)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { a.wait(time.Microsecond) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Errors of connections have a kind.
+func TestErrorsOfConnectionsHaveAKind(t *testing.T) {
+	for want, err := range map[string]error{
+		"not connected":                            dialError{os.ErrDeadlineExceeded},
+		"no answer within 30s":                     fmt.Errorf("read: %w", os.ErrDeadlineExceeded),
+		"connection closed without a whole answer": fmt.Errorf("read: %w", syscall.ECONNRESET),
+		"no answer":                                errHead,
+	} {
+		var r Result
+		if r.Fail(err); r.Errors != 1 || r.Reasons[want] != 1 || r.Err.Error() != want+": "+err.Error() {
+			t.Errorf("%v: %v, %v", err, r.Reasons, r.Err)
+		}
+	}
+}
+
 // Stages send as many requests as their area, in order, each at its rate: one request lies between neighbors.
 func TestStagesFollowTheirRates(t *testing.T) {
 	s := Stages{{10 * time.Second, 100}, {20 * time.Second, 100}, {0, 10}, {10 * time.Second, 0}, {5 * time.Second, 0}}
@@ -129,7 +287,8 @@ func TestStagesFollowTheirRates(t *testing.T) {
 	}
 }
 
-// TopOfMinute in its first twelfth.
+// The schedule is a function of the number alone: in order, within the run, a third of TopOfMinute in its first
+// twelfth.
 func TestScheduleIsPure(t *testing.T) {
 	s := TopOfMinute{PerSecond: 3400, Minute: 24 * time.Second, Minutes: 2}
 	early := 0
@@ -168,7 +327,15 @@ func TestARateIsByTheLengthOfTheRun(t *testing.T) {
 
 // A result counts what its judge says, of all workers and behind the warm-up, in a limited number of reasons.
 func TestReasonsAreCounted(t *testing.T) {
-	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	var pair sync.WaitGroup // each worker's first request waits for that of the other
+	pair.Add(2)
+	var seen atomic.Int64
+	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if n := seen.Add(1); n > 20 && n <= 22 {
+			pair.Done()
+			pair.Wait()
+		}
+	}))
 	res, err := Loop{
 		Addr: addr, Schedule: Even{PerSecond: 100, For: 400 * time.Millisecond}, Requests: []*Request{Get("", "/")},
 		Workers: 2, Warm: 200 * time.Millisecond, Grace: time.Minute,
@@ -177,7 +344,7 @@ func TestReasonsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Reasons) != 2 || res.Reasons["0 200"] != 10 || res.Reasons["1 200"] != 10 ||
+	if len(res.Reasons) != 2 || res.Reasons["0 200"] == 0 || res.Reasons["0 200"]+res.Reasons["1 200"] != 20 ||
 		!strings.HasSuffix(fmt.Sprint(res.Err), " 200: no") {
 		t.Errorf("%v, %v", res.Reasons, res.Err)
 	}
@@ -236,7 +403,7 @@ func TestAnswersOfEveryForm(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n" +
 		fmt.Sprintf("HTTP/1.1 200 OK\r\nETag: \"2\"\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
 			len(long), long) +
-		"HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}" +
+		"HTTP/1.1 503 Busy\r\nx-fault: status; rule=3\r\nContent-Length: 2\r\n\r\n{}" +
 		"HTTP/1.1 200 OK\r\n\r\n"
 	here, there := net.Pipe()
 	go func() {
@@ -249,14 +416,14 @@ func TestAnswersOfEveryForm(t *testing.T) {
 		{Status: 304, ETag: []byte(`"1"`)},
 		{Status: 200, Body: []byte("abc0123456789")},
 		{Status: 200, Body: []byte(long), ETag: []byte(`"2"`), Gzip: true},
-		{Status: 503, Body: []byte("{}")},
+		{Status: 503, Body: []byte("{}"), Fault: []byte("status; rule=3")},
 	} {
 		var a Answer
 		if err := c.Read(&a); err != nil {
 			t.Fatalf("answer %d: %v", i, err)
 		}
 		if a.Status != want.Status || !bytes.Equal(a.Body, want.Body) || !bytes.Equal(a.ETag, want.ETag) ||
-			a.Seq != want.Seq || a.Gzip != want.Gzip {
+			!bytes.Equal(a.Fault, want.Fault) || a.Seq != want.Seq || a.Gzip != want.Gzip {
 			t.Errorf("answer %d: %d %.20q %q %d %v", i, a.Status, a.Body, a.ETag, a.Seq, a.Gzip)
 		}
 	}

@@ -121,24 +121,27 @@ const stopCheck = 50 * time.Millisecond
 
 // Loop sends requests over several connections, one worker on each.
 //
-// With a schedule the loop is open: request i belongs to worker i mod the number of workers, and is sent at its time
-// whatever the answers are. A worker that is behind the schedule sends at once; latency still counts from the
-// scheduled time. Without a schedule the loop is closed: a worker sends as soon as it has the last answer, and latency
-// counts from the sending. A closed loop measures CPU an answer and the highest rate; its latencies say nothing about
-// a server that stalls.
+// With a schedule the loop is open: request i is sent at its time whatever the answers are, by any worker that has no
+// request under way. When all have one, request i waits for the first that is free and is sent late; latency still
+// counts from the scheduled time. Without a schedule the loop is closed: a worker sends as soon as it has the last
+// answer, and latency counts from the sending. A closed loop measures CPU an answer and the highest rate; its latencies
+// say nothing about a server that stalls.
 type Loop struct {
 	Addr     string
 	Schedule Schedule
 	For      time.Duration // length of a closed loop, behind its warm-up
-	// Requests holds the requests; each worker sends them in turn, beginning at a different one.
+	// Requests holds the requests. Request i of a run belongs to client i mod Workers, whichever worker sends it. A
+	// client's requests are these in turn, each client beginning at a different one.
 	Requests []*Request
 	// Next, unless nil, makes every request in place of Requests, when it is sent: it appends the next one of a worker.
 	Next func(worker int, dst []byte) ([]byte, error)
 	// Name returns the kind of the request that Next made last for a worker.
 	Name func(worker int) string
+	// Plan returns the kind of request i of a run with Next, for one that was never made.
+	Plan func(i int) string
 	// ByRoute makes the result have a row for each kind of request.
 	ByRoute bool
-	// Span is the number of consecutive requests that a worker repeats; 0: all.
+	// Span is the number of consecutive requests that a client repeats; 0: all.
 	Span    int
 	Workers int
 	// Warm is the length of the warm-up, which is not counted: the first part of a schedule; a closed loop ends its
@@ -152,7 +155,8 @@ type Loop struct {
 	Dial func(addr string) (*Conn, error)
 	// Live counts while the run goes on; nil: nothing does.
 	Live *Live
-	// Stop ends the run early when it is closed; nil: never.
+	// Stop ends the run early when it is closed: nothing more is sent, and the result covers what was due by then. nil:
+	// never.
 	Stop <-chan struct{}
 	// Each runs in the worker after every answer; nil: nothing runs.
 	Each func(worker int, sent time.Time, a *Answer)
@@ -178,79 +182,160 @@ func (l *Live) Take() *hdrhistogram.Histogram {
 	return h
 }
 
-// Count counts an answer or an error, whose latency was d.
-func (l *Live) Count(d time.Duration, failed bool) {
+// Count counts a request that has ended, whose latency was d.
+func (l *Live) Count(d time.Duration, end Outcome) {
 	if l == nil {
 		return
 	}
-	l.Answers.Add(1)
-	if failed {
+	if end.Answered {
+		l.Answers.Add(1)
+	}
+	if end.Failed {
 		l.Errors.Add(1)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.hist == nil {
-		l.hist = newCoarse()
+		l.hist = NewHistogram()
 	}
 	record(l.hist, d)
 }
 
 // Run sends the requests and returns the results. It returns an error only when it could not start.
 func (l Loop) Run() (*Result, error) {
-	workers := make([]*worker, max(l.Workers, 1))
+	f := &flow{Loop: &l, clients: make([]poller, max(l.Workers, 1)), alarm: newAlarm()}
+	defer f.alarm.close()
 	if l.Span == 0 {
 		l.Span = len(l.Requests)
 	}
 	if l.Dial == nil {
 		l.Dial = Dial
 	}
-	for i := range workers {
+	for i := range f.clients {
 		conn, err := l.Dial(l.Addr)
 		if err != nil {
 			return nil, err
 		}
-		workers[i] = &worker{
-			Loop: &l, conn: conn, index: i, stride: len(workers),
-			first: i * len(l.Requests) / len(workers), tags: make([][]byte, len(l.Requests)),
-		}
-		defer workers[i].close()
+		w := &worker{flow: f, conn: conn, index: i}
+		f.workers = append(f.workers, w)
+		defer w.close()
+		f.clients[i] = poller{first: i * len(l.Requests) / len(f.clients), tags: make([][]byte, len(l.Requests))}
 	}
 	if l.Schedule != nil {
-		return l.run(workers, l.Schedule.Length(), l.Grace, l.Warm), nil
+		return f.run(l.Schedule.Length(), l.Grace, l.Warm), nil
 	}
 	if l.Warm > 0 {
-		l.run(workers, l.Warm, 0, 0)
+		f.run(l.Warm, 0, 0)
 	}
-	return l.run(workers, l.For, 0, 0), nil
+	return f.run(l.For, 0, 0), nil
+}
+
+// flow is a loop that runs.
+type flow struct {
+	*Loop
+	workers []*worker
+	clients []poller
+	alarm   *alarm // Owner: the worker that has the turn.
+	start   time.Time
+	warm    time.Duration
+	routes  Routes
+	// cut is the time behind start, in ns, from which nothing is sent: the end, or the time of a Stop.
+	cut  atomic.Int64
+	quit chan struct{} // closed by a Stop
+	// freed is the time behind start at which, behind cut, the first worker was free. Owner: as turn.
+	freed time.Duration
+	// turn holds the number of the next request of the schedule. The worker that took it waits until the request is due
+	// and passes the next number on: one worker waits for the time, the others in turn for the number, and a worker
+	// with a request under way keeps no other request back.
+	turn chan int
+}
+
+// poller is a client whose requests follow each other, whichever connections carry them.
+type poller struct {
+	first int // index in Requests at which it begins
+
+	mu   sync.Mutex // several of its requests may be under way
+	tags [][]byte   // ETag of the last answer to each request
 }
 
 // run lets all workers send for the time d and adds up what they did behind the warm-up. It lasts for d, although the
 // last request is due before its end: a rate is requests by the length of the run.
-func (l *Loop) run(workers []*worker, d, grace, warm time.Duration) *Result {
+func (f *flow) run(d, grace, warm time.Duration) *Result {
 	all := &Result{Hist: NewHistogram()}
+	f.turn, f.quit = make(chan int, 1), make(chan struct{})
+	f.turn <- 0
+	f.warm, f.freed, f.routes = warm, 0, Routes{}
+	f.start = time.Now()
+	f.cut.Store(int64(d + grace))
 	from := make(chan usage, 1)
-	start := time.Now()
 	if warm > 0 {
-		defer time.AfterFunc(warm, func() { from <- l.usage() }).Stop()
+		defer time.AfterFunc(warm, func() { from <- f.usage() }).Stop()
 	} else {
-		from <- l.usage()
+		from <- f.usage()
 	}
-	var wg sync.WaitGroup
-	for _, w := range workers {
-		w.res = Result{Hist: NewHistogram()}
-		wg.Go(func() { w.run(start, start.Add(d+grace), warm) })
+	done := make(chan struct{})
+	var stopping, sending sync.WaitGroup
+	stopping.Go(func() {
+		select {
+		case <-f.Stop: // never, if it is nil
+			f.cut.Store(min(f.cut.Load(), int64(time.Since(f.start))))
+			close(f.quit)
+		case <-done:
+		}
+	})
+	for _, w := range f.workers {
+		sending.Go(w.run)
 	}
-	wg.Wait()
+	sending.Wait()
 	select {
-	case <-time.After(time.Until(start.Add(d))):
-	case <-l.Stop: // never, if it is nil
+	case <-time.After(time.Until(f.start.Add(d))):
+	case <-f.quit:
 	}
-	u, now := <-from, l.usage()
+	close(done)
+	stopping.Wait()
+	f.addUp(all, from)
+	if f.Schedule != nil {
+		for _, w := range f.workers {
+			d = max(d, w.last)
+		}
+		all.Elapsed = max(min(d, time.Duration(f.cut.Load()))-warm, 0)
+		f.miss(all)
+	}
+	all.Routes = f.routes.Rows()
+	return all
+}
+
+// addUp adds the results of the workers, and the CPU time since the warm-up.
+func (f *flow) addUp(all *Result, from <-chan usage) {
+	now := f.usage()
+	u := now
+	if int64(f.warm) < f.cut.Load() { // no Stop ended the warm-up
+		u = <-from
+	}
 	all.Elapsed, all.Client, all.Server = now.at.Sub(u.at), now.client-u.client, now.server-u.server
-	for _, w := range workers {
+	for _, w := range f.workers {
 		all.Merge(&w.res)
 	}
-	return all
+}
+
+// miss counts the requests that were due and never sent. Each has waited until a worker was free: too late.
+func (f *flow) miss(all *Result) {
+	cut := time.Duration(f.cut.Load())
+	for i := <-f.turn; i < f.Schedule.Count(); i++ {
+		due := f.Schedule.Due(i)
+		if due >= cut {
+			return
+		}
+		if due < f.warm {
+			continue
+		}
+		all.Missed++
+		all.Record(f.freed - due)
+		countSecond(&all.Unsent, due)
+		if f.ByRoute {
+			f.routes.Count(f.kind(i), f.freed-due, Outcome{Missed: true})
+		}
+	}
 }
 
 // usage holds a time and the CPU times up to it.
@@ -267,18 +352,73 @@ func (l *Loop) usage() usage {
 	return u
 }
 
-// worker sends the requests of one connection.
+// request returns the client of request i and the index of the request in Requests.
+func (f *flow) request(i int) (of *poller, index int) {
+	of = &f.clients[i%len(f.clients)]
+	return of, (of.first + i/len(f.clients)%f.Span) % len(f.Requests)
+}
+
+// kind returns the kind of request i before it is made.
+func (f *flow) kind(i int) string {
+	switch {
+	case f.Next == nil:
+		_, index := f.request(i)
+		return f.Requests[index].Name
+	case f.Plan != nil:
+		return f.Plan(i)
+	}
+	return ""
+}
+
+// take waits until the next request of the schedule is due. ok is false when nothing is sent any more.
+func (f *flow) take() (i int, due time.Duration, ok bool) {
+	i = <-f.turn
+	if i >= f.Schedule.Count() {
+		f.turn <- i
+		return i, 0, false
+	}
+	due = f.Schedule.Due(i)
+	f.wait(f.start.Add(due))
+	now, cut := time.Since(f.start), time.Duration(f.cut.Load())
+	if due >= cut || now >= cut {
+		if f.freed == 0 {
+			f.freed = now
+		}
+		f.turn <- i
+		return i, 0, false
+	}
+	f.turn <- i + 1
+	return i, due, true
+}
+
+// wait waits until a time or a Stop.
+func (f *flow) wait(until time.Time) {
+	for {
+		switch left := time.Until(until); {
+		case left <= 0:
+			return
+		case left <= stopCheck:
+			f.alarm.wait(left)
+		default:
+			select {
+			case <-time.After(left - stopCheck/2):
+			case <-f.quit:
+				return
+			}
+		}
+	}
+}
+
+// worker sends requests on one connection.
 type worker struct {
-	*Loop
-	conn   *Conn // nil: the connection was lost and must be opened again
-	index  int
-	stride int
-	first  int // index in Requests at which it begins
-	step   int // number of requests sent
-	tags   [][]byte
-	out    []byte
-	kind   string // of the last request
-	res    Result
+	*flow
+	conn  *Conn // nil: the connection was lost and must be opened again
+	index int
+	step  int // number of requests that it sent in a closed loop
+	out   []byte
+	kind  string        // of the last request
+	last  time.Duration // behind start: when it sent its last request
+	res   Result
 }
 
 func (w *worker) close() {
@@ -287,87 +427,70 @@ func (w *worker) close() {
 	}
 }
 
-func (w *worker) run(start, end time.Time, warm time.Duration) {
-	warming := warm > 0
-	for i := w.index; w.Schedule == nil || i < w.Schedule.Count(); i += w.stride {
-		now := time.Now()
-		due := now
-		if w.Schedule != nil {
-			due = start.Add(w.Schedule.Due(i))
+// take returns the number of the worker's next request and the time from which its latency counts.
+func (w *worker) take() (i int, due time.Duration, ok bool) {
+	if w.Schedule != nil {
+		return w.flow.take()
+	}
+	i, due = w.index+w.step*len(w.workers), time.Since(w.start)
+	w.step++
+	return i, due, int64(due) < w.cut.Load()
+}
+
+func (w *worker) run() {
+	w.res = Result{Hist: NewHistogram()}
+	warming := w.warm > 0
+	for {
+		i, due, ok := w.take()
+		if !ok {
+			break
 		}
-		if warming && due.Sub(start) >= warm {
+		if warming && due >= w.warm {
 			w.res, warming = Result{Hist: NewHistogram()}, false
 		}
-		if now.After(end) && w.Schedule == nil || w.stopped() {
-			return
-		}
-		if now.After(end) {
-			w.res.Missed++
-			w.res.Record(now.Sub(due))
-			continue
-		}
-		if wait := due.Sub(now); wait > 0 {
-			w.sleep(wait)
-		} else if wait < -late {
-			w.res.Late++
-			if w.Live != nil {
-				w.Live.Late.Add(1)
-			}
-		}
 		failed := w.res.Errors
-		if err := w.ask(start); err != nil {
+		err := w.ask(i, due)
+		if err != nil {
 			w.res.Fail(err)
 			w.close()
 			w.conn = nil
 		}
-		took := time.Since(due)
+		took := time.Since(w.start) - due
+		end := Outcome{Answered: err == nil, Failed: w.res.Errors > failed}
 		w.res.Record(took)
-		if w.ByRoute {
-			w.res.Route(w.kind).count(took, w.res.Errors > failed)
+		if w.ByRoute && !warming {
+			w.routes.Count(w.kind, took, end)
 		}
-		w.Live.Count(took, w.res.Errors > failed)
+		w.Live.Count(took, end)
+	}
+	if warming {
+		w.res = Result{}
 	}
 }
 
-// stopped reports whether the run was ended early.
-func (w *worker) stopped() bool {
-	select {
-	case <-w.Stop: // never, if it is nil
-		return true
-	default:
-		return false
-	}
-}
-
-// sleep waits until a request is due, or the run is ended early.
-func (w *worker) sleep(wait time.Duration) {
-	if w.Stop == nil || wait < stopCheck {
-		time.Sleep(wait)
-		return
-	}
-	select {
-	case <-time.After(wait):
-	case <-w.Stop:
-	}
-}
-
-// ask sends the worker's next request and reads its answer.
-func (w *worker) ask(start time.Time) error {
+// ask sends request i, which is due, and reads its answer.
+func (w *worker) ask(i int, due time.Duration) error {
+	w.kind = w.flow.kind(i)
 	if w.conn == nil {
 		conn, err := w.Dial(w.Addr)
 		if err != nil {
-			return err
+			return dialError{err}
 		}
 		w.conn = conn
 	}
 	if err := w.conn.deadline(); err != nil {
 		return err
 	}
-	i, err := w.prepare()
-	if err != nil {
+	if err := w.prepare(i); err != nil {
 		return err
 	}
 	sent := time.Now()
+	if w.last = sent.Sub(w.start); w.Schedule != nil && w.last-due > late {
+		w.res.Late++
+		if w.Live != nil {
+			w.Live.Late.Add(1)
+		}
+	}
 	if err := w.conn.Send(w.out); err != nil {
 		return err
 	}
@@ -375,10 +498,10 @@ func (w *worker) ask(start time.Time) error {
 	if err := w.conn.Read(&a); err != nil {
 		return err
 	}
-	if i >= 0 && w.Requests[i].Conditional && len(a.ETag) > 0 {
-		w.tags[i] = append(w.tags[i][:0], a.ETag...)
+	if w.Next == nil {
+		w.keepTag(i, &a)
 	}
-	w.res.count(&a, time.Since(start))
+	w.res.count(&a, time.Since(w.start))
 	if w.Each != nil {
 		w.Each(w.index, sent, &a)
 	}
@@ -390,18 +513,29 @@ func (w *worker) ask(start time.Time) error {
 	return nil
 }
 
-// prepare puts the worker's next request into out and returns its index in Requests, -1 for one of Next.
-func (w *worker) prepare() (i int, err error) {
+// prepare puts request i, or the worker's next one of Next, into out.
+func (w *worker) prepare(i int) (err error) {
 	if w.Next != nil {
 		w.out, err = w.Next(w.index, w.out[:0])
 		if w.Name != nil {
 			w.kind = w.Name(w.index)
 		}
-		return -1, err
+		return err
 	}
-	i = (w.first + w.step%w.Span) % len(w.Requests)
-	w.step++
-	w.kind = w.Requests[i].Name
-	w.out = w.Requests[i].Bytes(w.out[:0], w.tags[i])
-	return i, nil
+	of, index := w.request(i)
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	w.out = w.Requests[index].Bytes(w.out[:0], of.tags[index])
+	return nil
+}
+
+// keepTag keeps the ETag of the answer to request i for the next one of its client.
+func (w *worker) keepTag(i int, a *Answer) {
+	of, index := w.request(i)
+	if !w.Requests[index].Conditional || len(a.ETag) == 0 {
+		return
+	}
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	of.tags[index] = append(of.tags[index][:0], a.ETag...)
 }

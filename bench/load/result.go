@@ -3,8 +3,11 @@ package load
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,7 +18,6 @@ import (
 const (
 	maxLatency = 120 * time.Second
 	digits     = 3
-	coarse     = 2    // digits of the histograms of a second or a route: 20 KB each
 	maxSeconds = 3600 // longest run in seconds whose answers a second are recorded
 )
 
@@ -24,23 +26,63 @@ func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 }
 
-func newCoarse() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, maxLatency.Microseconds(), coarse)
+// Outcome says how a request ended.
+type Outcome struct {
+	Answered bool // with any status
+	Failed   bool // without an answer, or with a status that is an error
+	Missed   bool // never sent
 }
 
 // Route holds the results of one kind of request.
 type Route struct {
-	Answers, Errors int64 // requests, and how many of them failed
-	Hist            *hdrhistogram.Histogram
+	Answers, Errors, Missed int64
+	Hist                    *hdrhistogram.Histogram // of all requests that were due, or of the messages
 }
 
-// count counts a request.
-func (r *Route) count(took time.Duration, failed bool) {
-	r.Answers++
-	if failed {
-		r.Errors++
+// Routes holds the results of each kind of request. Any goroutine may count.
+type Routes struct {
+	mu   sync.Mutex
+	rows map[string]*Route
+}
+
+// Count counts a request of a kind, or a message of a channel, that ended after the time took.
+func (r *Routes) Count(name string, took time.Duration, end Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.row(name)
+	record(of.Hist, took)
+	if end.Answered {
+		of.Answers++
 	}
-	record(r.Hist, took)
+	if end.Failed {
+		of.Errors++
+	}
+	if end.Missed {
+		of.Missed++
+	}
+}
+
+// Fail counts an error of a channel that is no message.
+func (r *Routes) Fail(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.row(name).Errors++
+}
+
+// Rows returns the results. Nothing may be counted from then on.
+func (r *Routes) Rows() map[string]*Route { return r.rows }
+
+// row returns the results of a kind of request, which it adds if there are none. The caller holds the lock.
+func (r *Routes) row(name string) *Route {
+	of := r.rows[name]
+	if of == nil {
+		if r.rows == nil {
+			r.rows = map[string]*Route{}
+		}
+		of = &Route{Hist: NewHistogram()}
+		r.rows[name] = of
+	}
+	return of
 }
 
 // Result holds the results of a run. Server and Client are 0 unless the run measures CPU.
@@ -48,16 +90,19 @@ type Result struct {
 	Answers int64
 	Bytes   int64 // bytes of bodies
 	Errors  int64 // number of requests without a response, or with a status other than 2xx and 304
-	Late    int64 // number of requests sent more than a millisecond late (open loop)
+	Late    int64 // number of requests whose writing began more than a millisecond late (open loop)
 	Missed  int64 // number of requests not sent before the end (open loop)
+	// Elapsed is the time of sending behind the warm-up: the schedule's length, or longer when requests that were due
+	// were still sent. Of a closed loop it ends with the last answer.
 	Elapsed time.Duration
 	Server  time.Duration // CPU time of the server
 	Client  time.Duration // CPU time of this process
 	Status  [6]int64      // number of answers by hundreds of the status; 304 counts in [0]
 	Hist    *hdrhistogram.Histogram
 	Seconds []int64 // number of answers in each second
+	Unsent  []int64 // number of requests due in each second that were never sent
 	Routes  map[string]*Route
-	Reasons map[string]int64 // number of answers in which something was wrong, by what it was
+	Reasons map[string]int64 // number of errors of connections and answers, by what was wrong
 	Err     error            // the first error
 }
 
@@ -119,12 +164,6 @@ func (r *Result) Merge(w *Result) {
 	for i, n := range w.Seconds {
 		r.Seconds[i] += n
 	}
-	for name, of := range w.Routes {
-		all := r.Route(name)
-		all.Answers += of.Answers
-		all.Errors += of.Errors
-		all.Hist.Merge(of.Hist)
-	}
 	for reason, n := range w.Reasons {
 		r.blame(reason, n)
 	}
@@ -170,33 +209,18 @@ func (r *Result) count(a *Answer, at time.Duration) {
 	default:
 		r.Errors++
 	}
-	r.countSecond(at)
-}
-
-// Route returns the results of a kind of request, which it adds if there are none.
-func (r *Result) Route(name string) *Route {
-	of := r.Routes[name]
-	if of == nil {
-		if r.Routes == nil {
-			r.Routes = map[string]*Route{}
-		}
-		of = &Route{Hist: newCoarse()}
-		r.Routes[name] = of
-	}
-	return of
+	countSecond(&r.Seconds, at)
 }
 
 // Record adds a latency.
 func (r *Result) Record(d time.Duration) { record(r.Hist, d) }
 
-// CountMessage counts a message of a channel, with bytes of text, that arrived at the time at of the run and was
-// under way for d.
-func (r *Result) CountMessage(channel string, bytes int, at, d time.Duration) {
+// CountMessage counts a message with bytes of text that arrived at the time at of the run and was under way for d.
+func (r *Result) CountMessage(bytes int, at, d time.Duration) {
 	r.Answers++
 	r.Bytes += int64(bytes)
-	r.countSecond(at)
+	countSecond(&r.Seconds, at)
 	r.Record(d)
-	r.Route(channel).count(d, false)
 }
 
 func record(h *hdrhistogram.Histogram, d time.Duration) {
@@ -205,20 +229,35 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	}
 }
 
-func (r *Result) countSecond(at time.Duration) {
+// countSecond counts what was at a time of the run.
+func countSecond(seconds *[]int64, at time.Duration) {
 	sec := min(int(at/time.Second), maxSeconds)
-	if sec >= len(r.Seconds) {
-		r.Seconds = slices.Grow(r.Seconds, sec+1)[:sec+1]
+	if sec >= len(*seconds) {
+		*seconds = slices.Grow(*seconds, sec+1-len(*seconds))[:sec+1]
 	}
-	r.Seconds[sec]++
+	(*seconds)[sec]++
 }
 
-// Fail counts an error of a connection and stores the first one.
+// Fail counts an error of a connection by its kind.
 func (r *Result) Fail(err error) {
 	r.Errors++
-	if r.Err == nil {
-		r.Err = err
+	r.Blame(failure(err), err.Error())
+}
+
+// dialError is the error of a connection that could not be opened.
+type dialError struct{ error }
+
+// failure names the kind of an error of a connection.
+func failure(err error) string {
+	switch {
+	case errors.As(err, new(dialError)):
+		return "not connected"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Sprintf("no answer within %s", answerTimeout)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection closed without a whole answer"
 	}
+	return "no answer"
 }
 
 // selfCPU returns the CPU time of this process, user and system. Package proc has a more exact one for Linux; this

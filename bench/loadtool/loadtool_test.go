@@ -167,8 +167,11 @@ func TestRefusalsAreNamed(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
 	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		switch n.Add(1) % 3 {
+		switch seen := n.Add(1); seen % 3 {
 		case 0:
+			if seen == 6 {
+				w.Header().Set("X-Fault", "rate-limit; rule=3")
+			}
 			w.WriteHeader(http.StatusTooManyRequests)
 			fmt.Fprint(w, `{"code":"RATE_LIMIT","message":"Retry after 1 second."}`)
 		case 1:
@@ -180,9 +183,9 @@ func TestRefusalsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited, bad := r.Reasons["429 RATE_LIMIT"], r.Reasons["502"]
-	if len(r.Reasons) != 2 || limited == 0 || bad == 0 || limited+bad+r.Missed != r.Errors ||
-		r.FirstError != "429 RATE_LIMIT: Retry after 1 second." {
+	limited, bad, fault := r.Reasons["429 RATE_LIMIT"], r.Reasons["502"], "429 RATE_LIMIT, X-Fault: rate-limit"
+	if len(r.Reasons) != 3 || limited == 0 || bad == 0 || r.Reasons[fault] != 1 || limited+bad+1+r.Missed != r.Errors ||
+		!strings.HasSuffix(r.FirstError, ": Retry after 1 second.") {
 		t.Errorf("%+v", r)
 	}
 	var text, page bytes.Buffer
@@ -190,7 +193,7 @@ func TestRefusalsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range []string{text.String(), page.String()} {
-		if !strings.Contains(b, "429 RATE_LIMIT") || !strings.Contains(b, "rate.allow") {
+		if !strings.Contains(b, "429 RATE_LIMIT") || strings.Count(b, "rate.allow") != 1 { // not for the fault
 			t.Errorf("no refusal in %s", b)
 		}
 	}
@@ -292,7 +295,11 @@ func TestTicks(t *testing.T) {
 func TestChartsHaveTheirLimits(t *testing.T) {
 	r := Report{
 		Target: "http://a/", WantedRate: 100, Latencies: []Point{{50, 1000}, {99, 2000}, {99.9, 3000}, {100, 4000}},
-		Timeline: []Moment{{1, 90, 1000, 2000, 3000}, {2, 110, 1000, 2000, 3000}}, Answers: 200,
+		Timeline: []Moment{
+			{At: 1, Rate: 90, P50Us: 1000, P99Us: 2000, MaxUs: 3000},
+			{At: 2, Rate: 110, P50Us: 1000, P99Us: 2000, MaxUs: 3000},
+		},
+		Answers: 200,
 	}
 	r.Apply(Thresholds{P99: new(5 * time.Millisecond), P999: new(70 * time.Millisecond), MaxErrors: new(1.)})
 	var page bytes.Buffer
@@ -305,6 +312,27 @@ func TestChartsHaveTheirLimits(t *testing.T) {
 	} {
 		if got := strings.Count(page.String(), want); got != n {
 			t.Errorf("%d times %s, want %d", got, want, n)
+		}
+	}
+}
+
+// A chart has a gap where nothing was answered and a line of what was never sent; its marks have no exponent.
+func TestChartsHaveGaps(t *testing.T) {
+	r := Report{
+		Target: "http://a/", Latencies: []Point{{50, 1000}, {100, 100_000_000}}, Answers: 3, Missed: 7,
+		Timeline: []Moment{
+			{At: 1, Rate: 2, P50Us: 1000, P99Us: 2000}, {At: 2, Missed: 7}, {At: 3, Rate: 1, P50Us: 1000, P99Us: 2000},
+		},
+	}
+	var page bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for want, n := range map[string]int{
+		`<polyline`: 7, ">100000 ms<": 1, "e+": 0, "NaN": 0, ">never sent<": 1, ">8 /s<": 1,
+	} {
+		if got := strings.Count(page.String(), want); got != n {
+			t.Errorf("%d times %s, want %d: %s", got, want, n, &page)
 		}
 	}
 }
@@ -407,6 +435,24 @@ func TestThresholdsAreChecked(t *testing.T) {
 	}
 }
 
+// A default limit of no errors leaves a route out whose errors have a limit.
+func TestNoErrorsButOfRoutesWithALimit(t *testing.T) {
+	for limits, want := range map[*map[string]float64]bool{
+		{"slow": 50}: false, {"fast": 50}: false, {"slow": 50, "fast": 50}: true, nil: false,
+	} {
+		r := Report{Answers: 20, Errors: 3, Routes: []Route{
+			{Name: "fast", Answers: 10, Errors: 1}, {Name: "slow", Answers: 10, Errors: 2},
+		}}
+		th := Thresholds{NoErrors: true}
+		if limits != nil {
+			th.RouteErrors = *limits
+		}
+		if got := r.Apply(th); got != want {
+			t.Errorf("%v: %t, %+v", th.RouteErrors, got, r.Checks)
+		}
+	}
+}
+
 // The list of pairs comes from the target itself: neither a redirect nor a proxy leads elsewhere.
 func TestTheMixStaysAtItsTarget(t *testing.T) {
 	elsewhere, seen := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -463,12 +509,16 @@ func TestAThresholdIsJudgedByItsOwnFigure(t *testing.T) {
 		{"errors of a route met", Thresholds{RouteErrors: map[string]float64{"slow": 5}}, 5, true},
 		{"errors of a route missed", Thresholds{RouteErrors: map[string]float64{"slow": 4.9}}, 5, false},
 		{"no such route", Thresholds{RouteP99: map[string]time.Duration{"slwo": *ms(70)}}, 0, false},
-		{"no request of a route", Thresholds{RouteErrors: map[string]float64{"never": 5}}, 0, false},
+		{"no request of a route sent", Thresholds{RouteErrors: map[string]float64{"never": 5}}, 100, false},
+		{"no errors", Thresholds{NoErrors: true}, 2, false},
 	} {
 		r := Report{
 			Answers: 90, Missed: 10, Errors: 2, Rate: 90, WantedRate: 100,
 			Latencies: []Point{{50, 5_000}, {90, 10_000}, {95, 20_000}, {99, 40_000}, {99.9, 80_000}, {100, 160_000}},
-			Routes:    []Route{{"fast", 50, 0, 1, 10_000, 1}, {"never", 0, 0, 0, 0, 0}, {"slow", 40, 2, 1, 70_000, 1}},
+			Routes: []Route{
+				{Name: "fast", Answers: 50, P99Us: 10_000}, {Name: "never", Missed: 9, Errors: 9},
+				{Name: "slow", Answers: 40, Errors: 2, P99Us: 70_000},
+			},
 		}
 		if ok := r.Apply(c.t); ok != c.ok || len(r.Checks) != 1 || r.Checks[0].Got != c.got || r.Checks[0].OK != c.ok {
 			t.Errorf("%s: %t by %+v, want %t by %g", c.name, ok, r.Checks, c.ok, c.got)

@@ -84,6 +84,7 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 	run := o.loop(ctx, u, secure, live)
 	run.Next, run.Judge = m.next, m.answered
 	run.Name = func(worker int) string { return m.lanes[worker].kind }
+	run.Plan = m.planned
 	r, err := o.measure(ctx, live, run.Run)
 	// The orders are canceled after Ctrl-C too.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
@@ -224,6 +225,12 @@ func priced(s *client.PairSettings, last client.Decimal) (orderPair, bool) {
 	return p, err == nil && low > 0
 }
 
+// Kinds of orders that wait, of which those from waitLists on are lists.
+const (
+	waitKinds = 5
+	waitLists = 3
+)
+
 // The routes of orders and of order lists.
 const (
 	orderRoute = "/api/orders"
@@ -235,7 +242,7 @@ func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	l := &m.lanes[worker]
 	l.placing = ""
 	if route := l.open; route != "" {
-		l.open, l.kind = "", "DELETE "+path.Dir(route)+"/{id}"
+		l.open, l.kind = "", cancelKind(path.Dir(route))
 		return m.append(dst, http.MethodDelete, route, nil)
 	}
 	n := l.orders
@@ -274,6 +281,27 @@ func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
 	return m.append(dst, http.MethodPost, route, body)
 }
 
+// cancelKind returns the kind of the cancels of a route.
+func cancelKind(route string) string { return "DELETE " + route + "/{id}" }
+
+// planned returns the kind of request i when every order is accepted: connections send in turn, and each cancels what
+// it has placed, unless it was a market order.
+func (m *orderMix) planned(i int) string {
+	const steps = 2*marketEvery - 1 // of a round
+	round, step := i/len(m.lanes)/steps, i/len(m.lanes)%steps
+	route := orderRoute
+	if step/2 == marketEvery/2 && listed(round) {
+		route = listRoute
+	}
+	if step%2 == 1 {
+		return cancelKind(route)
+	}
+	return "POST " + route
+}
+
+// listed reports whether the order that waits in a round is a list.
+func listed(round int) bool { return round%waitKinds >= waitLists }
+
 // other returns the price on the other side of the market.
 func (p *orderPair) other(price client.Decimal) client.Decimal {
 	if price == p.bid {
@@ -287,14 +315,14 @@ func (p *orderPair) wait(o *client.OrderRequest, round int) *client.ListRequest 
 	stop := *o
 	stop.Type, stop.Price = "stop_limit", p.other(o.Price)
 	stop.StopPrice = stop.Price
-	switch round % 5 {
+	switch round % waitKinds {
 	case 0:
 		*o = stop
 	case 1:
 		o.Type, o.StopPrice = "take_profit_limit", o.Price
 	case 2:
 		o.Type, o.Price, o.TrailingDelta = "stop_market", "", int(restAway*10_000)
-	case 3:
+	case waitLists:
 		o.PostOnly = true
 		return p.list("oco", o, stop)
 	default:

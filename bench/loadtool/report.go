@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,15 +28,17 @@ type Report struct {
 	Connections int       `json:"connections"`
 	WantedRate  float64   `json:"wantedRate"` // requests a second; 0: as many as are answered
 	Rate        float64   `json:"rate"`       // answers a second
-	Answers     int64     `json:"answers"`    // of MixStreams updates
-	Bytes       int64     `json:"bytes"`      // of bodies
-	Errors      int64     `json:"errors"`     // no answer, or a status other than 2xx and 304, or never sent
-	Late        int64     `json:"late"`       // sent more than 1 ms late
-	Missed      int64     `json:"missed"`     // never sent
-	Statuses    string    `json:"statuses"`
-	FirstError  string    `json:"firstError,omitempty"`
-	// Reasons counts refusals by status and code, such as "429 RATE_LIMIT", and errors of MixStreams by gap, slow,
-	// the code of an error message, and how a connection ended.
+	// Requests counts what was due: answered, failed without an answer, or never sent. MixStreams has none.
+	Requests   int64  `json:"requests,omitempty"`
+	Answers    int64  `json:"answers"` // with any status; of MixStreams updates
+	Bytes      int64  `json:"bytes"`   // of bodies
+	Errors     int64  `json:"errors"`  // no answer, or a status other than 2xx and 304, or never sent
+	Late       int64  `json:"late"`    // of which the sending began more than 1 ms late
+	Missed     int64  `json:"missed"`  // never sent
+	Statuses   string `json:"statuses"`
+	FirstError string `json:"firstError,omitempty"`
+	// Reasons counts refusals by status and code, such as "429 RATE_LIMIT", lost connections by how they ended, and
+	// errors of MixStreams by gap, slow and the code of an error message.
 	Reasons map[string]int64 `json:"reasons,omitempty"`
 	// Stopped reports that the run was ended early.
 	Stopped   bool    `json:"stopped,omitempty"`
@@ -53,21 +56,25 @@ type Report struct {
 
 // Route holds the results of one kind of request.
 type Route struct {
-	Name    string `json:"name"`
-	Answers int64  `json:"answers"` // or errors
-	Errors  int64  `json:"errors"`
-	P50Us   int64  `json:"p50Us"`
-	P99Us   int64  `json:"p99Us"`
-	MaxUs   int64  `json:"maxUs"`
+	Name string `json:"name"`
+	// The members of the same names of Report, of this kind.
+	Requests int64 `json:"requests,omitempty"`
+	Answers  int64 `json:"answers"`
+	Errors   int64 `json:"errors"`
+	Missed   int64 `json:"missed,omitempty"`
+	P50Us    int64 `json:"p50Us"`
+	P99Us    int64 `json:"p99Us"`
+	MaxUs    int64 `json:"maxUs"`
 }
 
 // Moment holds the results of about a second.
 type Moment struct {
-	At    float64 `json:"at"` // s since the start, at the end of the moment
-	Rate  float64 `json:"rate"`
-	P50Us int64   `json:"p50Us"` // 0 without an answer
-	P99Us int64   `json:"p99Us"`
-	MaxUs int64   `json:"maxUs"`
+	At     float64 `json:"at"` // s since the start, at the end of the moment
+	Rate   float64 `json:"rate"`
+	Missed int64   `json:"missed,omitempty"` // were due in the moment and never sent
+	P50Us  int64   `json:"p50Us"`            // 0 when no request ended in the moment
+	P99Us  int64   `json:"p99Us"`
+	MaxUs  int64   `json:"maxUs"`
 }
 
 // Point is one percentile of the latencies.
@@ -92,6 +99,8 @@ type Thresholds struct {
 	// RouteP99 and RouteErrors are thresholds of single routes, by name. One without requests misses them.
 	RouteP99    map[string]time.Duration
 	RouteErrors map[string]float64 // percent of the route's requests
+	// NoErrors allows no errors, except of the routes of RouteErrors.
+	NoErrors bool
 }
 
 // Validate checks the ranges.
@@ -138,6 +147,9 @@ func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *R
 		Errors: res.Errors + res.Missed, Late: res.Late, Missed: res.Missed, Statuses: res.Statuses(),
 		Reasons: res.Reasons, Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
 	}
+	if o.Mix != MixStreams {
+		r.Requests = res.Hist.TotalCount()
+	}
 	if o.Mix == "" {
 		r.Method = o.method()
 	}
@@ -152,9 +164,14 @@ func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *R
 	}
 	for _, name := range slices.Sorted(maps.Keys(res.Routes)) {
 		of := res.Routes[name]
-		r.Routes = append(r.Routes, Route{
-			name, of.Answers, of.Errors, of.Hist.ValueAtQuantile(50), of.Hist.ValueAtQuantile(99), of.Hist.Max(),
-		})
+		row := Route{
+			Name: name, Answers: of.Answers, Errors: of.Errors + of.Missed, Missed: of.Missed,
+			P50Us: of.Hist.ValueAtQuantile(50), P99Us: of.Hist.ValueAtQuantile(99), MaxUs: of.Hist.Max(),
+		}
+		if o.Mix != MixStreams {
+			row.Requests = of.Hist.TotalCount()
+		}
+		r.Routes = append(r.Routes, row)
 	}
 	for _, p := range percents {
 		us := res.Hist.ValueAtQuantile(p)
@@ -174,13 +191,22 @@ func stagesText(stages load.Stages) string {
 	return strings.Join(parts, ",")
 }
 
-// addTimeline adds the seconds that lie behind the warm-up, at least with their greater part.
-func (r *Report) addTimeline(o *Options, seconds []Second) {
-	for _, s := range seconds {
+// addTimeline adds the seconds that lie behind the warm-up, at least with their greater part. unsent holds the requests
+// due in each second that were never sent; the moment in which a second has its middle has them.
+func (r *Report) addTimeline(o *Options, seconds []Second, unsent []int64) {
+	second := 0
+	for i, s := range seconds {
+		var missed int64
+		for ; second < len(unsent); second++ {
+			if middle := time.Duration(second)*time.Second + time.Second/2; middle >= s.At && i < len(seconds)-1 {
+				break
+			}
+			missed += unsent[second]
+		}
 		if !s.WarmingUp {
 			r.Timeline = append(r.Timeline, Moment{
-				At: (s.At - o.Warm).Seconds(), Rate: s.Rate, P50Us: s.P50.Microseconds(), P99Us: s.P99.Microseconds(),
-				MaxUs: s.Slowest.Microseconds(),
+				At: (s.At - o.Warm).Seconds(), Rate: s.Rate, Missed: missed, P50Us: s.P50.Microseconds(),
+				P99Us: s.P99.Microseconds(), MaxUs: s.Slowest.Microseconds(),
 			})
 		}
 	}
@@ -227,7 +253,15 @@ func (r *Report) Apply(t Thresholds) bool {
 		}
 	}
 	if share := r.errorShare(); t.MaxErrors != nil {
-		check("errors, %, at most", *t.MaxErrors, share, share <= *t.MaxErrors)
+		check(checkErrors, *t.MaxErrors, share, share <= *t.MaxErrors)
+	}
+	if t.NoErrors {
+		name, left := checkErrors, r.Errors
+		for of := range t.RouteErrors {
+			got, _ := r.route(of)
+			name, left = "errors of other routes, %, at most", left-got.Errors
+		}
+		check(name, 0, percentOf(left, r.due()), left <= 0)
 	}
 	if t.MinRate != nil {
 		share := 100 * r.Rate / r.WantedRate
@@ -240,7 +274,7 @@ func (r *Report) Apply(t Thresholds) bool {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.RouteErrors)) {
 		got, found := r.route(name)
-		share := 100 * float64(got.Errors) / float64(max(got.Answers, 1))
+		share := percentOf(got.Errors, max(got.Requests, got.Answers+got.Missed))
 		check(name+": errors, %, at most"+r.otherRoutes(found), t.RouteErrors[name], share,
 			got.Answers > 0 && share <= t.RouteErrors[name])
 	}
@@ -250,15 +284,23 @@ func (r *Report) Apply(t Thresholds) bool {
 // checkName returns the name of the threshold of a percentile.
 func checkName(percent float64) string { return fmt.Sprintf("p%g, ms, at most", percent) }
 
+// checkErrors is the name of the threshold of errors.
+const checkErrors = "errors, %, at most"
+
+// due returns the number of requests that were due, or of updates.
+func (r *Report) due() int64 { return max(r.Requests, r.Answers+r.Missed) }
+
 // errorShare returns the errors in percent of the requests, or of the updates.
 func (r *Report) errorShare() float64 {
-	switch all := r.Answers + r.Missed; {
-	case all > 0:
-		return min(100*float64(r.Errors)/float64(all), 100)
-	case r.Mix == MixStreams && r.Errors == 0: // nothing happened at the exchange
-		return 0
+	if r.due() == 0 && (r.Mix != MixStreams || r.Errors > 0) { // an exchange may have nothing to send
+		return 100
 	}
-	return 100
+	return percentOf(r.Errors, r.due())
+}
+
+// percentOf returns a share in percent, 0 of nothing. Gaps of a stream may be more than its updates.
+func percentOf(part, all int64) float64 {
+	return min(100*float64(part)/float64(max(all, 1)), 100)
 }
 
 // route returns the results of a route, if there are any.
@@ -306,6 +348,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "updates\t%d\t%.1f MB\n", r.Answers, float64(r.Bytes)/1e6)
 		fmt.Fprintf(t, "errors\t%d\t\n", r.Errors)
 	} else {
+		fmt.Fprintf(t, "requests\t%d\tdue\n", r.due())
 		fmt.Fprintf(t, "answers\t%d\t%s, %.1f MB\n", r.Answers, r.Statuses, float64(r.Bytes)/1e6)
 		fmt.Fprintf(t, "errors\t%d\t%d never sent\n", r.Errors, r.Missed)
 		fmt.Fprintf(t, "sent late\t%d\tby more than 1 ms; latency counts from the intended time\n", r.Late)
@@ -317,14 +360,16 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "p%g\t%s\t\n", p.Percent, msText(p.Us))
 	}
 	if len(r.Routes) > 1 {
-		by := "route"
-		if r.Mix == MixStreams {
-			by = "channel"
-		}
-		fmt.Fprintf(t, "\nby %s\t%s\terrors\tp50\tp99\tp100\n", by, r.unit())
+		fmt.Fprintf(t, "\nby %s\terrors\tp50\tp99\tp100\n", map[bool]string{
+			true: "channel\tupdates", false: "route\trequests\tanswers",
+		}[r.Mix == MixStreams])
 		for _, of := range r.Routes {
-			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\n", of.Name, of.Answers, of.Errors, msText(of.P50Us),
-				msText(of.P99Us), msText(of.MaxUs))
+			fmt.Fprintf(t, "%s\t", of.Name)
+			if r.Mix != MixStreams {
+				fmt.Fprintf(t, "%d\t", of.Requests)
+			}
+			fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\n", of.Answers, of.Errors, msText(of.P50Us), msText(of.P99Us),
+				msText(of.MaxUs))
 		}
 	}
 	for _, c := range r.Checks {
@@ -365,8 +410,8 @@ const (
 
 // line is a line of a chart.
 type line struct {
-	name   string // empty: the chart has one line
-	values []float64
+	name   string    // empty: the chart has one line
+	values []float64 // NaN: a gap
 }
 
 // chart is a chart under construction.
@@ -401,12 +446,20 @@ func ticks(low, top float64, log bool) (all []float64) {
 	return all
 }
 
+// markText returns the value of a mark without an exponent.
+func markText(v float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
 // draw returns the chart as SVG.
 func (c *chart) draw() template.HTML {
 	low, top := math.Inf(1), 0.001
 	for _, l := range append(slices.Clip(c.lines), c.limits...) {
 		for _, v := range l.values {
-			low, top = min(low, max(v, 0.001)), max(top, v)
+			if !math.IsNaN(v) {
+				low, top = min(low, max(v, 0.001)), max(top, v)
+			}
 		}
 	}
 	marks := ticks(min(low, top), top, c.log)
@@ -430,7 +483,7 @@ func (c *chart) draw() template.HTML {
 	}
 	for _, v := range marks {
 		across("grid", v)
-		fmt.Fprintf(&b, `<text class="y" x="%g" y="%.1f">%.4g %s</text>`, chartLeft-6, y(v)+4, v,
+		fmt.Fprintf(&b, `<text class="y" x="%g" y="%.1f">%s %s</text>`, chartLeft-6, y(v)+4, markText(v),
 			template.HTMLEscapeString(c.unit))
 	}
 	for _, l := range c.limits {
@@ -439,11 +492,19 @@ func (c *chart) draw() template.HTML {
 			template.HTMLEscapeString(l.name))
 	}
 	for n, l := range c.lines {
-		fmt.Fprintf(&b, `<polyline class="line%d" points="`, n)
 		for i, v := range l.values {
-			fmt.Fprintf(&b, "%.1f,%.1f ", x(i), y(v))
+			if math.IsNaN(v) {
+				continue
+			}
+			point := fmt.Sprintf("%.1f,%.1f ", x(i), y(v))
+			if i == 0 || math.IsNaN(l.values[i-1]) { // twice, so that a point between two gaps is drawn
+				fmt.Fprintf(&b, `<polyline class="line%d" points="%s`, n, point)
+			}
+			b.WriteString(point)
+			if i == len(l.values)-1 || math.IsNaN(l.values[i+1]) {
+				b.WriteString(`"/>`)
+			}
 		}
-		b.WriteString(`"/>`)
 		if l.name != "" {
 			fmt.Fprintf(&b, `<text class="line%d" x="%g" y="12">%s</text>`, n, chartLeft+60*float64(n),
 				template.HTMLEscapeString(l.name))
@@ -467,7 +528,7 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:2rem auto;padding
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem 1rem .2rem 0;text-align:left}
 svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}
 .y{text-anchor:end}.x{text-anchor:middle}.grid{stroke:currentColor;opacity:.25}
-polyline{fill:none;stroke-width:2}polyline.line0{stroke:#2a7de1}polyline.line1{stroke:#d9480f}
+polyline{fill:none;stroke-width:2;stroke-linecap:round}polyline.line0{stroke:#2a7de1}polyline.line1{stroke:#d9480f}
 text.line0{fill:#2a7de1}text.line1{fill:#d9480f}
 line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anchor:end}
 .missed{color:#c62828;font-weight:600}
@@ -481,7 +542,8 @@ line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anch
 <tr><th>Rate<td>{{printf "%.1f" .Rate}}/s{{if .WantedRate}} of {{.WantedRate}}/s{{end}}
 <tr><th>Length<td>{{printf "%.1f" .Seconds}} s, {{.Connections}} connections
 {{if eq .Mix "streams"}}<tr><th>Updates<td>{{.Answers}}
-<tr><th>Errors<td>{{.Errors}}{{else}}<tr><th>Answers<td>{{.Answers}} ({{.Statuses}})
+<tr><th>Errors<td>{{.Errors}}{{else}}<tr><th>Requests<td>{{.Requests}} due
+<tr><th>Answers<td>{{.Answers}} ({{.Statuses}})
 <tr><th>Sent late<td>{{.Late}}
 <tr><th>Errors<td>{{.Errors}}, of which {{.Missed}} were never sent{{end}}
 {{- if .FirstError}}; first: {{.FirstError}}{{end}}
@@ -498,8 +560,9 @@ line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anch
 <td>{{if .OK}}ok{{else}}<span class="missed">missed</span>{{end}}
 {{end}}</table>{{end}}
 {{if .Routes}}<h2>By {{if eq .Mix "streams"}}channel{{else}}route{{end}}</h2>
-<table><tr><th><th>{{if eq .Mix "streams"}}Updates{{else}}Answers{{end}}<th>Errors<th>p50<th>p99<th>p100
-{{range .Routes}}<tr><td>{{.Name}}<td>{{.Answers}}<td>{{.Errors}}<td>{{ms .P50Us}}<td>{{ms .P99Us}}<td>{{ms .MaxUs}}
+<table><tr><th>{{if eq .Mix "streams"}}<th>Updates{{else}}<th>Requests<th>Answers{{end}}<th>Errors<th>p50<th>p99<th>p100
+{{range .Routes}}<tr><td>{{.Name}}{{if ne $.Mix "streams"}}<td>{{.Requests}}{{end}}<td>{{.Answers}}<td>{{.Errors}}
+<td>{{ms .P50Us}}<td>{{ms .P99Us}}<td>{{ms .MaxUs}}
 {{end}}</table>{{end}}
 {{if .Timeline}}<h2>Latency over time</h2>
 {{.TimeChart}}
@@ -510,10 +573,19 @@ line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anch
 <table>{{range .Latencies}}<tr><th>p{{.Percent}}<td>{{ms .Us}}{{end}}</table>
 `))
 
+// gapped returns a latency in ms, a gap for none.
+func gapped(us int64) float64 {
+	if us == 0 {
+		return math.NaN()
+	}
+	return float64(us) / 1e3
+}
+
 // WriteHTML writes the report as one page without scripts and without other files.
 func (r *Report) WriteHTML(w io.Writer) error {
-	var values, p50, p99, rates []float64
+	var values, p50, p99, rates, unsent []float64
 	var labels, times []string
+	began := 0.
 	for _, p := range r.Latencies {
 		values, labels = append(values, float64(p.Us)/1e3), append(labels, fmt.Sprint(p.Percent))
 	}
@@ -522,8 +594,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		if i%max(len(r.Timeline)/10, 1) == 0 {
 			text = fmt.Sprintf("%.0f s", m.At)
 		}
-		p50, p99, times = append(p50, float64(m.P50Us)/1e3), append(p99, float64(m.P99Us)/1e3), append(times, text)
-		rates = append(rates, m.Rate)
+		p50, p99, times = append(p50, gapped(m.P50Us)), append(p99, gapped(m.P99Us)), append(times, text)
+		rates, unsent = append(rates, m.Rate), append(unsent, float64(m.Missed)/(m.At-began))
+		began = m.At
 	}
 	var limits []line
 	for _, c := range r.Checks {
@@ -537,7 +610,11 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	byPercent := chart{"Latency by percentile", "ms", []line{{"", values}}, labels, limits, true}
 	byTime := chart{"Latency over time", "ms", []line{{"p50", p50}, {"p99", p99}}, times, limits, false}
-	rate := chart{"Rate over time", "/s", []line{{"", rates}}, times, wanted, false}
+	byRate := []line{{"", rates}}
+	if r.Missed > 0 {
+		byRate = []line{{r.unit(), rates}, {"never sent", unsent}}
+	}
+	rate := chart{"Rate over time", "/s", byRate, times, wanted, false}
 	return page.Execute(w, struct {
 		*Report
 		LatencyChart, TimeChart, RateChart template.HTML

@@ -95,7 +95,7 @@ func (o *Options) runSigned(ctx context.Context, u *url.URL, secure *tls.Config,
 	defer s.followClock(ctx)()
 	run := o.loop(ctx, u, secure, live)
 	name := o.request(u, nil).Name
-	run.Name = func(int) string { return name }
+	run.Plan = func(int) string { return name }
 	run.Next = func(_ int, dst []byte) ([]byte, error) {
 		headers, err := s.headers(o.method(), u.RequestURI(), o.Body)
 		if err != nil {
@@ -112,12 +112,16 @@ const (
 	maxMessage = 500
 )
 
-// refusal returns the status of an answer with the code of its body, and the message of the body, if it has them.
-func refusal(status int, body []byte) (reason, message string) {
+// refusal returns the status of an answer with the code of its body and the fault on demand that made it, and the
+// message of the body, if it has them. fault is the header X-Fault.
+func refusal(status int, body []byte, fault string) (reason, message string) {
 	var e struct{ Code, Message string }
 	reason = strconv.Itoa(status)
 	if json.Unmarshal(body, &e) == nil && e.Code != "" && len(e.Code) <= maxCode {
 		reason += " " + e.Code
+	}
+	if fault, _, _ = strings.Cut(fault, ";"); fault != "" && len(fault) <= maxCode {
+		reason += ", X-Fault: " + fault
 	}
 	return reason, e.Message[:min(len(e.Message), maxMessage)]
 }
@@ -127,7 +131,7 @@ func judge(_ int, a *load.Answer) (reason, message string) {
 	if a.Status/100 == 2 || a.Status == http.StatusNotModified {
 		return "", ""
 	}
-	return refusal(a.Status, a.Body)
+	return refusal(a.Status, a.Body, string(a.Fault))
 }
 
 // validateStages checks the stages.

@@ -97,8 +97,9 @@ func TestTheWarmUpIsNotCounted(t *testing.T) {
 		{At: 1001 * time.Millisecond, WarmingUp: true, Rate: 1},
 		{At: 2 * time.Second, Rate: 2},
 		{At: 2500 * time.Millisecond, Rate: 3},
-	})
-	if len(r.Timeline) != 2 || r.Timeline[0].At != 1 || r.Timeline[0].Rate != 2 || r.Timeline[1].At != 1.5 {
+	}, []int64{0, 4, 5})
+	if len(r.Timeline) != 2 || r.Timeline[0].At != 1 || r.Timeline[0].Rate != 2 || r.Timeline[1].At != 1.5 ||
+		r.Timeline[0].Missed != 4 || r.Timeline[1].Missed != 5 {
 		t.Errorf("the moments behind a warm-up: %+v", r.Timeline)
 	}
 }
@@ -122,13 +123,17 @@ func TestRoutesHaveRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, rows := int64(0), map[string]Route{}
+	sum, due, failed, slowest, rows := int64(0), int64(0), int64(0), int64(0), map[string]Route{}
 	for _, of := range r.Routes {
-		sum += of.Answers
+		sum, due, failed, slowest = sum+of.Answers, due+of.Requests, failed+of.Errors, max(slowest, of.MaxUs)
 		rows[of.Name] = of
 	}
 	trades := rows["historical_trades"]
-	if sum != r.Answers || len(rows) != 4 || trades.Errors != trades.Answers || trades.Errors+r.Missed != r.Errors ||
+	if due != r.Requests || due != 80 || failed != r.Errors || slowest != r.At(100).Microseconds() {
+		t.Errorf("the rows have %d requests and %d errors, the slowest %d us: %+v", due, failed, slowest, r)
+	}
+	if sum != r.Answers || len(rows) != 4 || trades.Errors != trades.Requests ||
+		trades.Answers+r.Missed != r.Errors ||
 		rows["tickers"].Answers != seen("/tickers") || rows["orderbook"].P50Us < slow.Microseconds() {
 		t.Errorf("%d answers in the rows: %+v", sum, r)
 	}

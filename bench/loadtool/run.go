@@ -65,9 +65,10 @@ type Options struct {
 type Second struct {
 	At           time.Duration // since the start
 	WarmingUp    bool          // at least its greater part was warm-up
+	Draining     bool          // everything was due before it
 	Rate         float64       // answers a second
 	Errors, Late int64         // of this second
-	// Of the answers of this second; 0 without any.
+	// Of the requests that ended in this second; 0 without any.
 	P50, P99, Slowest time.Duration
 }
 
@@ -190,8 +191,16 @@ func (o *Options) measure(ctx context.Context, live *load.Live, run func() (*loa
 		return nil, err
 	}
 	r := newReport(o, started, res, ctx.Err() != nil)
-	r.addTimeline(o, seconds)
+	r.addTimeline(o, seconds, res.Unsent)
 	return r, nil
+}
+
+// length returns the time in which requests are due, with the warm-up.
+func (o *Options) length() time.Duration {
+	if o.Stages != nil {
+		return o.Warm + o.Stages.Length()
+	}
+	return o.Warm + o.For
 }
 
 // watch returns the figures of each second, the last of which may be shorter, and reports them as they come.
@@ -202,7 +211,7 @@ func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}
 	take := func(now time.Time) {
 		h, began, at := live.Take(), last.Sub(started), now.Sub(started)
 		s := Second{
-			At: at, WarmingUp: (began+at)/2 < o.Warm,
+			At: at, WarmingUp: (began+at)/2 < o.Warm, Draining: began >= o.length(),
 			Rate:   float64(since(&live.Answers, &answers)) / (at - began).Seconds(),
 			Errors: since(&live.Errors, &errs), Late: since(&live.Late, &late),
 		}

@@ -37,6 +37,7 @@ type streamMix struct {
 	behind time.Duration             // the exchange's clock less that of this machine
 	began  atomic.Pointer[time.Time] // of the run; nil: the sockets are being opened, and updates do not count
 	live   *load.Live
+	routes load.Routes // by channel
 }
 
 // Reasons of errors that the tool names.
@@ -96,6 +97,7 @@ func (o *Options) runStreams(ctx context.Context, u *url.URL, secure *tls.Config
 		for _, s := range sockets {
 			all.Merge(&s.res)
 		}
+		all.Routes = m.routes.Rows()
 		return all, nil
 	})
 }
@@ -164,7 +166,7 @@ func (s *socket) dial(ctx context.Context) bool {
 		return false
 	case err != nil && resp != nil:
 		body, _ := io.ReadAll(resp.Body) // the library has read it, in part
-		s.fail(refusal(resp.StatusCode, body))
+		s.fail(refusal(resp.StatusCode, body, resp.Header.Get("X-Fault")))
 		return false
 	case err != nil:
 		s.fail("not connected", err.Error())
@@ -253,25 +255,32 @@ func (s *socket) read() error {
 		}
 		if began := s.began.Load(); began != nil && m.Type == "update" {
 			delay := max(now.Add(s.behind).Sub(time.UnixMilli(m.Time)), 0)
-			s.res.CountMessage(m.Channel, len(raw), now.Sub(*began), delay)
-			s.live.Count(delay, false)
+			s.res.CountMessage(len(raw), now.Sub(*began), delay)
+			s.routes.Count(m.Channel, delay, load.Outcome{Answered: true})
+			s.live.Count(delay, load.Outcome{Answered: true})
 		}
 		s.check(&m)
 	}
 }
 
-// check counts refusals and messages that are missing.
+// check counts refusals and messages that are missing, also in the row of their channel.
 func (s *socket) check(m *streamMessage) {
+	fail := func(reason, message string) {
+		s.fail(reason, message)
+		if m.Channel != "" {
+			s.routes.Fail(m.Channel)
+		}
+	}
 	switch {
 	case m.Type == "error":
-		s.fail(m.Code, m.Message)
+		fail(m.Code, m.Message)
 	case m.Type == "snapshot" && m.Reason == reasonSlow:
-		s.fail(reasonSlow, "")
+		fail(reasonSlow, "")
 	}
 	switch m.Channel {
 	case "book":
 		if m.Type == "update" && m.PrevSeq != s.seq {
-			s.fail(reasonGap, "")
+			fail(reasonGap, "")
 		}
 		if m.Type == "update" || m.Type == "snapshot" {
 			s.seq = m.Seq
@@ -279,7 +288,7 @@ func (s *socket) check(m *streamMessage) {
 	case "trades":
 		for i, t := range m.Trades {
 			if (m.Type == "update" || i > 0) && s.trade != 0 && t.TradeID != s.trade+1 {
-				s.fail(reasonGap, "")
+				fail(reasonGap, "")
 			}
 			s.trade = t.TradeID
 		}

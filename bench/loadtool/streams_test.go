@@ -113,6 +113,44 @@ func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
 	}
 }
 
+// A message that is missing is an error of its channel: in its row and in its threshold, beside the total.
+func TestAGapIsInTheRowOfItsChannel(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	o := streamed(t, func(_ int64, send func(string, ...any), _ http.ResponseWriter) {
+		for _, channel := range []string{"book", "trades", "ticker"} {
+			send(`{"type":"snapshot","channel":%q,"seq":1}`, channel)
+		}
+		<-began
+		for _, seq := range []int{2, 3, 5, 6} { // 4 is missing
+			before := seq - 1
+			send(`{"type":"update","channel":"book","seq":%d,"prevSeq":%d}`, seq, before)
+		}
+		send(`{"type":"update","channel":"ticker"}`)
+		send(`{"type":"snapshot","channel":"trades","reason":"slow"}`)
+	})
+	o.Connections = 1
+	var once atomic.Bool
+	o.Second = func(Second) {
+		if once.CompareAndSwap(false, true) {
+			close(began)
+		}
+	}
+	o.For = 2 * time.Second
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]int64{"book": {4, 1}, "ticker": {1, 0}, "trades": {0, 1}} {
+		if got, _ := r.route(name); got.Answers != want[0] || got.Errors != want[1] {
+			t.Errorf("%s: %+v, want %v", name, got, want)
+		}
+	}
+	if r.Errors != 2 || r.Apply(Thresholds{RouteErrors: map[string]float64{"book": 24}}) {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A socket that is refused is an error by its code, with the message of the exchange, and the others go on.
 func TestARefusedSocketIsAnError(t *testing.T) {
 	t.Parallel()

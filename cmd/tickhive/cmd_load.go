@@ -111,8 +111,11 @@ func (c *loadCmd) Run(p *program) error {
 func secondLine(s loadtool.Second) string {
 	text := fmt.Sprintf("%4.0f s  %9.0f/s  errors %d  sent late %d  slowest %.3f ms", s.At.Seconds(), s.Rate, s.Errors,
 		s.Late, float64(s.Slowest.Microseconds())/1e3)
-	if s.WarmingUp {
+	switch {
+	case s.WarmingUp:
 		text += "  warm-up"
+	case s.Draining:
+		text += "  waiting for answers"
 	}
 	return text
 }
