@@ -1,10 +1,12 @@
 package loadtool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -72,10 +74,11 @@ func (o *Options) lowest(need float64) float64 {
 
 // FindMax searches the highest rate that meets the thresholds, beginning at RPS. It doubles the rate until a run misses
 // one, or halves it until a run meets all, and then halves the distance of the two until they are 5 % apart. A rate is
-// found when three runs met it, and is too high when two runs missed it. At last the rate above the one that was found
-// has to miss again: if it does not, what it missed before was noise, and the search goes on from there. It returns the
-// report of the last run at the rate that was found. found is false when there is none within maxTrials runs, and then
-// the report is the last one. A run also misses when it reaches less than 95 % of its rate, unless the thresholds say
+// found when three runs met it, and is too high when two runs missed it; what held below it stays known. At last the
+// rate above the one that was found has to miss again: if it does not, what it missed before was noise, and so may be
+// the misses of higher rates, of which each has to miss once more. FindMax returns the report of the last run at the
+// rate that was found. found is false when there is none within maxTrials runs, and then the report is the last one. A
+// run also misses when it reaches less than 95 % of its rate, and when it has errors, unless the thresholds say
 // otherwise.
 func FindMax(ctx context.Context, o Options, t Thresholds, each func(Trial)) (r *Report, found bool, err error) {
 	return findMax(ctx, o, t, each, Run)
@@ -91,6 +94,7 @@ func findMax(ctx context.Context, o Options, t Thresholds, each func(Trial),
 	if t.MinRate == nil {
 		t.MinRate = new(keptShare)
 	}
+	t.NoErrors = t.MaxErrors == nil
 	need, length := t.requests(), o.For
 	s := search{next: o.RPS, lowest: o.lowest(need)}
 	var trials []Trial
@@ -111,73 +115,117 @@ func findMax(ctx context.Context, o Options, t Thresholds, each func(Trial),
 		if each != nil {
 			each(trials[len(trials)-1])
 		}
-		if s.take(ok); ok && o.RPS == s.low {
+		if s.take(ok); ok && o.RPS == s.low().rate {
 			atLow = r
 		}
 	}
 	if s.found {
 		r = atLow
-		r.HighestRate = s.low
+		r.HighestRate = s.low().rate
 	}
-	r.Search, r.Verdict = trials, s.verdict(trials, r.Stopped)
+	r.Search, r.Verdict = trials, s.verdict(trials, r.Stopped, &t)
 	return r, s.found, nil
 }
 
 // search chooses the rates of a search.
 type search struct {
-	next      float64 // the rate of the next run
-	lowest    float64 // rate that a search goes down to
-	low, high float64 // the highest rate that met the thresholds, the lowest that missed; 0: none
-	held      int     // runs at low that met the thresholds
-	slipped   int     // runs at low that missed
-	missed    int     // runs at high that missed
-	ended     bool
-	found     bool
+	next   float64  // the rate of the next run
+	lowest float64  // rate that a search goes down to
+	tried  []*tried // in order
+	ended  bool
+	found  bool
+}
+
+// tried counts the runs at a rate.
+type tried struct {
+	rate         float64
+	held, missed int // missed leaves out what turned out to be noise
+}
+
+// low returns the highest rate that met the thresholds, rate 0 for none. One that missed twice is too high.
+func (s *search) low() tried {
+	for _, t := range slices.Backward(s.tried) {
+		if t.held > 0 && t.missed < misses {
+			return *t
+		}
+	}
+	return tried{}
+}
+
+// bound returns the highest rate that was confirmed, low if none was.
+func (s *search) bound() tried {
+	for _, t := range slices.Backward(s.tried) {
+		if t.held >= holds && t.missed < misses {
+			return *t
+		}
+	}
+	return s.low()
+}
+
+// high returns the lowest rate above low that missed, rate 0 for none.
+func (s *search) high() tried {
+	low := s.low().rate
+	for _, t := range s.tried {
+		if t.rate > low && t.missed > 0 {
+			return *t
+		}
+	}
+	return tried{}
+}
+
+// at returns the counts of a rate, which it adds if there are none.
+func (s *search) at(rate float64) *tried {
+	i, found := slices.BinarySearchFunc(s.tried, rate, func(t *tried, r float64) int { return cmp.Compare(t.rate, r) })
+	if !found {
+		s.tried = slices.Insert(s.tried, i, &tried{rate: rate})
+	}
+	return s.tried[i]
 }
 
 // take takes the outcome of the run at the rate next.
 func (s *search) take(ok bool) {
-	fall := 0.5
+	t := s.at(s.next)
 	switch {
-	case ok && s.next == s.low:
-		s.held++
-	case ok:
-		if s.next == s.high { // it missed by noise
-			s.high, s.missed = 0, 0
+	case !ok:
+		t.missed++
+	case t.missed > 0 && t.rate > s.low().rate: // it missed by noise, and so may have what is above it
+		t.missed = 0
+		for _, above := range s.tried {
+			if above.rate > t.rate {
+				above.missed = min(above.missed, misses-1)
+			}
 		}
-		s.low, s.held, s.slipped = s.next, 1, 0
-	case s.next == s.high:
-		s.missed++
-	case s.next != s.low:
-		s.high, s.missed = s.next, 1
+		t.held++
 	default:
-		if s.slipped++; s.slipped == misses { // what was met is not met again: little below it
-			s.high, s.missed, s.low, fall = s.low, misses, 0, 0.9
-		}
+		t.held++
 	}
-	s.choose(fall)
+	s.choose(s.low(), s.high())
 }
 
-// choose chooses the rate of the next run. fall is the factor by which a rate falls that is too high.
-func (s *search) choose(fall float64) {
+// choose chooses the rate of the next run.
+func (s *search) choose(low, high tried) {
 	switch {
-	case s.high > 0 && s.missed < misses && (s.low > 0 || s.high <= s.lowest):
-		s.next = s.high // once more before it counts
-	case s.low >= MaxRPS, s.low > 0 && s.high > 0 && s.high <= s.low*closeEnough:
-		s.next = s.low
-		if s.held >= holds {
-			s.next = s.high // once more, some runs later
-			s.found = s.high == 0 || s.missed > misses
+	case high.rate > 0 && high.missed < misses && (low.rate > 0 || high.rate <= s.lowest):
+		s.next = high.rate // once more before it counts
+	case low.rate >= MaxRPS, low.rate > 0 && high.rate > 0 && high.rate <= low.rate*closeEnough:
+		s.next = low.rate
+		if low.held >= holds {
+			s.next = high.rate // once more, some runs later
+			s.found = high.rate == 0 || high.missed > misses
 			s.ended = s.found
 		}
-	case s.high == 0:
-		s.next = min(s.low*2, MaxRPS)
-	case s.low == 0 && s.high <= s.lowest:
+	case low.rate > 0 && low.held < holds && high.held > 0: // what held above was noise: first confirm what is left
+		s.next = low.rate
+	case high.rate == 0:
+		s.next = min(low.rate*2, MaxRPS)
+	case low.rate == 0 && high.rate <= s.lowest:
 		s.ended = true
-	case s.low == 0:
-		s.next = max(rounded(s.high*fall), s.lowest)
+	case low.rate == 0 && high.held > 0: // what was met is not met again: little below it
+		s.next = max(rounded(high.rate*0.9), s.lowest)
+	case low.rate == 0:
+		s.next = max(rounded(high.rate/2), s.lowest)
 	default:
-		s.next = rounded((s.low + s.high) / 2)
+		s.next = rounded((low.rate + high.rate) / 2)
 	}
 }
 
@@ -190,13 +238,14 @@ func rounded(rate float64) float64 {
 	return rate
 }
 
-// verdict says what the search found.
-func (s *search) verdict(trials []Trial, stopped bool) (text string) {
+// verdict says what the search found, and when it found no rate which one held.
+func (s *search) verdict(trials []Trial, stopped bool, t *Thresholds) (text string) {
+	low, high := s.low(), s.high()
 	switch {
 	case s.found:
-		text = fmt.Sprintf("highest rate: %s, held %d times", perSecond(s.low), s.held)
-		if s.high > 0 {
-			text += fmt.Sprintf("; %s missed %d times", perSecond(s.high), s.missed)
+		text = fmt.Sprintf("highest rate: %s, held %d times", perSecond(low.rate), low.held)
+		if high.rate > 0 {
+			text += fmt.Sprintf("; %s missed %d times", perSecond(high.rate), high.missed)
 		}
 	case stopped:
 		text = "no rate was confirmed: the search was stopped early"
@@ -204,6 +253,12 @@ func (s *search) verdict(trials []Trial, stopped bool) (text string) {
 		text = "no rate met the thresholds, down to " + perSecond(s.lowest)
 	default:
 		text = fmt.Sprintf("no rate was confirmed in %d runs", maxTrials)
+	}
+	if bound := s.bound(); !s.found && bound.rate > 0 {
+		text += fmt.Sprintf("; %s held %d times", perSecond(bound.rate), bound.held)
+	}
+	if t.NoErrors {
+		text += "; errors were limited to 0 %, because --max-errors was not given"
 	}
 	if missed, held := disorder(trials); missed > 0 {
 		text += fmt.Sprintf(". Noise, not the rate, decides on this machine: %s missed and %s held. Give a longer "+

@@ -163,8 +163,8 @@ func TestASearchFindsTheHighestRate(t *testing.T) {
 				seen[s.next]++
 				s.take(s.next <= limit)
 			}
-			if !s.found || s.low > limit || s.low*closeEnough < limit || seen[s.low] != 3 ||
-				s.high != 0 && seen[s.high] != 3 {
+			low, high := s.low().rate, s.high().rate
+			if !s.found || low > limit || low*closeEnough < limit || seen[low] != 3 || high != 0 && seen[high] != 3 {
 				t.Errorf("limit %g from %g: %+v after %d runs", limit, start, s, runs)
 			}
 		}
@@ -217,6 +217,52 @@ func TestASearchRepeatsWhatMissed(t *testing.T) {
 		if strings.Contains(r.Verdict, "Noise, not the rate,") != (what != "none") {
 			t.Errorf("%s: %s", what, r.Verdict)
 		}
+	}
+}
+
+// A search without a limit on errors finds no rate with errors, and says so. It finds one when the user allows them.
+func TestASearchAllowsNoErrors(t *testing.T) {
+	t.Parallel()
+	o := options("http://127.0.0.1:1/")
+	run := func(_ context.Context, o Options) (*Report, error) {
+		return &Report{
+			Answers: 1000, Errors: 5, Rate: o.RPS, WantedRate: o.RPS, Latencies: []Point{{99, 1000}},
+		}, nil
+	}
+	th := Thresholds{P99: new(time.Second)}
+	r, found, err := findMax(t.Context(), o, th, nil, run)
+	if want := "; errors were limited to 0 %, because --max-errors was not given"; err != nil || found ||
+		!strings.HasSuffix(r.Verdict, want) {
+		t.Errorf("found %t, %v, %s", found, err, r.Verdict)
+	}
+	th.MaxErrors = new(0.5)
+	if r, found, err = findMax(t.Context(), o, th, nil, run); err != nil || !found || r.HighestRate != MaxRPS ||
+		strings.Contains(r.Verdict, "limited") {
+		t.Errorf("errors are allowed: found %t, %v, %s", found, err, r.Verdict)
+	}
+}
+
+// A search goes back to what held below a rate that is not met again, and runs no rate more often than it needs. When
+// it ends without a rate, the verdict has the highest one that held.
+func TestASearchRemembersWhatHeld(t *testing.T) {
+	o := options("http://127.0.0.1:1/")
+	o.RPS = 200
+	r, found := script(t, o, Thresholds{MaxErrors: new(0.)}, func(rate float64, before int) bool {
+		return rate <= 200 || rate <= 300 && before == 0 // 300 holds once and never again
+	})
+	runs := map[float64]int{}
+	for _, of := range r.Search {
+		if runs[of.Wanted]++; runs[of.Wanted] > holds+1 {
+			t.Errorf("%g/s was run again: %+v", of.Wanted, r.Search)
+		}
+	}
+	if !found || r.HighestRate != 200 {
+		t.Errorf("found %t, %s, %+v", found, r.Verdict, r.Search)
+	}
+	s := search{tried: []*tried{{rate: 100, held: 3}, {rate: 200, held: 1, missed: 1}, {rate: 300, held: 3, missed: 2}}}
+	want := "no rate was confirmed in 40 runs; 100/s held 3 times"
+	if got := s.verdict(nil, false, &Thresholds{}); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

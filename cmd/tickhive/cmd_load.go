@@ -26,7 +26,7 @@ type loadCmd struct {
 	Duration    *time.Duration           `placeholder:"DURATION" help:"Length of the run (10s); with --find-max of each of its runs, which are longer when a percentile needs more requests."`
 	Stages      string                   `placeholder:"D:RATE,..." help:"Ramps in place of --rps and --duration, such as 10s:100,30s:100,10s:0: each a length and the rate at its end, from 0 on. 0s:RATE jumps."`
 	WarmUp      time.Duration            `placeholder:"DURATION" help:"Load before the run, which the report leaves out; not with --mix streams, whose run begins when all sockets are open."`
-	FindMax     bool                     `help:"Search the highest rate that meets the thresholds, beginning at --rps. Three runs have to meet it, and three have to miss the one above."`
+	FindMax     bool                     `help:"Search the highest rate that meets the thresholds, beginning at --rps. Three runs have to meet it, and three have to miss the one above. Without --max-errors a run with an error misses."`
 	Connections int                      `default:"10" placeholder:"C" help:"Connections, at most 1000, each with one request under way (${default})."`
 	Mix         string                   `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
 	Signed      string                   `placeholder:"FILE" help:"Key that signs the requests, as tickhive demo-key writes it; for one URL or --mix orders."`
@@ -34,7 +34,7 @@ type loadCmd struct {
 	Remote      bool                     `help:"Allow a target on another machine."`
 	MaxP99      *time.Duration           `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
 	MaxP999     *time.Duration           `name:"max-p999" placeholder:"DURATION" help:"Threshold: the 99.9th percentile."`
-	MaxErrors   *float64                 `placeholder:"PERCENT" help:"Threshold: errors, in percent of the requests."`
+	MaxErrors   *float64                 `placeholder:"PERCENT" help:"Threshold: errors, in percent of the requests (any; with --find-max 0)."`
 	MinRate     *float64                 `placeholder:"PERCENT" help:"Threshold: the rate, in percent of --rps."`
 	RouteP99    map[string]time.Duration `name:"route-p99" placeholder:"ROUTE=DURATION" help:"Threshold of a route of the mix, as the report names it: the 99th percentile. Repeatable."`
 	RouteErrors map[string]float64       `placeholder:"ROUTE=PERCENT" help:"Threshold of a route of the mix: errors, in percent of its requests. Repeatable."`
