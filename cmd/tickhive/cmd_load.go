@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"reflect"
@@ -81,10 +82,7 @@ func (c *loadCmd) Run(p *program) error {
 	if c.FindMax && err == nil {
 		err = loadtool.Searchable(&o, thresholds)
 	}
-	if c.JSON == "-" && c.HTML == "-" {
-		err = errors.Join(err, errors.New("--json and --html cannot both write to standard output"))
-	}
-	if err != nil {
+	if err = errors.Join(err, c.checkFiles()); err != nil {
 		return usageError{Err: fmt.Errorf("load: %w", err)}
 	}
 	if !c.Quiet {
@@ -127,12 +125,12 @@ func (c *loadCmd) options() (o loadtool.Options, err error) {
 		Method: c.Method, Headers: c.Header,
 	}
 	switch {
-	case c.Target == "":
-		return o, errors.New("--target is missing: give --target URL")
 	case c.MaxWorse != nil:
-		return o, errors.New("--max-worse is for --compare")
+		return o, errors.New("--max-worse is for --compare: give --compare OLD.json NEW.json")
 	case len(c.Reports) > 0:
 		return o, fmt.Errorf("%q is no flag: only --compare takes files", c.Reports[0])
+	case c.Target == "":
+		return o, errors.New("--target is missing: give --target URL")
 	case c.Stages != "" && (c.RPS != nil || c.Duration != nil):
 		return o, errors.New("--stages name rates and lengths, so there is no --rps and no --duration")
 	}
@@ -260,6 +258,44 @@ func (c *loadCmd) write(p *program, r *loadtool.Report) error {
 		errs = append(errs, toFile(p, c.HTML, r.WriteHTML))
 	}
 	return errors.Join(errs...)
+}
+
+// checkFiles returns an error when a report could not be written after the run. It leaves the files as they are.
+func (c *loadCmd) checkFiles() error {
+	if c.JSON != "" && c.JSON == c.HTML {
+		return fmt.Errorf("--json and --html cannot both write to %s", map[bool]string{
+			true: "standard output", false: c.JSON,
+		}[c.JSON == "-"])
+	}
+	for _, f := range []struct{ flag, name string }{{"--json", c.JSON}, {"--html", c.HTML}} {
+		if err := writable(f.name); err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
+		}
+	}
+	return nil
+}
+
+// writable returns an error when toFile could not write a file.
+func writable(name string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Close(), os.Remove(name))
+	case err != nil || !info.Mode().IsRegular() && !info.IsDir(): // opening a pipe waits for its reader
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // toFile writes a file, or standard output for the name -.

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +63,54 @@ func TestAThresholdOfLoadIsMissedRightBehindItsBound(t *testing.T) {
 		}
 		if missed := strings.Contains(out.String(), "MISSED"); missed != (test.code != met) {
 			t.Errorf("%s: the text says missed: %t\n%s", test.what, missed, &out)
+		}
+	}
+}
+
+// A report that could not be written is refused before the run. A run that does not start leaves an older report as it
+// was, and no new file.
+func TestFilesOfLoadAreCheckedFirst(t *testing.T) {
+	dir := t.TempDir()
+	old, fresh := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	if err := os.WriteFile(old, []byte("older"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		json, html string
+		want       string // empty: the run itself fails
+	}{
+		{filepath.Join(dir, "none", "a"), "", "load: --json: open "},
+		{"", dir, "load: --html: open "},
+		{fresh, fresh, "cannot both write to " + fresh},
+		{"-", "-", "cannot both write to standard output"},
+		{old, fresh, ""},
+		{fresh, os.DevNull, ""},
+	} {
+		c := loadCmd{Target: "http://127.0.0.1:1/", Connections: 1, JSON: test.json, HTML: test.html}
+		var usage usageError
+		err := c.Run(&program{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+		if err == nil || errors.As(err, &usage) != (test.want != "") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+	text, err := os.ReadFile(old)
+	left, errs := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || errs != nil || string(text) != "older" || !slices.Equal(left, []string{old}) {
+		t.Errorf("%s, %v, %v %v", text, left, err, errs)
+	}
+}
+
+// What a comparison needs is named before the target, which it does not need.
+func TestFlagsOfAComparisonNeedCompare(t *testing.T) {
+	for want, c := range map[string]loadCmd{
+		"--max-worse is for --compare: give --compare OLD.json NEW.json": {
+			MaxWorse: new(10.), Reports: []string{"a", "b"},
+		},
+		`"a" is no flag: only --compare takes files`: {Reports: []string{"a", "b"}},
+		"--target is missing":                        {},
+	} {
+		if _, err := c.options(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
