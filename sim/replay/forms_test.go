@@ -132,6 +132,18 @@ func TestFilesThatPeopleHold(t *testing.T) {
 	}
 }
 
+// Yahoo's volume of a currency counts the quote currency: taken as base amounts it is no amount of an order.
+func TestAVolumeOfAnotherCurrencyIsFoundByItsSize(t *testing.T) {
+	t.Parallel()
+	o := Options{Format: "trades", Files: []string{harness.Recorded(t, "forms/BTC-USD.csv")}}
+	o.Layout.Amount = "base"
+	refusedWith(t, o, "of one trade: an order has at most 9000000000; give --amount quote")
+	o.Layout.Amount = "quote"
+	if _, err := New(o); err != nil {
+		t.Error(err)
+	}
+}
+
 // A zone that only the broker or the user's chart knows is asked for. With the answer the times are that zone's.
 func TestAZoneThatTheFileDoesNotSayIsAskedFor(t *testing.T) {
 	t.Parallel()
@@ -165,22 +177,38 @@ func TestAZoneThatTheFileDoesNotSayIsAskedFor(t *testing.T) {
 	}
 }
 
-// readTable returns the records of a table and the digits of their prices and amounts.
+// readTable returns the records of a table and the digits of their prices and amounts, also of trades that the exchange
+// would refuse.
 func readTable(t *testing.T, o Options) (records []format.Record, price, amount int) {
 	t.Helper()
-	r, err := New(o)
+	price, amount, err := o.digits()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.reader.Open(r.survey); err != nil {
+	r, err := format.New(o.Format, o.Files)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.reader.Close()
+	format.Select(r, o.Pair)
+	if err := format.Use(r, o.Layout); err != nil {
+		t.Fatal(err)
+	}
+	s, err := format.Learn(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if price, amount, err = s.Choose(price, amount, o.Digits != ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Open(s); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	for {
 		var rec format.Record
-		switch err := r.reader.Next(&rec); {
+		switch err := r.Next(&rec); {
 		case errors.Is(err, io.EOF):
-			return records, r.instrument.DigitsPrice, r.instrument.DigitsAmount
+			return records, price, amount
 		case err != nil:
 			t.Fatal(err)
 		}

@@ -142,3 +142,38 @@ func TestExportsThatAreNoMarketAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A trade that the exchange would refuse is found before the replay starts; a bar is as large as its trades.
+func TestTradesBeyondTheLimitsOfThePairAreRefused(t *testing.T) {
+	t.Parallel()
+	const bars = "time,open,high,low,close,volume\n"
+	for text, want := range map[string]string{
+		"1700000000,10,9000000000,buy\n":             "",
+		"1700000000,9000000000,0.5,buy\n":            "",
+		bars + "1700000040,10,12,9,11,36000000000\n": "",
+		"1700000000,10,1,buy\n1700000001,10,9000000001.5,buy\n": "a.csv:2:15: amount 9000000001.5 of one trade: an " +
+			"order has at most 9000000000; give --amount quote",
+		"1700000000,9000000001,1,buy\n1700000001,10,1,buy\n": "a.csv:1:12: price 9000000001 of one trade: an order " +
+			"has at most 9000000000; divide the prices",
+		bars + "1700000040,10,12,9,11,1\n1700000100,10,10,10,10,9e9\n":  "",
+		bars + "1700000040,10,12,9,11,1\n1700000100,10,10,10,10,1e10\n": "a.csv:3:24: amount 10000000000 of one trade",
+	} {
+		report, err := Report{}, error(nil)
+		path := file(t, "a.csv", text)
+		if _, err = New(Options{Format: "trades", Files: []string{path}}); err == nil {
+			report, _ = run(t, Options{Format: "trades", Files: []string{path}})
+		}
+		if want == "" && (err != nil || report.Refused > 0) || want != "" && (err == nil || !strings.Contains(err.Error(),
+			want)) {
+			t.Errorf("%q: %v, %d refused, want %q", text, err, report.Refused, want)
+		}
+	}
+	// Bars to compare with are no trades.
+	_, err := New(Options{Format: "trades", Files: []string{
+		file(t, "t.csv", "1700000040,10,1,buy\n1700000090,11,1,buy\n"),
+		file(t, "minute.csv", bars+"1700000040,10,12,9,11,99000000000\n"),
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+}

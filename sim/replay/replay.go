@@ -233,6 +233,9 @@ func (r *Replay) describe(price, amount int) error {
 	if err := r.instrument.Validate(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
+	if err := r.survey.Within(r.instrument.LargestPrice(), r.instrument.LargestAmount()); err != nil {
+		return err
+	}
 	return r.quote()
 }
 

@@ -2,12 +2,14 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tickhive/tickhive/internal/fixed"
 )
@@ -189,6 +191,46 @@ type Digits struct {
 	needAt Position
 	needOf Decimal // the volume that requires need digits
 	shares int64   // number of trades that share that volume
+
+	trade extreme // the largest value of one trade of a recording without a book
+}
+
+// extreme is the largest of some values.
+type extreme struct {
+	Decimal
+	at Position
+}
+
+func (e *extreme) take(v Decimal, at Position) {
+	if v.V.Cmp(e.V) > 0 {
+		*e = extreme{v, at}
+	}
+}
+
+// within returns an error when the largest value of one trade is above the limit of an order.
+func (d *Digits) within(limit int64, remedy string) error {
+	n, err := d.trade.Floor(d.use)
+	if err == nil && n <= limit {
+		return nil
+	}
+	most := fixed.Mul64(uint64(limit), fixed.Pow10[fixed.Scale-d.use]).ToI128()
+	return d.trade.at.Refuse(remedy, "%s %s of one trade: an order has at most %s", d.what, plain(d.trade.V), plain(most))
+}
+
+// plain returns 10^-18 units as text, without decimals of a whole number.
+func plain(v fixed.I128) string {
+	return strings.TrimSuffix(string(fixed.AppendShortest(nil, v, fixed.Scale)), ".0")
+}
+
+// Within returns an error when the largest price, or the largest amount, of the trades to feed is above the limits of
+// an order of the pair, in ticks and lots: the exchange would refuse that trade. A recording with a book is not judged,
+// because a level that the exchange refuses costs no trade. Choose must have been called.
+func (s *Survey) Within(price, amount int64) error {
+	return cmp.Or(
+		s.Price.within(price, "divide the prices with --price-scale N, or name the column with --columns price=COLUMN"),
+		s.Amount.within(amount, "give --amount quote if it counts the quote currency, or name the column with --columns "+
+			"amount=COLUMN, or divide all amounts of the file and multiply its prices"),
+	)
 }
 
 // NewSurvey returns an empty survey for the first pass.

@@ -35,6 +35,14 @@ func (t *tradeIDs) join(earlier *tradeIDs) *tradeIDs {
 	return t
 }
 
+// at returns what has the place of an id. t may be nil.
+func (t *tradeIDs) at(is tradeID) (has tradeID) {
+	if t != nil {
+		has = t[is.id%maxIDs]
+	}
+	return has
+}
+
 // idOf returns an id. Each exchange counts its trades by itself.
 func idOf(exchange, id []byte) tradeID {
 	if n, err := strconv.ParseUint(string(id), 10, 64); err == nil && len(exchange) == 0 {

@@ -76,6 +76,8 @@ func (k *kraken) Next(r *Record) error {
 		t := &k.trades[n]
 		if k.s.learning() {
 			k.s.count(t.ns)
+			k.s.Price.trade.take(t.price, t.at)
+			k.s.Amount.trade.take(t.amount, t.at)
 		}
 		r.Kind, r.At, r.NS, r.Side, r.Sided = Trade, t.at, t.ns, t.side, true
 		return k.s.trade(r, t.price, t.amount)

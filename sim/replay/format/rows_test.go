@@ -234,6 +234,19 @@ func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
 		"the same id at another price": {
 			texts: []string{rows(100.5, 1, 2, 3), rows(50.25, 3, 4)}, ids: "1 2 3 3 4",
 		},
+		"pages that disagree": {
+			texts: []string{rows(100.5, 1, 2, 3, 4), rows(100.5, 2) + rows(50.25, 3) + rows(100.5, 4, 5)},
+			err: `f1:2:1: a file before has the trade id "3" with another time, price, amount or side; correct or remove one ` +
+				`of the two rows`,
+		},
+		"pages that disagree in their last row": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 2) + rows(50.25, 3) + rows(100.5, 4)},
+			err: `f1:2:1: a file before has the trade id "3" with another time, price, amount or side; correct or remove one ` +
+				`of the two rows`,
+		},
+		"a repeated row, and numbers that begin again": {
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 101, 101, 102)}, ids: "1 2 3 101 102", left: "1 " + left,
+		},
 		"nothing new": {
 			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 2, 3)},
 			err:   "f1:2:1: all 2 rows are trades of the files before; give each file once",

@@ -54,10 +54,13 @@ type table struct {
 	blank    int   // number of bars without prices
 	filled   int   // number of bars whose volume the layout gives
 
-	ids     *tradeIDs // nil until a row has one
-	earlier *tradeIDs // those of the files before this one, nil for none
-	twice   int       // number of rows that are an earlier one again
-	unequal int       // number of trades whose quote amount is not price x amount
+	ids     *tradeIDs  // nil until a row has one
+	earlier *tradeIDs  // those of the files before this one, nil for none
+	shared  bool       // a row is a trade of the files before
+	clash   error      // refuses the first row with the id of a trade of the files before, but other values
+	twice   int        // number of rows that are an earlier one again
+	unequal int        // number of trades whose quote amount is not price x amount
+	most    [2]extreme // price and amount of one trade
 
 	decimals int // most decimals of a quote amount
 
@@ -577,6 +580,8 @@ func (r *table) trade(rec *Record) error {
 	}
 	if r.s.learning() {
 		r.weigh(price, amount)
+		r.most[0].take(price, rec.At)
+		r.most[1].take(amount, r.in.Here(f[colAmount].at))
 	}
 	if rec.Price, err = r.s.Price.units(price, rec.At); err != nil {
 		return err
@@ -635,8 +640,12 @@ func (r *table) place() (at *tradeID, is tradeID, err error) {
 		f[colMaker].text)
 	at = &r.ids[is.id%maxIDs]
 	known := *at
-	if !known.set && r.earlier != nil && r.earlier[is.id%maxIDs] == is { // each file may number its rows by itself
-		known = is
+	if before := r.earlier.at(is); !known.set && before == is {
+		known, r.shared = is, true
+	} else if !known.set && before.set && before.id == is.id && r.clash == nil {
+		// Each file may number its rows by itself, unless it shares one with the files before.
+		r.clash = r.in.Here(v.at).Refuse("correct or remove one of the two rows",
+			"a file before has the trade id %q with another time, price, amount or side", clip(v.text))
 	}
 	switch {
 	case !known.set || known.id != is.id:
@@ -779,8 +788,12 @@ func (r *table) bar(rec *Record) error {
 	if err := r.s.prices(rec, prices, volume, r.in.Here(v.at)); err != nil {
 		return err
 	}
-	if volume.V.Sign() > 0 {
-		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.Here(v.at))
+	if volume.V.Sign() > 0 && r.s.learning() {
+		n := tradesOf(&prices)
+		r.s.Amount.takeShared(volume, n, r.in.Here(v.at))
+		share, _ := volume.V.Abs().DivMod64(uint64(n))
+		r.most[0].take(prices[1], r.in.Here(f[colHigh].at))
+		r.most[1].take(decimalOf(share), r.in.Here(v.at))
 	}
 	return nil
 }

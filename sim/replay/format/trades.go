@@ -39,6 +39,8 @@ type tradeFile struct {
 
 	blank, filled, changes, repeated, twice, unequal int // as table counts them
 
+	most [2]extreme // price and amount of one trade
+
 	sides [2]int // number of trades by the taker's side
 
 	bad   int     // number of rows that are wrong by themselves
@@ -274,8 +276,10 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 func (f *tradeFile) ended(in *lineReader, rows *table) error {
 	f.blank, f.filled, f.changes = rows.blank, rows.filled, rows.changes
 	f.away, f.early, f.repeated = rows.away, rows.order.early, rows.repeated
-	f.twice, f.unequal = rows.twice, rows.unequal
+	f.twice, f.unequal, f.most = rows.twice, rows.unequal, rows.most
 	switch {
+	case rows.shared && rows.clash != nil: // pages of one download, which contradict each other
+		return rows.clash
 	case f.bad > 0 && f.bad*100_000 > f.set.plan.skip*(f.bad+f.rows):
 		return errors.Join(append(f.worst, topOf(in.File).Refuse("correct the rows, or give a larger --skip-bad",
 			"%d of %d rows are wrong, more than %s %%", f.bad, f.bad+f.rows,
@@ -318,6 +322,8 @@ func (t *trades) ended() error {
 		if i == 0 {
 			t.s.FirstNs = max(p.first, p.from)
 		}
+		t.s.Price.trade.take(p.most[0].Decimal, p.most[0].at)
+		t.s.Amount.trade.take(p.most[1].Decimal, p.most[1].at)
 		t.s.Records += p.rows
 		t.s.LastNs = min(p.last, p.to-1)
 		t.s.StartNs = t.s.LastNs
