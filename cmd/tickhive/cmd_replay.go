@@ -254,6 +254,7 @@ func (r *replayRun) once(say announcement, signals processSignals) error {
 		brief, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond) // for requests under way
 		defer cancel()
 		s.launch.Stop(brief)
+		r.carry.KeepFees(x)
 		return err
 	}
 	return errors.Join(err, s.stop(sig))

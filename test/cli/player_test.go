@@ -119,6 +119,27 @@ func TestAReplayIsPlayedTradedAndTakenBack(t *testing.T) {
 	}
 }
 
+// The pair of a replay has no fees. Those that an operator sets outlive a seek back.
+func TestASeekBackKeepsTheFeesOfThePair(t *testing.T) {
+	t.Parallel()
+	in := playSample(t)
+	fees := func() string {
+		pair := in.Call(200, "GET", "/pairs/BTC_USDT", "")
+		return harness.Within(pair, "makerFee") + " " + harness.Within(pair, "takerFee")
+	}
+	before := fees()
+	player(in, "seek", "10:05")
+	in.Call(200, "PATCH", "/pairs/BTC_USDT", `{"makerFee":0.001,"takerFee":0.002}`)
+	player(in, "seek", "-2m")
+	if after := fees(); before != "0.0 0.0" || after != "0.001 0.002" {
+		t.Errorf("fees %s at the start, %s after the seek back", before, after)
+	}
+	in.Signal(syscall.SIGTERM)
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
+}
+
 // What the player cannot do it refuses, and says what to do.
 func TestThePlayerRefuses(t *testing.T) {
 	t.Parallel()
