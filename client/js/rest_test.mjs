@@ -67,6 +67,11 @@ test('what is no member of an order is refused before what is missing, and no re
   await assert.rejects(x.batch([{ placeList: list }]), at('commands[0].placeList.orders[0]'));
   await assert.rejects(x.batch([{ place: { ...order, price: 'x' } }]), { field: 'commands[0].place.price' });
   await assert.rejects(x.batch([{ replace: { orderId: '1', amount: 'x' } }]), { field: 'commands[0].replace.amount' });
+  await assert.rejects(x.cancelAll(''), { field: 'pair' });
+  for (const id of ['', 'a/b', 'x'.repeat(65)]) {
+    await assert.rejects(x.cancelOrderByClientId('A_B', id), { field: 'clientOrderId' });
+    await assert.rejects(x.listByClientId('A_B', id), { field: 'clientOrderId' });
+  }
   await assert.rejects(x.placeOrder(order), { field: 'price', message: /for the type limit; market: true makes/ });
   assert.deepEqual(sent, []);
 });

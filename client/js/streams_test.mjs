@@ -343,6 +343,19 @@ test('each fill is shown once, whether the line or REST says it first', async ()
   stream.close();
 });
 
+test('an update that comes twice is shown once, and one that is missing costs the line', async () => {
+  const { s, begin, says, shows, stream } = await account();
+  begin(s);
+  await shows(...snapshots);
+  for (const [prevSeq, seq] of [[undefined, 1], [1, 2], [1, 2], [undefined, 1], [2, 3]]) {
+    says(s, { order: order(`o${seq}`, 'Created'), prevSeq, seq });
+  }
+  await shows('o1 Created', 'o2 Created', 'o3 Created', 'waits');
+  says(s, { order: order('o5', 'Created'), prevSeq: 4, seq: 5 });
+  assert.match((await next(stream)).reason, /A message of orders is missing/);
+  stream.close();
+});
+
 test('fills that were dropped for a slow line are read, and the states start over', async () => {
   const { s, rest, begin, says, shows, stream } = await account();
   begin(s, { orders: [order('1', 'Created')] });

@@ -164,7 +164,10 @@ const queryOf = ({ pair, ...query }) => Object.fromEntries(Object.entries(given(
   .map(([name, value]) => [name, times.includes(name) ? timeText(value) : value]));
 
 const part = encodeURIComponent;
-const byClientId = (path, pair, clientOrderId) => `${path}/by-client-id/${part(pair)}/${part(clientOrderId)}`;
+function byClientId(path, pair, clientOrderId) {
+  if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(clientOrderId)) throw invalid('clientOrderId', 'must be 1 to 64 of A-Z a-z 0-9 _ . : -');
+  return `${path}/by-client-id/${part(pair)}/${part(clientOrderId)}`;
+}
 
 // The private key of each kind: text is a secret of HMAC, PEM (PKCS #8) an Ed25519 or an RSA key, as the identifier in
 // it says.
@@ -328,6 +331,7 @@ export class TickHive {
   // cancelAll cancels the open orders on a pair, without one in all pairs that are not halted, and returns their
   // number.
   async cancelAll(pair = undefined) {
+    if (pair !== undefined && !pair) throw invalid('pair', 'must be the code of a pair; without it the orders of all pairs are canceled.');
     return (await this.signed('DELETE', '/api/orders', pair === undefined ? { all: true } : { pair })).canceled;
   }
 
@@ -505,10 +509,14 @@ class Follower {
     let message;
     try { message = JSON.parse(text); } catch { this.lose('A message was no JSON.'); return; }
     const behind = message.type === 'error' && message.code === Code.STALE; // said by a replica
+    if (this.repeats(message)) return;
     if (behind) this.lose(message.message);
     else if (this.misses(message)) this.lose(`A message of ${message.channel} is missing.`);
     else this.receive(message);
   }
+
+  // repeats tells whether a message has come before.
+  repeats() { return false; }
 
   // misses tells whether a message is missing before m. It sees each message once; receive may see it again.
   misses() { return false; }
@@ -823,6 +831,8 @@ class PrivateStream extends Follower {
     else if (this.snapshots[m.channel]) this.early.push(m);
     if (this.live && m.time) this.heardAt = m.time;
   }
+
+  repeats({ type, channel, seq }) { return type === 'update' && seq <= this.seqs?.[channel]; }
 
   misses({ type, channel, prevSeq, seq }) {
     if (!privateChannels.includes(channel)) return false;

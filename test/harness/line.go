@@ -212,11 +212,15 @@ type candle struct {
 // low, close and volume, one candle per line.
 func (in *Instance) Candles(pair, interval string) (text string, n int) {
 	in.T.Helper()
-	a := in.Do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=%s&interval=%s&start=2020-01-01&end=2100-01-01",
-		in.Public, pair, interval), "")
 	var rows []candle
-	if err := json.Unmarshal([]byte(a.Body), &rows); err != nil || a.Status != 200 {
-		in.T.Fatalf("/api/ohlc: %d %v %.300s", a.Status, err, a.Body)
+	for start := "2020-01-01"; start != ""; { // an answer has at most 1,000 rows, and says where the next begins
+		a := in.Do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=%s&interval=%s&start=%s&end=2100-01-01",
+			in.Public, pair, interval, start), "")
+		var page []candle
+		if err := json.Unmarshal([]byte(a.Body), &page); err != nil || a.Status != 200 {
+			in.T.Fatalf("/api/ohlc: %d %v %.300s", a.Status, err, a.Body)
+		}
+		rows, start = append(rows, page...), a.Header.Get("X-Next-Start")
 	}
 	var b strings.Builder
 	for _, r := range rows {
