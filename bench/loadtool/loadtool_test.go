@@ -270,6 +270,26 @@ func TestTheFiguresOfASecondAreItsOwn(t *testing.T) {
 	o.watch(live, time.Now(), stop)
 }
 
+// What ends right behind a second is in the last second, whose rate is of its whole length.
+func TestTheLastSecondHasWhatEndsBehindIt(t *testing.T) {
+	t.Parallel()
+	live, stop := &load.Live{}, make(chan struct{})
+	live.Count(time.Second, load.Outcome{Answered: true})
+	o := Options{Second: func(Second) {
+		live.Count(5*time.Second, load.Outcome{Answered: true, Failed: true})
+		close(stop)
+	}}
+	all := o.watch(live, time.Now(), stop)
+	errs, answers, began := int64(0), 0., time.Duration(0)
+	for _, s := range all {
+		errs, answers, began = errs+s.Errors, answers+s.Rate*(s.At-began).Seconds(), s.At
+	}
+	if last := all[len(all)-1]; errs != 1 || answers < 1.99 || answers > 2.01 || last.Slowest < 5*time.Second ||
+		len(all) == 1 && last.P50 > 2*time.Second {
+		t.Errorf("%d errors, %g answers: %+v", errs, answers, all)
+	}
+}
+
 // An axis has about five marks at round values, or powers of ten, around all values.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {

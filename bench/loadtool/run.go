@@ -1,6 +1,7 @@
 package loadtool
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -203,32 +203,45 @@ func (o *Options) length() time.Duration {
 	return o.Warm + o.For
 }
 
-// watch returns the figures of each second, the last of which may be shorter, and reports them as they come.
+// shortest is the shortest time whose rate says something.
+const shortest = time.Second / 10
+
+// mark holds a time of a run and the counts at it.
+type mark struct {
+	at                  time.Time
+	answers, errs, late int64
+}
+
+func markOf(live *load.Live, at time.Time) mark {
+	return mark{at, live.Answers.Load(), live.Errors.Load(), live.Late.Load()}
+}
+
+// watch returns the figures of each second, the last of which may be shorter or a little longer, and reports them as
+// they come.
 func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}) (all []Second) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	answers, errs, late, last := int64(0), int64(0), int64(0), started
-	take := func(now time.Time) {
-		h, began, at := live.Take(), last.Sub(started), now.Sub(started)
-		s := Second{
-			At: at, WarmingUp: (began+at)/2 < o.Warm, Draining: began >= o.length(),
-			Rate:   float64(since(&live.Answers, &answers)) / (at - began).Seconds(),
-			Errors: since(&live.Errors, &errs), Late: since(&live.Late, &late),
-		}
-		if h != nil {
-			s.P50, s.P99, s.Slowest = quantile(h, 50), quantile(h, 99), quantile(h, 100)
-		}
-		last, all = now, append(all, s)
+	var before, last mark
+	var hist *hdrhistogram.Histogram // of the second between them
+	last.at = started
+	take := func(now time.Time, h *hdrhistogram.Histogram) {
+		before, last, hist = last, markOf(live, now), h
+		all = append(all, o.second(started, before, last, h))
 	}
 	for {
 		select {
 		case <-stop:
-			if now := time.Now(); now.Sub(last) > time.Second/10 {
-				take(now)
+			now, rest := time.Now(), live.Take()
+			if now.Sub(last.at) < shortest && len(all) > 0 { // what ended behind the last second belongs to it
+				if rest != nil && hist != nil {
+					rest.Merge(hist)
+				}
+				all, last, rest = all[:len(all)-1], before, cmp.Or(rest, hist)
 			}
+			take(now, rest)
 			return all
 		case now := <-tick.C:
-			take(now)
+			take(now, live.Take())
 			if o.Second != nil {
 				o.Second(all[len(all)-1])
 			}
@@ -236,12 +249,18 @@ func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}
 	}
 }
 
-// since returns by how much a count has grown since it was last asked.
-func since(count *atomic.Int64, last *int64) int64 {
-	now := count.Load()
-	grown := now - *last
-	*last = now
-	return grown
+// second returns the figures of the time between two marks of a run, whose latencies h holds; nil: none.
+func (o *Options) second(started time.Time, from, to mark, h *hdrhistogram.Histogram) Second {
+	began, at := from.at.Sub(started), to.at.Sub(started)
+	s := Second{
+		At: at, WarmingUp: (began+at)/2 < o.Warm, Draining: began >= o.length(),
+		Rate:   float64(to.answers-from.answers) / (at - began).Seconds(),
+		Errors: to.errs - from.errs, Late: to.late - from.late,
+	}
+	if h != nil {
+		s.P50, s.P99, s.Slowest = quantile(h, 50), quantile(h, 99), quantile(h, 100)
+	}
+	return s
 }
 
 func quantile(h *hdrhistogram.Histogram, percent float64) time.Duration {
