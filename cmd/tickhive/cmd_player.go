@@ -92,15 +92,16 @@ func (c *playerSpeedCmd) Run(p *program) error {
 	return c.playerCommand(p, http.MethodPost, "/speed", map[string]any{"speed": c.Speed})
 }
 
-// distanceBack is a distance that the parser of the command line would take for a flag.
-var distanceBack = regexp.MustCompile(`^-[0-9.]`)
+// negative is a number that the parser of the command line would take for a flag.
+var negative = regexp.MustCompile(`^-[0-9.]`)
 
-// seekArgs returns the arguments with the distance of a seek back behind "--".
+// seekArgs returns the arguments with the negative number of a command of the player, such as the distance of a seek
+// back, behind "--".
 func seekArgs(args []string) []string {
-	if len(args) < 3 || args[0] != "player" || args[1] != "seek" || slices.Contains(args, "--") {
+	if len(args) < 3 || args[0] != "player" || slices.Contains(args, "--") {
 		return args
 	}
-	i := slices.IndexFunc(args, distanceBack.MatchString)
+	i := slices.IndexFunc(args, negative.MatchString)
 	if i < 0 {
 		return args
 	}
@@ -112,7 +113,13 @@ func (c *playerSeekCmd) Run(p *program) error { return c.playerTo(p, "/seek", c.
 
 // Run ends the replay.
 func (c *playerLeaveCmd) Run(p *program) error {
-	return c.playerCommand(p, http.MethodPost, "/leave", nil)
+	var s playerState
+	if err := c.send(p, http.MethodPost, "/replay/leave", nil, &s); err != nil {
+		return err
+	}
+	s.Status = "left"
+	fmt.Fprintln(p.out, s.String())
+	return nil
 }
 
 // playerState is the answer of the routes of the player.
@@ -210,5 +217,8 @@ func playerTime(text string, s *playerState) (int64, error) {
 		return s.Time + d.Milliseconds(), nil
 	}
 	ns, err := format.ParseFrom(text, s.Begin*1e6)
-	return ns / 1e6, err
+	if err != nil {
+		return 0, fmt.Errorf("time %w, or a distance such as +10m or -90s", err)
+	}
+	return ns / 1e6, nil
 }

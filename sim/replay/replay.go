@@ -170,7 +170,12 @@ func (r *Report) Notes() []string {
 	}
 	out = append(out, r.Left...)
 	for _, reason := range sortedKeys(r.Reasons) {
-		out = append(out, fmt.Sprintf("%d commands refused: %s", r.Reasons[reason], reason))
+		note := fmt.Sprintf("%d commands refused: %s", r.Reasons[reason], reason)
+		if reason == engine.OrderClosed || reason == engine.UnknownOrder {
+			note += ": the recording changes or cancels orders that had ended before, because users traded with them or " +
+				"because the recording does so"
+		}
+		out = append(out, note)
 	}
 	return out
 }
@@ -207,7 +212,7 @@ func New(o Options) (*Replay, error) {
 	}
 	if o.From != "" {
 		if r.fromNs, err = format.ParseFrom(o.From, r.survey.FirstNs); err != nil {
-			return nil, &OptionError{err}
+			return nil, &OptionError{fmt.Errorf("replay: from %q: %w", o.From, err)}
 		}
 		if r.fromNs > r.survey.StartNs {
 			return nil, &OptionError{fmt.Errorf("replay: from %s is after the last record that a replay can start "+

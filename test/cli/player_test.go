@@ -161,6 +161,11 @@ func TestThePlayerRefuses(t *testing.T) {
 		t.Errorf("%v", s)
 	}
 	in.Refuse(409, "CONFLICT", "", "POST", "/replay/play", "")
+	if code, _, errs := harness.Run(t, "player", "seek", "10:99", "--internal", in.Root); code != 2 ||
+		!strings.Contains(errs, `player: time "10:99" is not a time; write `) ||
+		!strings.Contains(errs, "or a time of day such as 10:30, or a distance such as +10m or -90s") {
+		t.Errorf("%d %s", code, errs)
+	}
 	in.Signal(syscall.SIGTERM)
 	if code := in.Wait(); code != 0 {
 		t.Errorf("exit code %d: %s", code, in.Stderr.String())
@@ -174,13 +179,17 @@ func TestThePlayerRefuses(t *testing.T) {
 			t.Errorf("%v: %s", args, errs)
 		}
 	}
+	const want = `speed "-1": want max, or a number`
+	if _, _, errs := harness.Run(t, "player", "speed", "-1"); !strings.Contains(errs, want) {
+		t.Error(errs)
+	}
 }
 
 // Who leaves a replay gets an answer, and the program ends as it does after a signal.
 func TestAReplayIsLeft(t *testing.T) {
 	t.Parallel()
 	in := playSample(t)
-	if out, _ := player(in, "leave"); !strings.HasPrefix(out, "paused at 2026-01-05T10:00:") {
+	if out, _ := player(in, "leave"); !strings.HasPrefix(out, "left at 2026-01-05T10:00:") {
 		t.Error(out)
 	}
 	if code := in.Wait(); code != 0 {

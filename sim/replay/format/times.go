@@ -447,7 +447,7 @@ func readScaled(s []byte, digits int) (ns int64, fits bool, err error) {
 	return ns, err == nil && ns >= 0 && ns <= maxTimeNs, nil
 }
 
-// ParseFrom reads the value of --from: a time as readTime reads it, a date 20260101, or a time of day (10:30 or
+// ParseFrom reads a time of a recording that a user gives: a time as readTime reads it, a date 20260101, or a time of day (10:30 or
 // 10:30:00.5). A time of day is on the UTC day of firstNs, the time of the first record.
 func ParseFrom(s string, firstNs int64) (int64, error) {
 	for _, layout := range []string{"15:04", "15:04:05.999999999"} {
@@ -461,7 +461,7 @@ func ParseFrom(s string, firstNs int64) (int64, error) {
 		ns, _, err = unixNs(n)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("replay: from %q: %w; %s, or a time of day such as 10:30", s, err, remedyTime)
+		return 0, fmt.Errorf("%w; %s, or a time of day such as 10:30", err, remedyTime)
 	}
 	return ns, nil
 }
