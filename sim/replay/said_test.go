@@ -38,6 +38,23 @@ func TestTheParagraphOfAFileSaysHowTheFileIsRead(t *testing.T) {
 		"Unix times": {
 			unix, format.Layout{Timezone: "America/New_York"}, "--timezone does not matter: the times are Unix s", "",
 		},
+		"makers": {
+			"time,price,amount,maker_side\n1700000000,10,1,sell\n", format.Layout{},
+			`side: column "maker_side", the maker's, turned round`, "",
+		},
+		"minutes": {
+			"1700000040,10,12,9,11,1\n1700000100,10,12,9,11,1\n1700000220,10,12,9,11,1\n", format.Layout{},
+			"Unix s, the start of a bar of 1m;", "",
+		},
+		"hours": {"1700000400,10,12,9,11,1\n1700004000,10,12,9,11,1\n", format.Layout{}, "the start of a bar of 1h;", ""},
+		"days": {
+			"2024-01-01,10,12,9,11,1\n2024-01-02,10,12,9,11,1\n2024-01-05,10,12,9,11,1\n", format.Layout{},
+			"the start of a bar of 1 d;", "",
+		},
+		"months": {
+			"2024-01-01,10,12,9,11,1\n2024-02-01,10,12,9,11,1\n2024-03-01,10,12,9,11,1\n", format.Layout{},
+			"the start of a bar of a month or more;", "",
+		},
 		"no side to turn": {
 			unix, format.Layout{Side: "maker"},
 			`--side does not matter: column "is_buyer_maker" says which side was the maker's`, "",
@@ -83,6 +100,41 @@ func TestTheTimesOfLobsterHaveAZone(t *testing.T) {
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", layout, err)
+		}
+	}
+}
+
+// Bars of months are no candles of days.
+func TestBarsOfMonthsAreComparedByTheirTrades(t *testing.T) {
+	t.Parallel()
+	path := file(t, "m.csv", "2024-01-01,10,12,9,11,1\n2024-02-01,10,12,9,11,1\n2024-03-01,10,12,9,11,1\n")
+	for _, zone := range []string{"", "America/New_York"} {
+		report, _ := run(t, Options{
+			Format: "trades", Files: []string{path}, Check: true, Layout: format.Layout{Timezone: zone},
+		})
+		if said := strings.Join(report.Lines(), "\n"); said != "check trades 12 of 12" {
+			t.Error(said)
+		}
+	}
+}
+
+// An archive, and answers without trades, are refused with what to do.
+func TestRefusalsNameTheWayOn(t *testing.T) {
+	t.Parallel()
+	archive := make([]byte, 1024)
+	copy(archive, "trades.csv")
+	copy(archive[257:], "ustar")
+	for want, o := range map[string]Options{
+		"the first bytes are those of a tar archive; unpack the archive: tar xf FILE": {
+			Format: "trades", Files: []string{file(t, "a.tar", string(archive))},
+		},
+		"is replayed with --format trades --columns time=1,open=2,high=3,low=4,close=5,amount=7": {
+			Format: "kraken", Files: []string{file(t, "o.json",
+				`{"error":[],"result":{"XBTUSDT":[[1762777020,"10","12","9","11","10","1.5",4]],"last":1762777020}}`)},
+		},
+	} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -54,8 +54,10 @@ var columnNames = [columnKinds][]string{
 		"quote", "quote_qty", "quoteqty", "quote_volume", "quotevolume", "quote_asset_volume", "cost",
 		"foreignnotional", "volumeto", "quote_amount", "quote asset volume",
 	},
-	colID:    {"id", "trade_id", "tradeid", "trade id", "trdmatchid", "agg_trade_id"}, // of the trade
-	colSide:  {"side", "type", "taker_side", "isbuy", "direction", "takerside", "aggressor_side"},
+	colID: {"id", "trade_id", "tradeid", "trade id", "trdmatchid", "agg_trade_id"}, // of the trade
+	colSide: {
+		"side", "type", "taker_side", "isbuy", "direction", "takerside", "aggressor_side", "maker_side", "makerside",
+	},
 	colMaker: {"is_buyer_maker", "isbuyermaker", "m", "taker_side_sell", "sell"}, // true: the taker sold
 	colOpen:  {"open", "o"},
 	colHigh:  {"high", "max", "h"},
@@ -75,6 +77,11 @@ var columnNames = [columnKinds][]string{
 	colExchange: {"exchange"},
 	colReceived: {"ts_recv", "local_timestamp"}, // the time of receipt, which orders trades
 	colVenue:    {"publisher_id"},
+}
+
+// isMakers reports whether the name of a column of sides says that they are the makers'.
+func (v *field) isMakers() bool {
+	return v.set && strings.HasPrefix(columnNames[colSide][v.rank], "maker")
 }
 
 // maxRanks bounds the number of names of one column.

@@ -671,7 +671,7 @@ func (r *table) sides(rec *Record, sold bool) (err error) {
 	if rec.Side, rec.Sided, err = r.side(&f[colSide]); err != nil {
 		return err
 	}
-	if rec.Sided && (r.plan.whose == "maker" || r.maker && r.plan.whose == "") {
+	if rec.Sided && r.makers() {
 		rec.Side = rec.Side.Opposite()
 	}
 	if !f[colMaker].set {
@@ -687,6 +687,11 @@ func (r *table) sides(rec *Record, sold bool) (err error) {
 		rec.Side, rec.Sided = side, true
 	}
 	return err
+}
+
+// makers reports whether the sides of the row are those of the makers.
+func (r *table) makers() bool {
+	return r.plan.whose == "maker" || r.plan.whose == "" && (r.maker || r.fields.first[colSide].isMakers())
 }
 
 // side reads the side as the file names it.

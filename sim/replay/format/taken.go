@@ -74,12 +74,13 @@ func (r *table) taken(f *tradeFile) Taken {
 	}
 	t.Time = r.timeTaken()
 	if f.bars {
+		t.Time += ", the start of a bar" + f.barText()
 		t.Side = "none: bars have none"
 		t.Price = fmt.Sprintf("%s, %s, %s, %s", first[colOpen].where(), first[colHigh].where(), first[colLow].where(),
 			first[colClose].where())
 	} else if v := &first[colSide]; p.whose == "sign" {
 		t.Side = "the sign of the amount: below 0 the taker sold"
-	} else if v.set && (p.whose == "maker" || r.maker && p.whose == "") {
+	} else if v.set && r.makers() {
 		t.Side = v.where() + ", the maker's, turned round"
 	} else if v.set && p.buys != "" {
 		t.Side = fmt.Sprintf("%s, the taker's: %q bought, %q sold", v.where(), p.buys, p.sells)
@@ -119,6 +120,26 @@ func (r *table) taken(f *tradeFile) Taken {
 		t.Left = append(t.Left, r.set.form.why)
 	}
 	return t
+}
+
+// barText returns the length of the bars of a file, the shortest time from one to the next: " of 1m".
+func (f *tradeFile) barText() string {
+	switch length := f.apart; {
+	case length == 0:
+		return ""
+	case length >= 28*dayNs:
+		return " of a month or more"
+	case length%dayNs == 0:
+		return fmt.Sprintf(" of %d d", length/dayNs)
+	default:
+		text := time.Duration(length).String() // 1h0m0s
+		for _, zero := range []string{"m0s", "h0m"} {
+			if strings.HasSuffix(text, zero) {
+				text = text[:len(text)-2]
+			}
+		}
+		return " of " + text
+	}
 }
 
 // where names the column of a value.
@@ -256,7 +277,7 @@ func (r *table) flags() Layout {
 	}
 	if v := &r.fields.first[colSide]; l.Side == "" && v.set {
 		l.Side = "taker"
-		if r.maker {
+		if r.makers() {
 			l.Side = "maker"
 		}
 	}

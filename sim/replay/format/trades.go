@@ -26,6 +26,7 @@ type tradeFile struct {
 	midday bool // one of them is behind the first hundredths of the day
 
 	divisor  int64 // greatest common divisor of all its times, ns
+	apart    int64 // shortest time from one row to the next, ns; 0: there is one row
 	empty    int   // number of bars without trades
 	sideless int   // number of trades without a side
 
@@ -259,6 +260,9 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 	}
 	f.divisor = gcd(f.divisor, r.NS%dayNs)
 	f.midday = f.midday || r.NS-rows.times.midnight(0) >= earlyNs
+	if f.rows > 0 && (f.rows == 1 || r.NS-f.last < f.apart) {
+		f.apart = r.NS - f.last
+	}
 	f.rows++
 	f.last = r.NS
 	switch {
@@ -301,7 +305,7 @@ func (f *tradeFile) ended(in *lineReader, rows *table) error {
 			earlyNs/secondNs)
 	}
 	if f.bars {
-		f.length = barLength(f.path, f.divisor)
+		f.length = f.barLength()
 	}
 	f.taken = rows.taken(f)
 	return nil
@@ -548,16 +552,20 @@ var lengthByName = []struct {
 	{"day", dayNs},
 }
 
-// barLength returns the length of a file's bars by the file's name. If the name does not tell, it returns the
-// longest length that divides all starts.
-func barLength(file string, divisor int64) int64 {
-	name := strings.ToLower(filepath.Base(file))
+// barLength returns the length of the file's bars by the file's name. If the name does not tell, it returns the
+// longest length that divides all starts, and for bars of a week or more, such as those of months, the shortest time
+// from one to the next.
+func (f *tradeFile) barLength() int64 {
+	name := strings.ToLower(filepath.Base(f.path))
 	for _, l := range lengthByName {
 		if strings.Contains(name, l.word) {
 			return l.ns
 		}
 	}
-	return divisor
+	if f.apart >= 7*dayNs {
+		return f.apart
+	}
+	return f.divisor
 }
 
 func gcd(a, b int64) int64 {

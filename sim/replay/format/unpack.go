@@ -72,8 +72,14 @@ func refuseForeign(head []byte) error {
 			return flawAt(0, f.remedy, "the first bytes are those of %s", f.name)
 		}
 	}
+	if len(head) > tarMark && bytes.HasPrefix(head[tarMark:], []byte("ustar")) {
+		return flawAt(0, "unpack the archive: tar xf FILE", "the first bytes are those of a tar archive")
+	}
 	return nil
 }
+
+// A tar archive has its mark behind the name and the attributes of the first file.
+const tarMark = 257
 
 // plainText is the text of a file, as UTF-8. Its owner closes it before the file.
 type plainText struct {
@@ -136,7 +142,8 @@ func openText(in io.Reader) (t plainText, err error) {
 		r = bufio.NewReaderSize(&bounded{inner, max(maxText, maxRatio*sizeOf(in))}, 64<<10)
 		head, _ = r.Peek(6)
 	}
-	if err := refuseForeign(head); err != nil {
+	begin, _ := r.Peek(tarMark + len("ustar")) // a shorter file has less
+	if err := refuseForeign(begin); err != nil {
 		t.Close()
 		return plainText{}, err
 	}
