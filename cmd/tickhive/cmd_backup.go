@@ -56,13 +56,14 @@ func (c *backupCmd) Run(p *program) error {
 		Progress: bar.Set,
 	}
 	s, err := fetch.Run(ctx)
-	bar.Done()
 	if err != nil {
+		bar.Leave()
 		if errors.As(err, new(*url.Error)) {
 			err = fmt.Errorf("%w; --internal names another address", remedied(err))
 		}
 		return errors.Join(fmt.Errorf("backup: %w", err), gone(temp.Name()))
 	}
+	bar.Done()
 	pos := s.Meta.Seq
 	if err = s.Close(); err == nil {
 		err = os.Link(temp.Name(), c.File) // fails if the file exists by now

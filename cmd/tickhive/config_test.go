@@ -93,6 +93,13 @@ func TestConfigCheckExitsByTheResult(t *testing.T) {
 	if code := run([]string{"config", "check"}, p); code != 0 || !strings.Contains(out.String(), "configuration ok") {
 		t.Errorf("%d %s%s", code, out.String(), errs.String())
 	}
+	for _, section := range []string{"tls", "internal"} {
+		set := []string{"--set", section + ".cert=/no/cert.pem", "--set", section + ".key=/no/key.pem"}
+		if code := run(append([]string{"config", "check"}, set...), p); code != 2 ||
+			!strings.Contains(errs.String(), section+".cert /no/cert.pem") {
+			t.Errorf("%d %s", code, errs.String())
+		}
+	}
 	if code := run([]string{"config", "check", "--journal-sync", "never"}, p); code != 2 ||
 		!strings.Contains(errs.String(), "journal.sync") {
 		t.Errorf("%d %s", code, errs.String())

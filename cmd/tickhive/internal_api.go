@@ -193,6 +193,9 @@ func (a *internalAPI) send(ctx context.Context, method, path, body string) (*htt
 	if json.Unmarshal(text, &refused) == nil && refused.Message != "" {
 		text = []byte(refused.Message)
 	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		text = append(text, " Give it as --internal-token-file, or in TICKHIVE_INTERNAL_TOKEN."...)
+	}
 	err = fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
 	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
 		err = unreadyError{err}

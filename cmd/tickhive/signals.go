@@ -53,11 +53,11 @@ func (p *program) onTerminal() bool {
 	return isTerminal(os.Stdin) || isTerminal(p.out)
 }
 
-// reloader reloads one file while the process runs. When the new file is not usable, reload returns an error
-// and the old content stays valid.
+// reloader reloads one file while the process runs and reports whether its content is another one. When the new file is
+// not usable, reload returns an error and the old content stays valid.
 type reloader struct {
 	name   string
-	reload func() error
+	reload func() (changed bool, err error)
 }
 
 // reloads lists the files to reload at SIGHUP.
@@ -103,9 +103,13 @@ func (r *reloads) reload(sig os.Signal) {
 		r.log.Info("nothing to reload", "signal", sig.String())
 	}
 	for _, f := range r.list {
-		if err := f.reload(); err != nil {
+		switch changed, err := f.reload(); {
+		case err != nil:
 			r.log.Error("reload failed; keeping the old content", "signal", sig.String(), "what", f.name, "error", err)
-		} else {
+		case !changed:
+			r.log.Warn("nothing to reload: the files have the content that is in force", "signal", sig.String(),
+				"what", f.name)
+		default:
 			r.log.Info("reloaded", "signal", sig.String(), "what", f.name)
 		}
 	}

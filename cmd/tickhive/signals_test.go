@@ -18,8 +18,9 @@ func TestAHangupReloads(t *testing.T) {
 	r := reloads{log: slog.New(slog.NewTextHandler(log, nil))}
 	calls := 0
 	r.list = []reloader{
-		{"certificates", func() error { calls++; return nil }},
-		{"key", func() error { return errors.New("no such file") }},
+		{"certificates", func() (bool, error) { calls++; return true, nil }},
+		{"copies", func() (bool, error) { return false, nil }},
+		{"key", func() (bool, error) { return false, errors.New("no such file") }},
 	}
 	signals := make(chan os.Signal)
 	end := r.follow(processSignals{reload: signals})
@@ -31,6 +32,7 @@ func TestAHangupReloads(t *testing.T) {
 	}
 	for _, want := range []string{
 		"msg=reloaded signal=hangup what=certificates",
+		`msg="nothing to reload: the files have the content that is in force" signal=hangup what=copies`,
 		`msg="reload failed; keeping the old content" signal=hangup what=key error="no such file"`,
 	} {
 		if strings.Count(log.String(), want) != 2 {

@@ -83,6 +83,36 @@ func TestAListOnTheCommandLineMayHaveTheFormOfTheFile(t *testing.T) {
 	}
 }
 
+// A later source replaces the token of an earlier one, or the file of one; two of one source contradict each other.
+func TestALaterSourceReplacesTheToken(t *testing.T) {
+	t.Parallel()
+	const file, inFile = "[internal]\ntoken_file = \"t\"\n", "[internal]\ntoken = \"one\"\n"
+	env, envFile := "TICKHIVE_INTERNAL_TOKEN=two", "TICKHIVE_INTERNAL_TOKEN_FILE=u"
+	for _, c := range []struct {
+		text           string
+		environ, set   []string
+		token, inToken string // the token and its file; both empty: refused
+	}{
+		{text: file, inToken: "t"},
+		{text: file, environ: []string{env}, token: "two"},
+		{text: inFile, environ: []string{envFile}, inToken: "u"},
+		{text: file, environ: []string{env}, set: []string{"internal.token_file=v"}, inToken: "v"},
+		{text: file, set: []string{"internal.token=three"}, token: "three"},
+		{text: file + "token = \"one\"\n"},
+		{environ: []string{env, envFile}},
+		{set: []string{"internal.token=three", "internal.token_file=v"}},
+	} {
+		cfg, err := Load(harness.WriteConfig(t, c.text), c.environ, c.set)
+		if c.token == c.inToken {
+			if err == nil || !strings.Contains(err.Error(), "both set; keep one") {
+				t.Errorf("%+v: %v", c, err)
+			}
+		} else if err != nil || string(cfg.Internal.Token) != c.token || cfg.Internal.TokenFile != c.inToken {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[rate]\nper_minute = 60\nper_secnd = 5\n", ":3: unknown key rate.per_secnd; did you mean rate.per_second?"},

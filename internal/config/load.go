@@ -14,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/tickhive/tickhive/internal/exchange"
 	"github.com/tickhive/tickhive/internal/setting"
 )
 
@@ -30,9 +31,12 @@ func Load(file string, environ, settings []string) (*Config, error) {
 			return nil, err
 		}
 	}
+	before := c.Internal
 	if err := c.readEnv(environ); err != nil {
 		return nil, err
 	}
+	c.replaceToken(&before)
+	before = c.Internal
 	for _, s := range settings {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok {
@@ -42,11 +46,24 @@ func Load(file string, environ, settings []string) (*Config, error) {
 			return nil, fmt.Errorf("config: %w", err)
 		}
 	}
+	c.replaceToken(&before)
 	c.addPairs()
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	return c, nil
+}
+
+// replaceToken lets the token of a source replace the file of a token that an earlier source gave, and reverse: before is
+// what the earlier ones said.
+func (c *Config) replaceToken(before *exchange.InternalConfig) {
+	now := &c.Internal
+	switch newToken, newFile := now.Token != before.Token, now.TokenFile != before.TokenFile; {
+	case newToken && !newFile && now.Token != "":
+		now.TokenFile = ""
+	case newFile && !newToken && now.TokenFile != "":
+		now.Token = ""
+	}
 }
 
 // serviceLink matches the variables that Kubernetes sets for a service named tickhive.

@@ -1,6 +1,8 @@
 package datadir
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -84,7 +86,10 @@ func readKey(d *Dir, path string, mayMake bool) (*seal.Key, error) {
 	text, found, err := readFile(d.fsys, path)
 	switch {
 	case err != nil:
-		return nil, err
+		if cause := (*fs.PathError)(nil); errors.As(err, &cause) { // without what to do about a data directory
+			err = cause
+		}
+		return nil, usage("auth.secret_key_file: %w: let the program's user read the file, or name another one", err)
 	case !found && !mayMake:
 		return new(seal.Key), nil
 	case !found:
@@ -100,8 +105,11 @@ func readKey(d *Dir, path string, mayMake bool) (*seal.Key, error) {
 	}
 	key, err := seal.ParseKey(string(text))
 	if err != nil {
-		return nil, usage("auth.secret_key_file: %s: %w: put the right file back, or name one that does not exist so "+
-			"that a new key is made", path, err)
+		remedy := "put the right file back"
+		if mayMake {
+			remedy += ", or name one that does not exist so that a new key is made"
+		}
+		return nil, usage("auth.secret_key_file: %s: %w: %s", path, err, remedy)
 	}
 	return key, nil
 }

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"cmp"
 	"container/list"
 	"crypto/tls"
@@ -583,26 +584,28 @@ type Certificate struct {
 // NewCertificate reads a certificate chain and its key, both PEM. The section of the configuration names them.
 func NewCertificate(section, certFile, keyFile string, now func() time.Time) (*Certificate, error) {
 	c := &Certificate{section: section, certFile: certFile, keyFile: keyFile, now: now}
-	return c, c.Reload()
+	_, err := c.Reload()
+	return c, err
 }
 
-// Reload reads the files again. On an error the old certificate stays in force.
-func (c *Certificate) Reload() error {
+// Reload reads the files again and reports whether they have another chain than the one in force. On an error the old
+// certificate stays in force.
+func (c *Certificate) Reload() (changed bool, err error) {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("%s.cert %s, %s.key %s: %w: name a PEM certificate chain and the PEM key of its first "+
+		return false, fmt.Errorf("%s.cert %s, %s.key %s: %w: name a PEM certificate chain and the PEM key of its first "+
 			"certificate, both readable by this user", c.section, c.certFile, c.section, c.keyFile, err)
 	}
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
-		return fmt.Errorf("%s.cert %s: %w", c.section, c.certFile, err)
+		return false, fmt.Errorf("%s.cert %s: %w", c.section, c.certFile, err)
 	}
 	if now := c.now(); now.After(leaf.NotAfter) {
-		return fmt.Errorf("%s.cert %s: the certificate ended on %s: renew it", c.section, c.certFile,
+		return false, fmt.Errorf("%s.cert %s: the certificate ended on %s: renew it", c.section, c.certFile,
 			leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
-	c.current.Store(&pair)
-	return nil
+	old := c.current.Swap(&pair)
+	return old == nil || !slices.EqualFunc(old.Certificate, pair.Certificate, bytes.Equal), nil
 }
 
 // Config returns the settings of a listener. HTTP/1.1 is the only protocol that the server speaks. other returns

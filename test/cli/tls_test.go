@@ -55,6 +55,7 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 			serial()
 		}
 	}
+	reload("nothing to reload: the files have the content that is in force")
 	harness.WriteCertificate(t, dir, 2, time.Now().Add(24*time.Hour))
 	reload("msg=reloaded")
 	if n := serial(); n != 2 {

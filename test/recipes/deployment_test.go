@@ -30,7 +30,7 @@ func TestTheFirstDeployment(t *testing.T) {
 	folder := t.TempDir()
 	m := &machine{reader: reader{t: t, folder: folder, env: append(harness.Environ(),
 		"PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))}}
-	for _, name := range []string{"bin", "etc/tickhive", "etc/cron.d", "etc/systemd/system", "var/lib", "var/backups"} {
+	for _, name := range []string{"bin", "etc/tickhive", "etc/systemd/system", "var/lib", "var/backups"} {
 		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func (m *machine) operate(text string) (out string) {
 func (m *machine) systemctl(asked string) {
 	m.t.Helper()
 	switch asked {
-	case "daemon-reload":
+	case "daemon-reload", "enable --now tickhive-backup.timer":
 	case "stop tickhive":
 		m.in.Signal(syscall.SIGTERM)
 		if code := m.in.Wait(); code != 0 {
@@ -184,17 +184,18 @@ esac`)
 func TestTheHourlyBackupKeepsNamedFiles(t *testing.T) {
 	t.Parallel()
 	for page, pattern := range map[string]string{
-		deploymentPage: `(?m)^0 \* \* \* \* root (.*)$`, "docs/operating.md": `(?m)^    0 \* \* \* \* (.*)$`,
+		deploymentPage: `(?m)^ExecStart=/bin/sh -c '(.*)'$`, "docs/operating.md": `(?m)^    0 \* \* \* \* (.*)$`,
 	} {
 		m := regexp.MustCompile(pattern).FindStringSubmatch(harness.ReadTree(t, page))
 		if m == nil {
-			t.Fatalf("%s has no line of cron", page)
+			t.Fatalf("%s has no hourly backup", page)
 		}
 		const files = `cd /var/backups/tickhive
 touch -d 2001-01-01 first.snap before-upgrade.snap before.snap tickhive-2026-11-22-1400.snap
 for n in $(seq 10 69); do touch -d "2002-01-01 00:$((n-10))" "hourly-2002-01-01-$n.snap"; done
 `
-		folder, _ := plainShell(t, files+strings.ReplaceAll(m[1], `\%`, "%"), `for last; do :; done; touch "$last"`)
+		line := strings.NewReplacer(`\%`, "%", "%%", "%", "$$", "$").Replace(m[1]) // of cron, and of systemd
+		folder, _ := plainShell(t, files+line, `for last; do :; done; touch "$last"`)
 		hourly, err := filepath.Glob(folder + "/hourly-*.snap")
 		if err != nil || len(hourly) != 48 {
 			t.Errorf("%s: %d hourly files are kept, want 48: %v", page, len(hourly), err)
