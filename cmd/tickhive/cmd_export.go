@@ -233,7 +233,7 @@ var candleLengths = []struct {
 // longer, show it: one that ends before the list begins.
 func (c *exportCmd) dropped(ctx context.Context, api *client.Client, list exportList) (note string, err error) {
 	keys, ok := map[string]string{
-		"trades": "market.trades_min and market.trades_max", "candles": "market.candles_kept",
+		"trades": "market.trades_min", "candles": "market.candles_kept",
 	}[c.What]
 	begins, known := exportTime(cmp.Or(list.oldest, c.Until))
 	if !ok || list.first || !known {
@@ -270,7 +270,7 @@ func (c *exportCmd) dropped(ctx context.Context, api *client.Client, list export
 		begin = "are all gone"
 	}
 	return fmt.Sprintf("export: the %s %s, and the market has traded since %s: the exchange has dropped what is "+
-		"older; %s say how much it keeps", c.What, begin, since, keys), nil
+		"older; a larger %s keeps more", c.What, begin, since, keys), nil
 }
 
 // length returns the length of the candles of --interval.

@@ -53,7 +53,7 @@ func (h *History) Keep(c *marketdata.TradesConfig, given func(key string) bool) 
 	}
 	var lost, keep []string
 	for i, n := range c.CandlesKept {
-		if h.Candles[i] > n {
+		if h.Candles[i] > n+1 { // the limit counts closed candles
 			lost = append(lost, fmt.Sprintf("%d of up to %d %s candles", n, h.Candles[i], marketdata.Interval(i)))
 		}
 		keep = append(keep, fmt.Sprint(max(n, h.Candles[i])))

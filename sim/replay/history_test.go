@@ -57,6 +57,13 @@ func TestAReplayNamesTheHistoryThatItsConfigurationDrops(t *testing.T) {
 		!strings.Contains(notes[1], "the newest 20160 of up to 30001 minute candles: --set market.candles_kept=30001,10080,") {
 		t.Errorf("%q", notes)
 	}
+	if strings.Contains(notes[1], "minutes5") { // 6,000 of them
+		t.Error(notes[1])
+	}
+	h = historyOf(t, 43_200) // 8,640 of five minutes, which is the limit
+	if notes := h.Keep(&c, func(string) bool { return true }); strings.Contains(notes[1], "minutes5") {
+		t.Error(notes[1])
+	}
 	h = historyOf(t, 1400) // less than a day: no trade and no candle goes
 	if notes := h.Keep(&c, func(string) bool { return true }); len(notes) > 0 {
 		t.Error(notes)
