@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -41,6 +42,12 @@ func (c faultyRequest) replaceAnswer(a *fault.Active) {
 	if a.RetryAfter > 0 {
 		h.SetCanonical(hdrRetryAfter, fmt.Append(nil, a.RetryAfter))
 	}
+}
+
+// isTarget reports whether a rule redirects to the path of the request: what it leads to is answered.
+func (c faultyRequest) isTarget(a *fault.Active) bool {
+	path, _, _ := strings.Cut(a.Location, "?")
+	return a.Action == fault.Redirect && path != "" && path == string(c.Path())
 }
 
 // onlyPair returns the pair that the request asks for, and the parameter that names it. It is empty when the answer is

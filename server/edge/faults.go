@@ -92,7 +92,7 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 	defer after.spare()
 	for _, a := range rules {
 		once := after.of(a.Action)
-		if !concerns(a.Action, c.route) || once != nil && *once != nil {
+		if !concerns(a.Action, c.route) || once != nil && *once != nil || c.isTarget(a) {
 			continue
 		}
 		if a.Action.Edits() {
@@ -206,7 +206,8 @@ func (s *Server) CheckFault(r *fault.Rule) error {
 		}
 	}
 	return fmt.Errorf("%s: no listener that is on has a route that the rule selects and to which this can happen; "+
-		"/swagger lists the routes", r.Action)
+		"/swagger lists the routes, with {pair} where one stands in the path; the listener aggregator is on with "+
+		"aggregator.listen alone", r.Action)
 }
 
 // concerns reports whether an action can happen to requests of a route.

@@ -139,6 +139,8 @@ func TestFaultsOfContent(t *testing.T) {
 		{"redirect location=/api/time", faultyBook, func(a harness.Answer, err error) bool {
 			return err == nil && a.Status == 302 && a.Header.Get("Location") == "/api/time"
 		}},
+		{"redirect location=" + faultyBook, "/api/orderbook?currencyPairCode=AA_BB&aliases=true",
+			func(a harness.Answer, err error) bool { return err == nil && a.Status == 200 }},
 		{"redirect status=307", faultyBook, func(a harness.Answer, err error) bool {
 			return err == nil && a.Status == 307 && a.Header.Get("Location") == faultyBook
 		}},
