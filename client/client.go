@@ -40,8 +40,8 @@ func FromKeyFile(base, file string) (*Client, error) {
 		err = errors.New("a member is missing")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("client: key file %s: want the JSON that `tickhive demo-key FILE` writes, an object with "+
-			"publicKey and privateKey: %w", file, err)
+		return nil, fmt.Errorf("client: key file %s: want the JSON that `tickhive demo-key FILE` writes, an object "+
+			"with publicKey and privateKey: %w", file, err)
 	}
 	return c, nil
 }

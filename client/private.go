@@ -48,9 +48,9 @@ type Event struct {
 //
 // After the start and after each outage it returns the missed fills, the snapshot of fills, which ends them, the
 // snapshot of orders, the last states of the orders and lists that ended meanwhile, and the snapshot of balances; then
-// what happens. At the start those states are the orders of the missed fills, and of the fills of the last 10 s before the cursor,
-// with their lists: an order that ended without a fill while the program was down is not among them. A state of an
-// order may come twice.
+// what happens. At the start those states are the orders of the missed fills, and of the fills of the last 10 s before
+// the cursor, with their lists: an order that ended without a fill while the program was down is not among them. A
+// state of an order may come twice.
 //
 // Owner: the goroutine that calls Next.
 type PrivateStream struct {

@@ -44,7 +44,8 @@ type Exchange struct {
 const stopTime = 10 * time.Second
 
 // Start starts an exchange that ends with the test. A virtual clock shows 2026-01-01T00:00:00Z, with a Recording the
-// time of its first record, with RealClock the machine's time. Options that do not fit end the test, with the key or the file that is wrong.
+// time of its first record, with RealClock the machine's time. Options that do not fit end the test, with the key or
+// the file that is wrong.
 func Start(t testing.TB, options ...Option) *Exchange {
 	t.Helper()
 	var s setup
@@ -189,7 +190,8 @@ func (x *Exchange) Kill() {
 func (x *Exchange) Restart() {
 	x.t.Helper()
 	if x.play != nil {
-		x.t.Fatal("tickhivetest: Restart: a replay of a recording cannot go on in a stored exchange; Start begins it again")
+		x.t.Fatal("tickhivetest: Restart: a replay of a recording cannot go on in a stored exchange; Start begins it " +
+			"again")
 	}
 	x.Stop()
 	x.begin()

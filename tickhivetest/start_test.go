@@ -390,9 +390,11 @@ func TestTheLogIsShownWhenTheTestFails(t *testing.T) {
 func TestWrongOptionsNameTheirPlace(t *testing.T) {
 	recording := trades(t, "1700000000,10.5,1,buy\n")
 	for want, options := range map[string][]tickhivetest.Option{
-		"unknown key rate.per_secnd":                   {tickhivetest.Set("rate.per_secnd=5")},
-		"pairs: A_B":                                   {tickhivetest.Pairs(tickhivetest.Pair{Code: "A_B", PriceDigits: -1})},
-		"leave out RealClock":                          {tickhivetest.RealClock(), tickhivetest.Recording("kraken", "none.csv")},
+		"unknown key rate.per_secnd": {tickhivetest.Set("rate.per_secnd=5")},
+		"pairs: A_B":                 {tickhivetest.Pairs(tickhivetest.Pair{Code: "A_B", PriceDigits: -1})},
+
+		"leave out RealClock": {tickhivetest.RealClock(), tickhivetest.Recording("kraken", "none.csv")},
+
 		"give Recording too":                           {tickhivetest.RecordingFlags("--quotes=5")},
 		"--PAIR is none of --amount":                   {recording, tickhivetest.RecordingFlags("--PAIR=A_B")},
 		"form --NAME=VALUE":                            {recording, tickhivetest.RecordingFlags("pair=A_B")},

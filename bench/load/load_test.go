@@ -124,7 +124,8 @@ func TestAStopSendsNothingMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if seen.Load() != 3 || res.Answers != 3 || res.Missed != 0 || res.Hist.TotalCount() != 3 || res.Elapsed >= time.Hour {
+	if seen.Load() != 3 || res.Answers != 3 || res.Missed != 0 || res.Hist.TotalCount() != 3 ||
+		res.Elapsed >= time.Hour {
 		t.Errorf("%d requests, %d answers, %d missed, %d counted in %s", seen.Load(), res.Answers, res.Missed,
 			res.Hist.TotalCount(), res.Elapsed)
 	}

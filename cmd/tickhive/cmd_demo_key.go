@@ -51,7 +51,8 @@ func (c *demoKeyCmd) keep(p *program, old demoKey) (err error) {
 		return usage("%s has the demo key %s of user %s, which this exchange does not know, and whose private key may "+
 			"be nowhere else: name another file, or give --replace", c.File, old.PublicKey, old.UserID)
 	}
-	_, err = fmt.Fprintf(p.out, "key %s of user %s is in the file already: %s; --replace makes another user with money\n",
+	_, err = fmt.Fprintf(p.out,
+		"key %s of user %s is in the file already: %s; --replace makes another user with money\n",
 		old.PublicKey, user, c.File)
 	return err
 }

@@ -327,8 +327,8 @@ func (r *replayRun) tell(log *slog.Logger) {
 	}
 	if !r.replay.Recording().Book {
 		log.Info("replay", "note", "the recording has no order book, trades or candles only: a market order of yours "+
-			"meets nobody, and a limit order trades at its own price when a recorded trade reaches it; --quotes AMOUNT "+
-			"lets both trade at the market")
+			"meets nobody, and a limit order trades at its own price when a recorded trade reaches it; --quotes "+
+			"AMOUNT lets both trade at the market")
 	}
 	for _, taken := range r.replay.Takings() {
 		log.Info("replay", "taken", taken.String())

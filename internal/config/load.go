@@ -54,8 +54,8 @@ func Load(file string, environ, settings []string) (*Config, error) {
 	return c, nil
 }
 
-// replaceToken lets the token of a source replace the file of a token that an earlier source gave, and reverse: before is
-// what the earlier ones said.
+// replaceToken lets the token of a source replace the file of a token that an earlier source gave, and reverse: before
+// is what the earlier ones said.
 func (c *Config) replaceToken(before *exchange.InternalConfig) {
 	now := &c.Internal
 	switch newToken, newFile := now.Token != before.Token, now.TokenFile != before.TokenFile; {

@@ -65,8 +65,9 @@ func (c *Carry) setFees(x *Running) error {
 	return x.Submit(&b)
 }
 
-// CarryOver gives the pairs the fees of the exchange before, and carries out again what clients told the accounts of the exchange before, and returns how many commands were
-// refused: withdrawals of money that came from trades. The caller adds the pairs first and calls it before Admit.
+// CarryOver carries out again what clients told the accounts of the exchange before, gives the pairs the fees that they
+// had there, and returns how many commands were refused: withdrawals of money that came from trades. The caller adds
+// the pairs first and calls it before Admit.
 func (x *Running) CarryOver(c *Carry) (refused int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -593,8 +593,8 @@ func NewCertificate(section, certFile, keyFile string, now func() time.Time) (*C
 func (c *Certificate) Reload() (changed bool, err error) {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return false, fmt.Errorf("%s.cert %s, %s.key %s: %w: name a PEM certificate chain and the PEM key of its first "+
-			"certificate, both readable by this user", c.section, c.certFile, c.section, c.keyFile, err)
+		return false, fmt.Errorf("%s.cert %s, %s.key %s: %w: name a PEM certificate chain and the PEM key of its "+
+			"first certificate, both readable by this user", c.section, c.certFile, c.section, c.keyFile, err)
 	}
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {

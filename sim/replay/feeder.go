@@ -256,9 +256,9 @@ func (t *tradeFeed) notes() []string {
 		"under way: trades of the batch after them may differ")
 }
 
-// quotes keeps a bid and an ask around the last trade: the side that the taker met stands at the price of the trade, the
-// other one a tick away. An order of a user that crosses them trades at the market, as it would with a book; each trade
-// of the recording renews their amount.
+// quotes keeps a bid and an ask around the last trade: the side that the taker met stands at the price of the trade,
+// the other one a tick away. An order of a user that crosses them trades at the market, as it would with a book; each
+// trade of the recording renews their amount.
 type quotes struct {
 	entry   *orderEntry
 	amount  int64 // lots

@@ -47,9 +47,9 @@ func (h *History) Keep(c *marketdata.TradesConfig, given func(key string) bool) 
 		}
 	}
 	if h.Trades > c.TradesMax || h.Trades > c.TradesMin && !h.short {
-		notes = append(notes, fmt.Sprintf("the recording has up to %d trades, and the exchange keeps the newest %d and "+
-			"those of the last 24 h, at most %d: --set market.trades_min=%d --set market.trades_max=%d keeps all, 40 bytes "+
-			"each", h.Trades-userTrades, c.TradesMin, c.TradesMax, h.Trades, max(h.Trades, c.TradesMax)))
+		notes = append(notes, fmt.Sprintf("the recording has up to %d trades, and the exchange keeps the newest %d "+
+			"and those of the last 24 h, at most %d: --set market.trades_min=%d --set market.trades_max=%d keeps all, "+
+			"40 bytes each", h.Trades-userTrades, c.TradesMin, c.TradesMax, h.Trades, max(h.Trades, c.TradesMax)))
 	}
 	var lost, keep []string
 	for i, n := range c.CandlesKept {
@@ -59,8 +59,8 @@ func (h *History) Keep(c *marketdata.TradesConfig, given func(key string) bool) 
 		keep = append(keep, fmt.Sprint(max(n, h.Candles[i])))
 	}
 	if len(lost) > 0 {
-		notes = append(notes, fmt.Sprintf("the exchange keeps the newest %s: --set market.candles_kept=%s keeps all, 120 "+
-			"bytes each", strings.Join(lost, ", "), strings.Join(keep, ",")))
+		notes = append(notes, fmt.Sprintf("the exchange keeps the newest %s: --set market.candles_kept=%s keeps all, "+
+			"120 bytes each", strings.Join(lost, ", "), strings.Join(keep, ",")))
 	}
 	return notes
 }

@@ -52,9 +52,11 @@ func TestAReplayNamesTheHistoryThatItsConfigurationDrops(t *testing.T) {
 	if want := kept(); fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", c, want)
 	}
-	if len(notes) != 2 || !strings.Contains(notes[0], "up to 120000 trades, and the exchange keeps the newest 10000 ") ||
+	if len(notes) != 2 ||
+		!strings.Contains(notes[0], "up to 120000 trades, and the exchange keeps the newest 10000 ") ||
 		!strings.Contains(notes[0], "--set market.trades_min=130000 --set market.trades_max=2000000 keeps all") ||
-		!strings.Contains(notes[1], "the newest 20160 of up to 30001 minute candles: --set market.candles_kept=30001,10080,") {
+		!strings.Contains(notes[1], "the newest 20160 of up to 30001 minute candles: "+
+			"--set market.candles_kept=30001,10080,") {
 		t.Errorf("%q", notes)
 	}
 	if strings.Contains(notes[1], "minutes5") { // 6,000 of them

@@ -132,8 +132,9 @@ func TestExportsThatAreNoMarketAreRefused(t *testing.T) {
 		"decrementedAmount,quoteAmount,filledAmount,filledQuoteAmount,averagePrice,fee,feeCurrencyCode,timeInForce\n" +
 		"42,,BTC_USDT,2026-01-05T10:00:00.0000000Z,true,limit,open,10.5,1.0,1.0,0.0,,0.0,0.0,,0.0,BTC,GTC\n"
 	for name, text := range map[string]string{
-		"orders":   orders,
-		"tickers":  "trading_pairs,base_currency,quote_currency,last_price,lowest_ask,highest_bid\nBTC_USDT,BTC,USDT,1,2,1\n",
+		"orders": orders,
+		"tickers": "trading_pairs,base_currency,quote_currency,last_price,lowest_ask,highest_bid\n" +
+			"BTC_USDT,BTC,USDT,1,2,1\n",
 		"balances": "currencyCode,free,held,total\nBTC,1.0,0.0,1.0\n",
 	} {
 		_, err := New(Options{Format: "trades", Files: []string{file(t, "o1.csv", text)}})
@@ -163,8 +164,8 @@ func TestTradesBeyondTheLimitsOfThePairAreRefused(t *testing.T) {
 		if _, err = New(Options{Format: "trades", Files: []string{path}}); err == nil {
 			report, _ = run(t, Options{Format: "trades", Files: []string{path}})
 		}
-		if want == "" && (err != nil || report.Refused > 0) || want != "" && (err == nil || !strings.Contains(err.Error(),
-			want)) {
+		if want == "" && (err != nil || report.Refused > 0) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, %d refused, want %q", text, err, report.Refused, want)
 		}
 	}

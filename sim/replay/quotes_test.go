@@ -12,8 +12,8 @@ import (
 	"github.com/tickhive/tickhive/internal/machine"
 )
 
-// Orders of users against a recording of trades alone: with quotes they trade at the market, without them a market order
-// meets nobody and a limit order trades at its own price. The recorded trades are the same in both.
+// Orders of users against a recording of trades alone: with quotes they trade at the market, without them a market
+// order meets nobody and a limit order trades at its own price. The recorded trades are the same in both.
 func TestQuotesGiveARecordingOfTradesAMarket(t *testing.T) {
 	t.Parallel()
 	path := file(t, "trades.csv", "1700000000,10.5,1,buy\n1700000001,10.4,1,sell\n1700000002,10.6,0.5,buy\n"+
@@ -139,8 +139,9 @@ func TestQuotesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", quotes, err)
 		}
 	}
-	_, err := New(Options{Format: "bitstamp", Files: []string{file(t, "x.log", "1430438400000 order_book {\"bids\": [[\"99\", \"9\"]], \"asks\": []}\n"+
-		"1430438400001 order_created {\"price\": \"98\", \"amount\": \"1\", \"id\": 1, \"order_type\": 0}\n")}, Quotes: "1"})
+	log := `1430438400000 order_book {"bids": [["99", "9"]], "asks": []}` + "\n" +
+		`1430438400001 order_created {"price": "98", "amount": "1", "id": 1, "order_type": 0}` + "\n"
+	_, err := New(Options{Format: "bitstamp", Files: []string{file(t, "x.log", log)}, Quotes: "1"})
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(fmt.Sprint(err), "has a book") {
 		t.Error(err)
 	}

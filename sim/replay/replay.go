@@ -172,8 +172,8 @@ func (r *Report) Notes() []string {
 	for _, reason := range sortedKeys(r.Reasons) {
 		note := fmt.Sprintf("%d commands refused: %s", r.Reasons[reason], reason)
 		if reason == engine.OrderClosed || reason == engine.UnknownOrder {
-			note += ": the recording changes or cancels orders that had ended before, because users traded with them or " +
-				"because the recording does so"
+			note += ": the recording changes or cancels orders that had ended before, because users traded with them " +
+				"or because the recording does so"
 		}
 		out = append(out, note)
 	}

@@ -46,7 +46,9 @@ func TestTheParagraphOfAFileSaysHowTheFileIsRead(t *testing.T) {
 			"1700000040,10,12,9,11,1\n1700000100,10,12,9,11,1\n1700000220,10,12,9,11,1\n", format.Layout{},
 			"Unix s, the start of a bar of 1m;", "",
 		},
-		"hours": {"1700000400,10,12,9,11,1\n1700004000,10,12,9,11,1\n", format.Layout{}, "the start of a bar of 1h;", ""},
+		"hours": {
+			"1700000400,10,12,9,11,1\n1700004000,10,12,9,11,1\n", format.Layout{}, "the start of a bar of 1h;", "",
+		},
 		"days": {
 			"2024-01-01,10,12,9,11,1\n2024-01-02,10,12,9,11,1\n2024-01-05,10,12,9,11,1\n", format.Layout{},
 			"the start of a bar of 1 d;", "",

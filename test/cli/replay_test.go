@@ -440,7 +440,8 @@ func TestAReplayAndAnExportNameTheHistoryThatIsDropped(t *testing.T) {
 		for what, rows := range map[string]int{"trades": c.trades, "candles": c.candles} {
 			code, out, errs := harness.Run(t, "export", what, "--target", in.Public, "--pair", "BTC_USDT")
 			n := strings.Count(out, "\n") - 1
-			said := strings.Contains(errs, "and the market has traded since 2023-11-14T00:00:00: the exchange has dropped")
+			said := strings.Contains(errs,
+				"and the market has traded since 2023-11-14T00:00:00: the exchange has dropped")
 			if code != 0 || n != rows || said != c.says {
 				t.Errorf("%s: exit code %d, %d rows, want %d; %s", what, code, n, rows, errs)
 			}

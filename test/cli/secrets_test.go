@@ -162,7 +162,7 @@ func TestSealedSecretsAskForTheirKey(t *testing.T) {
 		"another": {write("another", digits+"\n", 0o600), "put this one back into the file as a further line"},
 		"no key":  {write("short", digits[1:], 0o600), "a key has 64 hexadecimal digits"},
 		"inside":  {filepath.Join(data, "secret.key"), "is in the data directory"},
-		"folder":  {dir, "tickhive: auth.secret_key_file: read " + dir + ": is a directory: let the program's user read"},
+		"folder":  {dir, "auth.secret_key_file: read " + dir + ": is a directory: let the program's user read"},
 		"open":    {write("open", digits, 0o604), "chmod 600"},
 	} {
 		args := startOf(data, "--clock", "virtual", "--pairs", "none", "--sim", "off")

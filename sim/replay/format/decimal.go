@@ -214,7 +214,8 @@ func (d *Digits) within(limit int64, remedy string) error {
 		return nil
 	}
 	most := fixed.Mul64(uint64(limit), fixed.Pow10[fixed.Scale-d.use]).ToI128()
-	return d.trade.at.Refuse(remedy, "%s %s of one trade: an order has at most %s", d.what, plain(d.trade.V), plain(most))
+	return d.trade.at.Refuse(remedy, "%s %s of one trade: an order has at most %s", d.what, plain(d.trade.V),
+		plain(most))
 }
 
 // plain returns 10^-18 units as text, without decimals of a whole number.
@@ -228,8 +229,8 @@ func plain(v fixed.I128) string {
 func (s *Survey) Within(price, amount int64) error {
 	return cmp.Or(
 		s.Price.within(price, "divide the prices with --price-scale N, or name the column with --columns price=COLUMN"),
-		s.Amount.within(amount, "give --amount quote if it counts the quote currency, or name the column with --columns "+
-			"amount=COLUMN, or divide all amounts of the file and multiply its prices"),
+		s.Amount.within(amount, "give --amount quote if it counts the quote currency, or name the column with "+
+			"--columns amount=COLUMN, or divide all amounts of the file and multiply its prices"),
 	)
 }
 

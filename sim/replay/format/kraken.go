@@ -161,8 +161,8 @@ func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 		return nil, "", err
 	}
 	if symbol == "" {
-		return nil, "", errors.New("replay: kraken: none of the files is a Trades answer with trades; an OHLC answer alone " +
-			"is replayed with --format trades --columns time=1,open=2,high=3,low=4,close=5,amount=7")
+		return nil, "", errors.New("replay: kraken: none of the files is a Trades answer with trades; an OHLC answer " +
+			"alone is replayed with --format trades --columns time=1,open=2,high=3,low=4,close=5,amount=7")
 	}
 	return all, symbol, nil
 }

@@ -56,13 +56,14 @@ func (l *lobster) taken() []Taken {
 	}
 	t := Taken{
 		File: filepath.Base(l.messages), Form: "the form LOBSTER", Rows: l.s.Records,
-		Time: fmt.Sprintf("column 1, s after midnight %s, in the zone %s", day, l.zone), Price: "column 5, divided by 10^4",
+		Time:   fmt.Sprintf("column 1, s after midnight %s, in the zone %s", day, l.zone),
+		Price:  "column 5, divided by 10^4",
 		Amount: "column 4, shares", Side: "column 6, the resting order's", Order: "oldest first", Unused: []string{},
 		Left: []string{}, Flags: "--timezone " + l.zone.String(),
 	}
 	if l.zone == time.UTC {
-		t.Left = append(t.Left, "the files do not name their zone: --timezone America/New_York takes 09:30 as NASDAQ's "+
-			"opening")
+		t.Left = append(t.Left, "the files do not name their zone: --timezone America/New_York takes 09:30 as "+
+			"NASDAQ's opening")
 	}
 	return []Taken{t}
 }

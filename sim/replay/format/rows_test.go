@@ -199,7 +199,8 @@ func TestARepeatedTradeID(t *testing.T) {
 	}
 }
 
-// The pages of a download may overlap. A file's own numbers of rows, which begin again in the next file, are no repeats.
+// The pages of a download may overlap. A file's own numbers of rows, which begin again in the next file, are no
+// repeats.
 func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
 	t.Parallel()
 	const row = "%d,%g,0.25,%g,%d,False,True\n"
@@ -226,7 +227,8 @@ func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
 			texts: []string{rows(100.5, 3, 2, 1), rows(100.5, 5, 4, 3, 2)}, ids: "1 2 3 4 5", left: "2 " + left,
 		},
 		"of the file before last": {
-			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 4), rows(100.5, 3, 4, 5)}, ids: "1 2 3 4 5", left: "2 " + left,
+			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 4), rows(100.5, 3, 4, 5)},
+			ids:   "1 2 3 4 5", left: "2 " + left,
 		},
 		"numbers that begin again": {
 			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 101, 102, 103)}, ids: "1 2 3 101 102 103",
@@ -236,13 +238,13 @@ func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
 		},
 		"pages that disagree": {
 			texts: []string{rows(100.5, 1, 2, 3, 4), rows(100.5, 2) + rows(50.25, 3) + rows(100.5, 4, 5)},
-			err: `f1:2:1: a file before has the trade id "3" with another time, price, amount or side; correct or remove one ` +
-				`of the two rows`,
+			err: `f1:2:1: a file before has the trade id "3" with another time, price, amount or side; correct or ` +
+				`remove one of the two rows`,
 		},
 		"pages that disagree in their last row": {
 			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 2) + rows(50.25, 3) + rows(100.5, 4)},
-			err: `f1:2:1: a file before has the trade id "3" with another time, price, amount or side; correct or remove one ` +
-				`of the two rows`,
+			err: `f1:2:1: a file before has the trade id "3" with another time, price, amount or side; correct or ` +
+				`remove one of the two rows`,
 		},
 		"a repeated row, and numbers that begin again": {
 			texts: []string{rows(100.5, 1, 2, 3), rows(100.5, 101, 101, 102)}, ids: "1 2 3 101 102", left: "1 " + left,
@@ -253,7 +255,8 @@ func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
 		},
 		"earlier ones": {
 			texts: []string{rows(100.5, 4, 5), rows(100.5, 1, 2, 4)},
-			err:   "f1:1:1: begins before the file given before it ends; give the files in order of time, and none twice",
+			err: "f1:1:1: begins before the file given before it ends; give the files in order of time, " +
+				"and none twice",
 		},
 	} {
 		dir, paths := t.TempDir(), []string(nil)

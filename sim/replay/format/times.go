@@ -447,8 +447,8 @@ func readScaled(s []byte, digits int) (ns int64, fits bool, err error) {
 	return ns, err == nil && ns >= 0 && ns <= maxTimeNs, nil
 }
 
-// ParseFrom reads a time of a recording that a user gives: a time as readTime reads it, a date 20260101, or a time of day (10:30 or
-// 10:30:00.5). A time of day is on the UTC day of firstNs, the time of the first record.
+// ParseFrom reads a time of a recording that a user gives: a time as readTime reads it, a date 20260101, or a time of
+// day (10:30 or 10:30:00.5). A time of day is on the UTC day of firstNs, the time of the first record.
 func ParseFrom(s string, firstNs int64) (int64, error) {
 	for _, layout := range []string{"15:04", "15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
