@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"sync"
 	"time"
 
 	"github.com/tickhive/tickhive/accounts"
@@ -19,12 +18,17 @@ type canceler struct {
 	step.Background
 	x      *Running
 	orders *entry.Canceler
-	mu     sync.Mutex // held for a step; a driver never steps a virtual clock, so it never waits for mu
+	driver step.Driver
+	turn   chan struct{} // holds a token while nobody carries out what is due
 }
 
 // keepCanceling cancels what fell due while no process ran, and starts the canceler.
 func (x *Running) keepCanceling() {
-	c := &canceler{Background: x.o.Machine.background(), x: x, orders: x.front.account.Canceler()}
+	c := &canceler{
+		Background: x.o.Machine.background(), x: x, orders: x.front.account.Canceler(), driver: x.o.Machine.Driver,
+		turn: make(chan struct{}, 1),
+	}
+	c.turn <- struct{}{}
 	c.orders.Done = func(account engine.AccountID, why entry.Cause, canceled int) {
 		x.log.Info("security", "event", "orders canceled", "by", "exchange", "cause", why.String(),
 			"user", accounts.UserID(uint32(account)).String(), "canceled", canceled)
@@ -36,8 +40,8 @@ func (x *Running) keepCanceling() {
 
 // runDue carries out what is due now.
 func (c *canceler) runDue() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	step.Wait(c.driver, c.turn)
+	defer func() { c.turn <- struct{}{} }()
 	for c.orders.Step(c.x.clock.NowNs()) {
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,21 +67,25 @@ func TestAFailedSyncStopsEverything(t *testing.T) {
 
 // Every rule about a moment holds in the last nanosecond before it and in the first one of it, under each policy.
 func TestEdgesOfTime(t *testing.T) {
-	for seed, policy := range syncPolicies {
-		w := newWorld(uint64(seed), nil)
-		w.plan.sync = policy
-		w.plan.lives = []life{{commands: 150, end: kill, sync: policy}, {commands: 50, end: kill, sync: policy}}
-		for e := range edges { // the window first: others take the clock over it
-			w.plan.lives[1].edges = append(w.plan.lives[1].edges, edge((e+int(windowEdge))%edges))
-		}
-		r, err := w.simulate()
-		if err != nil {
-			t.Error(err)
-		}
-		for e, n := range r.Mix.Edges {
-			if n == 0 && err == nil {
-				t.Errorf("seed %d: edge %d was not met", seed, e)
+	for first, policy := range syncPolicies {
+		var met [edges]int
+		for try := 0; try < 5 && slices.Contains(met[:], 0); try++ { // a seed may lack what an edge needs
+			w := newWorld(uint64(first+len(syncPolicies)*try), nil)
+			w.plan.sync = policy
+			w.plan.lives = []life{{commands: 150, end: kill, sync: policy}, {commands: 50, end: kill, sync: policy}}
+			for e := range edges { // the window first: others take the clock over it
+				w.plan.lives[1].edges = append(w.plan.lives[1].edges, edge((e+int(windowEdge))%edges))
 			}
+			r, err := w.simulate()
+			if err != nil {
+				t.Error(err)
+			}
+			for e, n := range r.Mix.Edges {
+				met[e] += n
+			}
+		}
+		if slices.Contains(met[:], 0) {
+			t.Errorf("policy %d: edges met %v", policy, met)
 		}
 	}
 }
