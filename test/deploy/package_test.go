@@ -49,6 +49,7 @@ func TestTheDebianPackage(t *testing.T) {
 		"/usr/bin/tickhive",
 		"/usr/lib/systemd/system/tickhive.service",
 		"/usr/share/bash-completion/completions/tickhive",
+		"/usr/share/doc/tickhive/CHANGELOG.md",
 		"/usr/share/doc/tickhive/THIRD_PARTY_NOTICES",
 		"/usr/share/doc/tickhive/alerts.yml",
 		"/usr/share/doc/tickhive/copyright",
@@ -69,6 +70,7 @@ func TestTheDebianPackage(t *testing.T) {
 		return string(text)
 	}
 	if installed("/usr/share/doc/tickhive/copyright") != harness.ReadTree(t, "LICENSE") ||
+		installed("/usr/share/doc/tickhive/CHANGELOG.md") != harness.ReadTree(t, "CHANGELOG.md") ||
 		installed("/usr/share/doc/tickhive/THIRD_PARTY_NOTICES") != harness.ReadTree(t, "THIRD_PARTY_NOTICES") {
 		t.Error("the licences are not those of the source tree")
 	}
