@@ -77,7 +77,7 @@ func TestTheDebianPackage(t *testing.T) {
 	if got := installed("/DEBIAN/conffiles"); got != "/etc/tickhive/tickhive.toml\n" {
 		t.Errorf("an upgrade keeps the changes of %q, want those of the configuration", got)
 	}
-	for _, name := range []string{want[3], want[9], want[11]} {
+	for _, name := range []string{want[3], want[10], want[12]} {
 		if text := installed(name); !strings.Contains(text, "tickhive") || strings.Contains(text, harness.Program(t)) {
 			t.Errorf("%s calls another program than the installed one: %s", name, text)
 		}
