@@ -8,15 +8,15 @@ import (
 	"github.com/tickhive/tickhive/internal/fixed"
 )
 
-// seconds returns the length of an interval; 0 for Month and Year.
-func (i Interval) seconds() int64 {
+// Seconds returns the length of an interval; 0 for Month and Year.
+func (i Interval) Seconds() int64 {
 	return [Intervals]int64{60, 180, 300, 900, 1800, 3600, 14400, 86400, 0, 0}[i]
 }
 
 // Floor returns the Unix second (UTC) at which the interval containing sec starts. Intervals of fixed length
 // start at multiples of the length; months and years follow the calendar.
 func (i Interval) Floor(sec int64) int64 {
-	if n := i.seconds(); n != 0 {
+	if n := i.Seconds(); n != 0 {
 		r := sec % n
 		if r < 0 {
 			r += n
@@ -33,7 +33,7 @@ func (i Interval) Floor(sec int64) int64 {
 
 // Next returns the first boundary after sec: the end of the interval that contains sec.
 func (i Interval) Next(sec int64) int64 {
-	if n := i.seconds(); n != 0 {
+	if n := i.Seconds(); n != 0 {
 		return i.Floor(sec) + n
 	}
 	t := time.Unix(sec, 0).UTC()
@@ -47,7 +47,7 @@ func (i Interval) Next(sec int64) int64 {
 // offset on: its candles add up to the candles that a reader cuts there. Both are whole minutes.
 func Fitting(length, offset int64) Interval {
 	i := Day
-	for length%i.seconds() != 0 || offset%i.seconds() != 0 {
+	for length%i.Seconds() != 0 || offset%i.Seconds() != 0 {
 		i-- // every whole minute is a boundary of Minute
 	}
 	return i
@@ -155,7 +155,7 @@ func (b *candleBuilder) merge(t *tick, keep *[Intervals]int) {
 // mergeLonger adds a candle to the series whose candles have whole candles of its length.
 func (b *candleBuilder) mergeLonger(t *tick, length int64, keep *[Intervals]int) {
 	for i := range b.series {
-		if Interval(i).seconds()%length == 0 { // months and years have whole days
+		if Interval(i).Seconds()%length == 0 { // months and years have whole days
 			b.series[i].merge(Interval(i), t, keep[i])
 		}
 	}

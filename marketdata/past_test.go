@@ -25,7 +25,7 @@ func TestCandlesBeginWithThePast(t *testing.T) {
 	for i := range Interval(Intervals) {
 		var want []Candle
 		for _, c := range enginetest.Past() {
-			if i.seconds()%c.Length != 0 {
+			if i.Seconds()%c.Length != 0 {
 				continue
 			}
 			one := pastCandle(&c)

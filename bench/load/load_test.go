@@ -226,7 +226,7 @@ func TestEveryLateWriteCounts(t *testing.T) {
 	}
 }
 
-// An alarm waits as long as it is told, and allocates nothing.
+// An alarm does not ring before its time, and allocates nothing.
 func TestAnAlarmIsNotEarly(t *testing.T) {
 	a := newAlarm()
 	defer a.close()
@@ -328,7 +328,7 @@ func TestARateIsByTheLengthOfTheRun(t *testing.T) {
 
 // A result counts what its judge says, of all workers and behind the warm-up, in a limited number of reasons.
 func TestReasonsAreCounted(t *testing.T) {
-	var pair sync.WaitGroup // each worker's first request waits for that of the other
+	var pair sync.WaitGroup // holds the first request of each worker until both are there
 	pair.Add(2)
 	var seen atomic.Int64
 	addr := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -536,7 +536,8 @@ func TestAThresholdIsJudgedByItsOwnFigure(t *testing.T) {
 			Answers: 90, Missed: 10, Errors: 2, Rate: 90, WantedRate: 100,
 			Latencies: []Point{{50, 5_000}, {90, 10_000}, {95, 20_000}, {99, 40_000}, {99.9, 80_000}, {100, 160_000}},
 			Routes: []Route{
-				{Name: "fast", Answers: 50, P99Us: 10_000}, {Name: "never", Missed: 9, Errors: 9},
+				{Name: "fast", Answers: 50, P99Us: 10_000},
+				{Name: "never", Missed: 9, Errors: 9},
 				{Name: "slow", Answers: 40, Errors: 2, P99Us: 70_000},
 			},
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,17 +73,7 @@ func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
 			}
 		}
 	})
-	var once atomic.Bool
-	o.Second = func(Second) {
-		if once.CompareAndSwap(false, true) {
-			close(began)
-		}
-	}
-	o.For = 2 * time.Second
-	r, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := runAndTell(t, o, began)
 	if r.Answers != 20 || len(r.Routes) != 1 || r.Routes[0].Answers != 20 || r.At(0) < delay ||
 		r.At(100) > 100*time.Second {
 		t.Errorf("%+v", r)
@@ -113,6 +104,19 @@ func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
 	}
 }
 
+// runAndTell runs for two seconds and closes began behind the first of them.
+func runAndTell(t *testing.T, o Options, began chan struct{}) *Report {
+	t.Helper()
+	tell := sync.OnceFunc(func() { close(began) })
+	o.Second = func(Second) { tell() }
+	o.For = 2 * time.Second
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // A message that is missing is an error of its channel: in its row and in its threshold, beside the total.
 func TestAGapIsInTheRowOfItsChannel(t *testing.T) {
 	t.Parallel()
@@ -130,17 +134,7 @@ func TestAGapIsInTheRowOfItsChannel(t *testing.T) {
 		send(`{"type":"snapshot","channel":"trades","reason":"slow"}`)
 	})
 	o.Connections = 1
-	var once atomic.Bool
-	o.Second = func(Second) {
-		if once.CompareAndSwap(false, true) {
-			close(began)
-		}
-	}
-	o.For = 2 * time.Second
-	r, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := runAndTell(t, o, began)
 	for name, want := range map[string][2]int64{"book": {4, 1}, "ticker": {1, 0}, "trades": {0, 1}} {
 		if got, _ := r.route(name); got.Answers != want[0] || got.Errors != want[1] {
 			t.Errorf("%s: %+v, want %v", name, got, want)

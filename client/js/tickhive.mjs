@@ -175,13 +175,11 @@ const hmac = { name: 'HMAC', hash: 'SHA-256' };
 const pemKinds = [
   ['06032b6570', { name: 'Ed25519' }], ['06092a864886f70d010101', { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
 ];
-const noKeys = 'This call is signed: give publicKey and privateKey, both text, to new TickHive().';
 let imported = {};
 
 async function importKey(privateKey) {
   const subtle = globalThis.crypto?.subtle;
   if (!subtle) throw new Error('There is no crypto.subtle to sign with: browsers have it on https and localhost only.');
-  if (!privateKey || typeof privateKey !== 'string') throw new Error(noKeys);
   if (!privateKey.startsWith('-----BEGIN')) return subtle.importKey('raw', utf8(privateKey), hmac, false, ['sign']);
   const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----/.exec(privateKey);
   const bytes = pem && Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0));
@@ -196,8 +194,10 @@ async function importKey(privateKey) {
 // signature returns the credential headers of a request (docs/contract/signing.md). It keeps the key that it used last.
 export async function signature(publicKey, privateKey, method, target, body = '', timestamp = String(Date.now()),
   nonce = newNonce()) {
-  if (!publicKey || typeof publicKey !== 'string') throw new Error(noKeys);
-  if (!imported.key || imported.privateKey !== privateKey) imported = { privateKey, key: importKey(privateKey) };
+  if (![publicKey, privateKey].every((key) => key && typeof key === 'string')) {
+    throw new Error('This call is signed: give publicKey and privateKey, both text, to new TickHive().');
+  }
+  if (imported.privateKey !== privateKey) imported = { privateKey, key: importKey(privateKey) };
   const key = await imported.key, digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
   const text = [timestamp, nonce, method, target, digest].join('\n');
   return {

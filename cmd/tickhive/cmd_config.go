@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
-
-	"github.com/tickhive/tickhive/server/conn"
 )
 
 type configCmd struct {
@@ -28,19 +25,11 @@ func (c *configCheckCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range []struct{ section, cert, key string }{
-		{"tls", cfg.TLS.Cert, cfg.TLS.Key}, {"internal", cfg.Internal.Cert, cfg.Internal.Key},
-	} {
-		if t.cert == "" {
-			continue
-		}
-		_, err := conn.NewCertificate(t.section, t.cert, t.key, time.Now)
-		switch {
-		case errors.Is(err, fs.ErrPermission): // perhaps the exchange runs as another user
-			fmt.Fprintln(p.err, "not checked:", err)
-		case err != nil:
+	for _, err := range cfg.CheckFiles() {
+		if !errors.Is(err, fs.ErrPermission) {
 			return usageError{Err: err}
 		}
+		fmt.Fprintln(p.err, "not checked:", err) // perhaps the exchange runs as another user
 	}
 	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.Keys()), len(cfg.Assets),
 		len(cfg.Pairs))

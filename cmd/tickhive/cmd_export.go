@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/tickhive/tickhive/client"
+	"github.com/tickhive/tickhive/marketdata"
 	serverjson "github.com/tickhive/tickhive/server/json"
 	"github.com/tickhive/tickhive/server/objects"
 )
@@ -217,15 +218,24 @@ func (c *exportCmd) page(ctx context.Context, api *client.Client, path string, q
 	return document, head, err
 }
 
-// candleLengths lists the intervals with their longest lengths, in the order in which they tell best since when a
-// market has traded: days go back furthest and are exact enough.
-var candleLengths = []struct {
-	name   string
-	length time.Duration
-}{
-	{"day", 24 * time.Hour}, {"month", 31 * 24 * time.Hour}, {"year", 366 * 24 * time.Hour}, {"hour4", 4 * time.Hour},
-	{"hour", time.Hour}, {"minutes30", 30 * time.Minute}, {"minutes15", 15 * time.Minute},
-	{"minutes5", 5 * time.Minute}, {"minutes3", 3 * time.Minute}, {"minute", time.Minute},
+// telling lists the intervals in the order in which they tell best since when a market has traded: days go back
+// furthest and are exact enough.
+var telling = []marketdata.Interval{
+	marketdata.Day, marketdata.Month, marketdata.Year, marketdata.Hour4, marketdata.Hour, marketdata.Minutes30,
+	marketdata.Minutes15, marketdata.Minutes5, marketdata.Minutes3, marketdata.Minute,
+}
+
+// longest returns the most that an interval lasts.
+func longest(i marketdata.Interval) time.Duration {
+	const day = 24 * time.Hour
+	switch i {
+	case marketdata.Month:
+		return 31 * day
+	case marketdata.Year:
+		return 366 * day
+	default:
+		return time.Duration(i.Seconds()) * time.Second
+	}
 }
 
 // dropped returns a note when the market has traded before the list of trades or candles begins, in the time that was
@@ -240,16 +250,17 @@ func (c *exportCmd) dropped(ctx context.Context, api *client.Client, list export
 		return "", nil
 	}
 	since := ""
-	for _, longer := range candleLengths {
-		if c.What == "candles" && longer.length <= c.length() {
+	own, _ := marketdata.ParseInterval(c.Interval)
+	for _, longer := range telling {
+		if c.What == "candles" && longer <= own {
 			continue
 		}
-		end := begins.Add(-longer.length)
+		end := begins.Add(-longest(longer))
 		if from, given := exportTime(c.Since); given && end.Before(from) {
 			continue
 		}
 		document, _, err := c.page(ctx, api, "/api/ohlc", url.Values{
-			"currencyPairCode": {c.Pair}, "interval": {longer.name}, "start": {cmp.Or(c.Since, "1970-01-01")},
+			"currencyPairCode": {c.Pair}, "interval": {longer.String()}, "start": {cmp.Or(c.Since, "1970-01-01")},
 			"end": {end.UTC().Format("2006-01-02T15:04:05")},
 		})
 		if err != nil {
@@ -271,16 +282,6 @@ func (c *exportCmd) dropped(ctx context.Context, api *client.Client, list export
 	}
 	return fmt.Sprintf("export: the %s %s, and the market has traded since %s: the exchange has dropped what is "+
 		"older; a larger %s keeps more", c.What, begin, since, keys), nil
-}
-
-// length returns the length of the candles of --interval.
-func (c *exportCmd) length() time.Duration {
-	for _, l := range candleLengths {
-		if l.name == c.Interval {
-			return l.length
-		}
-	}
-	return 0
 }
 
 // exportTime reads a time of a row, or of --since and --until.

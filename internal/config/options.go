@@ -48,24 +48,50 @@ func (c *Config) Options() (exchange.Options, error) {
 }
 
 // openFiles reads the certificates.
-func (c *Config) openFiles(o *exchange.Options) (err error) {
-	if c.TLS.Cert != "" {
-		if o.Certificates.Public, err = conn.NewCertificate("tls", c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
+func (c *Config) openFiles(o *exchange.Options) error {
+	for _, read := range c.files(o) {
+		if err := read(); err != nil {
 			return cmdline.UsageError{Err: err}
-		}
-	}
-	if c.Internal.Cert != "" {
-		o.Certificates.Internal, err = conn.NewCertificate("internal", c.Internal.Cert, c.Internal.Key, time.Now)
-		if err != nil {
-			return cmdline.UsageError{Err: err}
-		}
-	}
-	if c.Cluster.CA != "" {
-		if o.Cluster.Roots, err = forward.Roots(c.Cluster.CA); err != nil {
-			return cmdline.UsageError{Err: fmt.Errorf("cluster.ca: %w", err)}
 		}
 	}
 	return nil
+}
+
+// CheckFiles returns what is wrong with the certificates that the configuration names, an error for each.
+func (c *Config) CheckFiles() (wrong []error) {
+	for _, read := range c.files(new(exchange.Options)) {
+		if err := read(); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
+}
+
+// files returns what reads each of the certificates that are set into o.
+func (c *Config) files(o *exchange.Options) (all []func() error) {
+	for _, t := range []struct {
+		section, cert, key string
+		to                 **conn.Certificate
+	}{
+		{"tls", c.TLS.Cert, c.TLS.Key, &o.Certificates.Public},
+		{"internal", c.Internal.Cert, c.Internal.Key, &o.Certificates.Internal},
+	} {
+		if t.cert != "" {
+			all = append(all, func() (err error) {
+				*t.to, err = conn.NewCertificate(t.section, t.cert, t.key, time.Now)
+				return err
+			})
+		}
+	}
+	if c.Cluster.CA != "" {
+		all = append(all, func() (err error) {
+			if o.Cluster.Roots, err = forward.Roots(c.Cluster.CA); err != nil {
+				return fmt.Errorf("cluster.ca: %w", err)
+			}
+			return nil
+		})
+	}
+	return all
 }
 
 // meant returns what a section means; validate has refused a section that means nothing.

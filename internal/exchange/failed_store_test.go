@@ -11,7 +11,7 @@ import (
 // next start takes the journal with the record.
 func TestAStopAfterAFailedSyncIsNotClean(t *testing.T) {
 	unknown := 0
-	// The exchange syncs records of its own too. A request that comes after such a sync has failed is refused. So
+	// The exchange also syncs records that no request asked for. After a failed sync it refuses every request. So
 	// rounds follow until the record of a request is the first one whose sync fails: its outcome is unknown.
 	for round := 0; round < 3 || unknown == 0 && round < 60; round++ {
 		after := round % 3

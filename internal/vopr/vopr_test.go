@@ -85,7 +85,7 @@ func TestEdgesOfTime(t *testing.T) {
 			}
 		}
 		if slices.Contains(met[:], 0) {
-			t.Errorf("policy %d: edges met %v", policy, met)
+			t.Errorf("policy %v: edges met %v", policy, met)
 		}
 	}
 }

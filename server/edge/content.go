@@ -46,8 +46,11 @@ func (c faultyRequest) replaceAnswer(a *fault.Active) {
 
 // isTarget reports whether a rule redirects to the path of the request: what it leads to is answered.
 func (c faultyRequest) isTarget(a *fault.Active) bool {
+	if a.Action != fault.Redirect {
+		return false
+	}
 	path, _, _ := strings.Cut(a.Location, "?")
-	return a.Action == fault.Redirect && path != "" && path == string(c.Path())
+	return path != "" && path == string(c.Path())
 }
 
 // onlyPair returns the pair that the request asks for, and the parameter that names it. It is empty when the answer is

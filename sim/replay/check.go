@@ -562,13 +562,10 @@ func (c *checker) touchText(t *touch) string {
 	return text[0] + " | " + text[1]
 }
 
-// intervalSeconds holds the lengths of the intervals of fixed length; months and years have none.
-var intervalSeconds = [marketdata.Day + 1]int64{60, 180, 300, 900, 1800, 3600, 14400, 86400}
-
 // intervalOf returns the candle interval with a length in ns.
 func intervalOf(ns int64) (marketdata.Interval, bool) {
 	for i := range marketdata.Day + 1 {
-		if intervalSeconds[i]*secondNs == ns {
+		if i.Seconds()*secondNs == ns {
 			return i, true
 		}
 	}
@@ -638,7 +635,7 @@ func (c *checker) covers(i marketdata.Interval, r *format.Record, nowNs int64) b
 	case r.Bar.Trades < 0 && start > nowNs/secondNs:
 		return false
 	case c.firstIsBar && c.whole:
-		return start+intervalSeconds[i] > first
+		return start+i.Seconds() > first
 	}
 	return start > first
 }
@@ -665,7 +662,7 @@ func (c *checker) compareCandles(set *candleCheck) error {
 	}
 	from := set.pending[0].startSec
 	if set.last == 0 { // the close before may be the first candle's, which is not compared
-		from = min(from, c.firstNs/secondNs-intervalSeconds[set.interval])
+		from = min(from, c.firstNs/secondNs-set.interval.Seconds())
 	}
 	got, err := c.pub.Candles(set.interval, from, set.pending[len(set.pending)-1].startSec)
 	if err != nil {

@@ -40,26 +40,29 @@ type feed interface {
 	notes() []string
 }
 
-// newFeeder returns the feeder of one pass. start is used for order logs only, batch (trades) for trades
-// only.
-func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, start logStart, batch int,
-	passive bool,
-) *feeder {
-	f := &feeder{entry: entry, check: check, s: s, from: from, orders: map[uint64]engine.OrderID{}}
+// newFeeder returns the feeder of one pass. start is used for order logs only.
+func (r *Replay) newFeeder(check *checker, start logStart) *feeder {
+	f := &feeder{
+		entry: r.entry, check: check, s: r.survey, from: r.fromNs, orders: map[uint64]engine.OrderID{},
+	}
 	for side := range f.anonymous {
 		f.anonymous[side] = map[int64]engine.OrderID{}
 	}
-	switch s.Shape {
+	switch f.s.Shape {
 	case format.Messages:
-		f.shape = newMessageFeed(f, passive)
+		f.shape = newMessageFeed(f, r.opts.Passive)
 	case format.Log:
 		f.shape = newLogFeed(f, start)
 	case format.Levels:
 		f.shape = newLevelFeed(f)
 	case format.Orders:
-		f.shape = newOrderFeed(f, passive)
+		f.shape = newOrderFeed(f, r.opts.Passive)
 	case format.Trades, format.Answers:
-		f.shape = &tradeFeed{feeder: f, prints: newPrints(entry, batch)}
+		t := &tradeFeed{feeder: f, prints: newPrints(r.entry, r.batch)}
+		if r.quotes > 0 {
+			t.quotes = &quotes{entry: r.entry, amount: r.quotes, highest: r.instrument.LargestPrice()}
+		}
+		f.shape = t
 	}
 	return f
 }

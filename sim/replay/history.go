@@ -28,8 +28,8 @@ type History struct {
 func (r *Replay) History() History {
 	length := r.survey.LastNs - r.StartNs()
 	h := History{Trades: r.survey.Trades + userTrades, short: length < int64(24*time.Hour)}
-	for i, seconds := range intervalSeconds {
-		h.Candles[i] = int(min(length/(seconds*secondNs)+2, int64(h.Trades)))
+	for i := range marketdata.Day + 1 {
+		h.Candles[i] = int(min(length/(i.Seconds()*secondNs)+2, int64(h.Trades)))
 	}
 	return h
 }

@@ -382,10 +382,7 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 		pub = nil
 	}
 	c := newChecker(r.survey, pub, r.fromNs)
-	f := newFeeder(r.entry, c, r.survey, r.fromNs, start, r.batch, r.opts.Passive)
-	if t, ok := f.shape.(*tradeFeed); ok && r.quotes > 0 {
-		t.quotes = &quotes{entry: r.entry, amount: r.quotes, highest: r.instrument.LargestPrice()}
-	}
+	f := r.newFeeder(c, start)
 	err := errors.Join(r.feed(f, c, shift), f.shape.flush()) // also when the context ends
 	if check && err == nil {
 		r.report.Checks = c.results()

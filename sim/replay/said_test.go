@@ -23,42 +23,51 @@ func TestTheParagraphOfAFileSaysHowTheFileIsRead(t *testing.T) {
 		"turned":  {sides, format.Layout{Side: "buy=ask,sell=bid"}, `the taker's: "ask" bought, "bid" sold`, ""},
 		"no zone": {plain, format.Layout{}, "a written date, UTC where it names no zone", "does not matter"},
 		"a zone": {
-			plain, format.Layout{Timezone: "America/New_York"}, "a written date, in the zone America/New_York;",
+			plain,
+			format.Layout{Timezone: "America/New_York"},
+			"a written date, in the zone America/New_York;",
 			"does not matter",
 		},
 		"its zone": {zoned, format.Layout{}, "a written date, each with its zone", "does not matter"},
 		"its zone before a flag": {
-			zoned, format.Layout{Timezone: "America/New_York"},
+			zoned,
+			format.Layout{Timezone: "America/New_York"},
 			"--timezone does not matter: each time names its zone", "in the zone America/New_York",
 		},
 		"both": {
-			zoned + "2024-01-02 03:00:02,10,1\n", format.Layout{Timezone: "America/New_York"},
+			zoned + "2024-01-02 03:00:02,10,1\n",
+			format.Layout{Timezone: "America/New_York"},
 			"a written date, in the zone America/New_York where it names none", "does not matter",
 		},
 		"Unix times": {
 			unix, format.Layout{Timezone: "America/New_York"}, "--timezone does not matter: the times are Unix s", "",
 		},
 		"makers": {
-			"time,price,amount,maker_side\n1700000000,10,1,sell\n", format.Layout{},
+			"time,price,amount,maker_side\n1700000000,10,1,sell\n",
+			format.Layout{},
 			`side: column "maker_side", the maker's, turned round`, "",
 		},
 		"minutes": {
-			"1700000040,10,12,9,11,1\n1700000100,10,12,9,11,1\n1700000220,10,12,9,11,1\n", format.Layout{},
+			"1700000040,10,12,9,11,1\n1700000100,10,12,9,11,1\n1700000220,10,12,9,11,1\n",
+			format.Layout{},
 			"Unix s, the start of a bar of 1m;", "",
 		},
 		"hours": {
 			"1700000400,10,12,9,11,1\n1700004000,10,12,9,11,1\n", format.Layout{}, "the start of a bar of 1h;", "",
 		},
 		"days": {
-			"2024-01-01,10,12,9,11,1\n2024-01-02,10,12,9,11,1\n2024-01-05,10,12,9,11,1\n", format.Layout{},
+			"2024-01-01,10,12,9,11,1\n2024-01-02,10,12,9,11,1\n2024-01-05,10,12,9,11,1\n",
+			format.Layout{},
 			"the start of a bar of 1 d;", "",
 		},
 		"months": {
-			"2024-01-01,10,12,9,11,1\n2024-02-01,10,12,9,11,1\n2024-03-01,10,12,9,11,1\n", format.Layout{},
+			"2024-01-01,10,12,9,11,1\n2024-02-01,10,12,9,11,1\n2024-03-01,10,12,9,11,1\n",
+			format.Layout{},
 			"the start of a bar of a month or more;", "",
 		},
 		"no side to turn": {
-			unix, format.Layout{Side: "maker"},
+			unix,
+			format.Layout{Side: "maker"},
 			`--side does not matter: column "is_buyer_maker" says which side was the maker's`, "",
 		},
 	} {
