@@ -99,7 +99,7 @@ func TestBrowserPlaysARecordedHourAndTradesIt(t *testing.T) {
 	in.Call(200, "POST", "/replay/speed", `{"speed":"1"}`)
 	back() // there is no order any more, so nothing is asked
 	b.wait("the page goes back", `/went back/.test(document.querySelector('.toasts')?.textContent)`)
-	is("playing", "2026-01-05 10:")
+	is("paused", "2026-01-05 10:00:00") // a seek back after the end stands where it lands
 	leave := `[...document.querySelectorAll('.player button')].find((e) => e.textContent === 'Leave')`
 	b.js(leave + `.click()`)
 	b.answers("leave")
