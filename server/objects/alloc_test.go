@@ -1,33 +1,31 @@
-package objects_test
+//go:build !race
+
+package objects
 
 import (
 	"testing"
 
 	"github.com/tickhive/tickhive/internal/entry"
 	"github.com/tickhive/tickhive/internal/refuse"
-	"github.com/tickhive/tickhive/server/objects"
-	"github.com/tickhive/tickhive/server/servertest"
 )
 
+// Not under the race detector: it makes sync.Pool drop values, so a reader allocates.
 func TestOrdersAreReadWithoutAllocation(t *testing.T) {
-	if servertest.RaceOn {
-		t.Skip("the race detector makes sync.Pool drop values: it allocates by itself")
-	}
-	order, signed, change := []byte(objects.GoodOrder), []byte(objects.SignedOrder), []byte(`{"price":"1.5"}`)
-	many, few := objects.BatchOf(objects.MaxBatch), objects.BatchOf(objects.MaxTradingBatch)
+	order, signed, change := []byte(goodOrder), []byte(signedOrder), []byte(`{"price":"1.5"}`)
+	many, few := batchBody(MaxBatch), batchBody(MaxTradingBatch)
 	var cmds []entry.Command
 	var place entry.Place
 	var replace entry.Replace
 	for name, read := range map[string]func() *refuse.Refusal{
-		"order":        func() *refuse.Refusal { return objects.DecodeOrder(order, &place) },
-		"signed order": func() *refuse.Refusal { return objects.DecodeTradingOrder(signed, &place) },
-		"replace":      func() *refuse.Refusal { return objects.ReplaceForm.Decode(change, &replace) },
+		"order":        func() *refuse.Refusal { return DecodeOrder(order, &place) },
+		"signed order": func() *refuse.Refusal { return DecodeTradingOrder(signed, &place) },
+		"replace":      func() *refuse.Refusal { return ReplaceForm.Decode(change, &replace) },
 		"batch": func() (err *refuse.Refusal) {
-			cmds, err = objects.DecodeBatch(many, cmds)
+			cmds, err = DecodeBatch(many, cmds)
 			return err
 		},
 		"signed batch": func() (err *refuse.Refusal) {
-			cmds, err = objects.DecodeTradingBatch(few, cmds)
+			cmds, err = DecodeTradingBatch(few, cmds)
 			return err
 		},
 	} {

@@ -56,7 +56,7 @@ var theBrowser harness.Shared[context.Context]
 // startBrowser starts Chromium. Names of other hosts resolve to this machine for the tests of
 // pages of other origins.
 func startBrowser(t testing.TB) context.Context {
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium),
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium()),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP evil.test 127.0.0.1, MAP rebound.test 127.0.0.1"))
 	if os.Geteuid() == 0 {

@@ -1,4 +1,4 @@
-package stream_test
+package account_test
 
 import (
 	"encoding/json"

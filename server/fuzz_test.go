@@ -1,4 +1,4 @@
-package edge_test
+package server_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package conn_test
+package server_test
 
 import (
 	"bufio"
