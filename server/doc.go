@@ -1,5 +1,6 @@
-// Package server holds no code but the tests of what edge and conn do for every route. These tests need a whole server:
-// beside the tests of edge itself the compiler would build all packages above edge once more. The packages below serve the exchange over HTTP and WebSocket, on fasthttp:
+// Package server holds no code but the tests of what edge and conn do for every route. They need a whole server: beside
+// the tests of edge itself they would make the compiler build all that is above edge twice. The packages below it serve
+// the exchange over HTTP and WebSocket, on fasthttp:
 //
 //	conn        a listener that bounds who is connected    doc      a rendered document: tag, gzip, parts
 //	edge        route table, checks of a request, limits, errors, probes
