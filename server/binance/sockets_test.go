@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tickhive/tickhive/accounts"
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/internal/markettest"
 	"github.com/tickhive/tickhive/marketdata"
@@ -99,6 +100,41 @@ func depths(t *testing.T, texts [][]byte) (list []touched) {
 		list = append(list, u)
 	}
 	return list
+}
+
+// A connection that is lost is not rendered any more, and its account is not watched any more: nothing of it is left.
+func TestALostConnectionIsNotRenderedAnyMore(t *testing.T) {
+	x := newLooks(t)
+	x.opt.Feed = private.New(nil, func(engine.AccountID, string) (b accounts.BalanceView) { return b })
+	for range 3 {
+		c := x.connect("aabb@depth@100ms", "aabb@trade")
+		x.tick()
+		var events *private.Subscription
+		for s := range x.rendered.sockets {
+			one := &stream{kind: userDataStream, user: &userStream{}}
+			s.follow(one, 7)
+			s.streams, events = append(s.streams, one), one.user.events
+			s.f.stats.subscriptions.Add(1)
+		}
+		happens := func() bool {
+			x.opt.Feed.BalanceChanged(7, "AA")
+			x.opt.Feed.Publish(0)
+			waits := events.Waiting()
+			events.Take(1)
+			return waits
+		}
+		if n := len(x.rendered.made); len(x.rendered.sockets) != 1 || n != 2 || !happens() {
+			t.Fatalf("%d sockets, %d rendered streams, want 1 and 2, and the account watched", len(x.rendered.sockets), n)
+		}
+		c.Close()
+		x.tick()
+		if n := len(x.rendered.made); len(x.rendered.sockets)+n != 0 || happens() {
+			t.Fatalf("%d sockets and %d rendered streams stay, or the account is watched", len(x.rendered.sockets), n)
+		}
+		if n := x.stats.subscriptions.Load(); n != 0 {
+			t.Fatalf("%d subscriptions stay", n)
+		}
+	}
 }
 
 // A client that does not read costs a bounded number of bytes, however much happens, and no other client waits for
