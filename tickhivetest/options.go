@@ -59,7 +59,7 @@ func Market(seed int64) Option {
 	}
 }
 
-// Set sets keys of the configuration, each as KEY=VALUE, for example "rate.per_second=5". The contract lists them
+// Set sets keys of the configuration, each as KEY=VALUE, for example "market.pairs=common". The contract lists them
 // (docs/contract/commands.md).
 func Set(settings ...string) Option {
 	return func(s *setup) { s.settings = append(s.settings, settings...) }

@@ -18,7 +18,7 @@ export interface StartOptions {
   pairs?: Pair[];
   /** The seed of a simulated market, 0 or more; without it nobody trades by himself. */
   sim?: number;
-  /** Further flags of `tickhive serve`, for example ['--set', 'rate.per_second=5']. */
+  /** Further flags of `tickhive serve`, for example ['--pairs', 'common']. */
   args?: string[];
   /** The program; without it the file that TICKHIVE_BINARY names, or tickhive of the PATH. */
   binary?: string;

@@ -217,6 +217,29 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 				"2024-10-27 04:00:00,13,1\n", layout: format.Layout{Timezone: "Europe/Athens"},
 			want: "1729987800 10 1 -\n1729990200 11 1 -\n1729991100 12 1 -\n1729994400 13 1 -",
 		},
+		// Nothing shows which of the two hours it is, so the count tells that it was chosen.
+		"a file begins in the hour that the clock shows twice": {
+			text: "time,price,amount\n2024-11-03 01:07:20,10,1\n2024-11-03 01:08:00,11,1\n2024-11-03 02:00:00,12,1\n",
+			want: "1730610440 10 1 -\n1730610480 11 1 -\n1730617200 12 1 -", layout: format.Layout{Timezone: "America/New_York"},
+			taken: "2 times of the hour that the clock shows twice: taken at the first",
+		},
+		"newest first in the hour that the clock shows twice": {
+			text: "time,price,amount\n2024-11-03 01:35:43,10,1\n2024-11-03 01:35:41,11,1\n2024-11-03 01:35:40,12,1\n",
+			want: "a.csv:4:1: time goes back in the hour that the clock shows twice: rows must be in order of time; " +
+				"sort the rows by time; where the newest is first, write the times in UTC",
+			layout: format.Layout{Timezone: "America/New_York"},
+		},
+		"daylight saving time begins": {
+			text:   "time,price,amount\n2024-03-10 01:59:00,10,1\n2024-03-10 02:30:00,11,1\n2024-03-10 03:00:00,12,1\n",
+			layout: format.Layout{Timezone: "America/New_York"},
+			want: `a.csv:3:1: time "2024-03-10 02:30:00": the clock of America/New_York leaves it out; ` +
+				"give another --timezone",
+		},
+		"daylight saving time begins, in a written form": {
+			text:   "time,price,amount\n10/03/2024 01:59:59,10,1\n10/03/2024 03:00:00,11,1\n",
+			layout: format.Layout{Timezone: "America/New_York", TimeFormat: "02/01/2006 15:04:05"},
+			want:   "1710053999 10 1 -\n1710054000 11 1 -",
+		},
 	} {
 		file := c.file
 		if file == "" {

@@ -255,7 +255,7 @@ def start(pairs: Optional[Sequence[Pair]] = None, sim: Optional[int] = None, arg
     """Starts an exchange and returns when it serves clients; its clock shows 2026-01-01T00:00:00Z and its books are empty.
 
     pairs: in place of the 12 built-in ones. sim: the seed of a simulated market, 0 or more; without it nobody trades by
-    himself. args: further flags of `tickhive serve`, for example ['--set', 'rate.per_second=5']. binary: the program;
+    himself. args: further flags of `tickhive serve`, for example ['--pairs', 'common']. binary: the program;
     without it the file that TICKHIVE_BINARY names, or tickhive of the PATH. clock: real shows the machine's
     time, which advance does not move: for programs that sign with it.
     """

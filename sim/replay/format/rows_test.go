@@ -409,3 +409,50 @@ func TestARefusalSaysWhatDetectSays(t *testing.T) {
 		}
 	}
 }
+
+// Of files of bars, each is behind the one before: a bar in both would be fed twice.
+func TestABarInTwoFilesIsRefused(t *testing.T) {
+	t.Parallel()
+	page := func(first, n int) (text string) {
+		text = "time,open,high,low,close,volume\n"
+		for i := range n {
+			text += fmt.Sprintf("%d,10,12,9,11,5\n", 1_700_000_040+60*(first+i))
+		}
+		return text
+	}
+	for name, c := range map[string]struct {
+		pages [2]string
+		err   string
+	}{
+		"one bar in both": {
+			[2]string{page(0, 2), page(1, 2)},
+			"b.csv:1:1: begins with the bar of 2023-11-14T22:15:00.000Z, with which a.csv ends; remove the bar from one " +
+				"of the two files",
+		},
+		"one file twice": {
+			[2]string{page(0, 1), page(0, 1)},
+			"b.csv:1:1: begins with the bar of 2023-11-14T22:14:00.000Z, with which a.csv ends; remove the bar from one " +
+				"of the two files",
+		},
+		"two bars in both": {
+			[2]string{page(0, 3), page(1, 3)},
+			"b.csv:1:1: begins before the file given before it ends; give the files in order of time, and none twice",
+		},
+		"one behind the other": {[2]string{page(0, 2), page(2, 2)}, ""},
+	} {
+		dir, paths := t.TempDir(), []string(nil)
+		for i, text := range c.pages {
+			paths = append(paths, filepath.Join(dir, []string{"a.csv", "b.csv"}[i]))
+			if err := os.WriteFile(paths[i], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := New("trades", paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Learn(r); c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err) {
+			t.Errorf("%s: %v, want %q", name, err, c.err)
+		}
+	}
+}

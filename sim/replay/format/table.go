@@ -49,6 +49,7 @@ type table struct {
 	first    int64 // time of the first row
 	head     int   // number of lines before the first row
 	newest   bool  // the second time of the file is before the first one
+	doubled  int   // number of times that a clock shows twice, taken at the first time
 	repeated int   // number of times that a clock shows for the second time
 	changes  int   // number of rows whose times have another unit than the row before
 	blank    int   // number of bars without prices
@@ -402,15 +403,22 @@ func (r *table) ordered(v *field, ns int64) (_ int64, err error) {
 			back = maxBack // the second row shows whether the newest one is first
 		}
 	}
-	// Bars of the hour that a clock repeats have its times twice.
-	if bar := !r.fields.first[colPrice].set; when < r.last || bar && r.rows > 0 && when == r.last {
-		if second, ok := r.times.again(ns); ok && when == ns && second > r.last {
+	if second, ok := r.times.again(ns); ok {
+		// Bars of the hour that a clock repeats have its times twice.
+		bar := !r.fields.first[colPrice].set
+		if back := when < r.last || bar && r.rows > 0 && when == r.last; back && when == ns && second > r.last {
 			ns, when = second, second
 			r.repeated++
+		} else {
+			r.doubled++
 		}
 	}
 	if when < r.last-back {
 		r.newest = r.last == r.first
+		if r.repeated > 0 {
+			return 0, flawAt(v.at, "sort the rows by time; where the newest is first, write the times in UTC",
+				"time goes back in the hour that the clock shows twice: rows must be in order of time")
+		}
 		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
 	}
 	r.last = max(r.last, when)

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -298,6 +299,9 @@ func (t *timeReader) written(s []byte) (int64, timeKind, error) {
 			return t.midnight(int64(at.Sub(at.Truncate(24 * time.Hour)))), timeWritten, nil
 		}
 		t.local = !hasZone(t.layout)
+		if err == nil {
+			err = t.skipped(at, t.layout, text)
+		}
 		return t.dated(s, at, dateLayout{}, err)
 	}
 	if len(t.dates) == 0 {
@@ -319,13 +323,35 @@ func (t *timeReader) written(s []byte) (int64, timeKind, error) {
 			continue
 		}
 		t.last, t.local = at, !l.utc && !hasZone(l.layout)
-		return t.dated(s, parsed, l, nil)
+		return t.dated(s, parsed, l, t.skipped(parsed, l.layout, text))
 	}
 	return t.dated(s, time.Time{}, dateLayout{}, errNumber)
 }
 
+// errSkipped reports a time that the clock in the zone never shows.
+var errSkipped = errors.New("no such time")
+
+// skipped returns errSkipped for a time of the hour that the clock in the zone leaves out when daylight saving time
+// begins: text, of which at was made, says another time of day than at.
+func (t *timeReader) skipped(at time.Time, layout, text string) error {
+	if t.zone == time.UTC || !t.local {
+		return nil
+	}
+	_, before := at.Add(-2 * time.Hour).Zone()
+	if _, after := at.Add(2 * time.Hour).Zone(); after <= before {
+		return nil
+	}
+	if said, err := time.Parse(layout, text); err == nil && (said.Hour() != at.Hour() || said.Minute() != at.Minute()) {
+		return errSkipped
+	}
+	return nil
+}
+
 // dated returns a written time, unless it is not one.
 func (t *timeReader) dated(s []byte, at time.Time, l dateLayout, err error) (int64, timeKind, error) {
+	if errors.Is(err, errSkipped) {
+		return 0, timeNone, flawAt(0, "give another --timezone", "time %q: the clock of %s leaves it out", clip(s), t.zone)
+	}
 	if err != nil {
 		remedy := remedyTime
 		if t.layout != "" {

@@ -38,7 +38,7 @@ type tradeFile struct {
 	early  int  // number of times of the exchange that go back, in order of receipt
 	events int  // number of messages that are no trades
 
-	blank, filled, changes, repeated, twice, unequal int // as table counts them
+	blank, filled, changes, repeated, doubled, twice, unequal int // as table counts them
 
 	most [2]extreme // price and amount of one trade
 
@@ -279,7 +279,7 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 // ended completes the survey of the file.
 func (f *tradeFile) ended(in *lineReader, rows *table) error {
 	f.blank, f.filled, f.changes = rows.blank, rows.filled, rows.changes
-	f.away, f.early, f.repeated = rows.away, rows.order.early, rows.repeated
+	f.away, f.early, f.repeated, f.doubled = rows.away, rows.order.early, rows.repeated, rows.doubled
 	f.twice, f.unequal, f.most = rows.twice, rows.unequal, rows.most
 	switch {
 	case rows.shared && rows.clash != nil: // pages of one download, which contradict each other
@@ -360,9 +360,8 @@ func (t *trades) choose() error {
 				return err
 			}
 			for _, p := range free {
-				if last != nil && f.first < last.last {
-					return topOf(filepath.Base(f.path)).Refuse("give the files in order of time, and none twice",
-						"begins before the file given before it ends")
+				if err := f.follows(last); err != nil {
+					return err
 				}
 				fed = append(fed, p)
 			}
@@ -397,6 +396,24 @@ func (t *trades) choose() error {
 	}
 	t.parts = fed
 	return nil
+}
+
+// follows refuses a file whose rows are not behind those of the file before, nil for none. Trades may have one time, of
+// bars each has its own.
+func (f *tradeFile) follows(last *tradeFile) error {
+	at := topOf(filepath.Base(f.path))
+	switch {
+	case last == nil || f.first > last.last || !f.bars && f.first == last.last:
+		return nil
+	case f.first == last.last:
+		return at.Refuse("remove the bar from one of the two files", "begins with the bar of %s, with which %s ends",
+			NsText(f.first), filepath.Base(last.path))
+	case f.doubled > 0 || last.repeated > 0:
+		return at.Refuse("give the files in order of time, and none twice; where they are, put them into one file, or "+
+			"write their times in UTC", "begins before the file given before it ends, in the hour that the clock "+
+			"shows twice")
+	}
+	return at.Refuse("give the files in order of time, and none twice", "begins before the file given before it ends")
 }
 
 // gaps returns the times of bars of a length that no span touches.
@@ -486,6 +503,7 @@ func (f *tradeFile) counts() []count {
 		{f.blank, "%d bars without prices: left out"},
 		{f.filled, "%d bars without a volume: taken with the one of --bar-volume"},
 		{f.changes, "%d times in another unit than the row before"},
+		{f.doubled, "%d times of the hour that the clock shows twice: taken at the first"},
 		{f.repeated, "%d times of the hour that the clock shows twice: taken at the second"},
 		{f.sideless, "%d trades without a side: the tick rule decided"},
 		{f.empty, "%d bars without a volume at an unchanged price: nothing was traded"},
