@@ -155,6 +155,8 @@ type Loop struct {
 	Dial func(addr string) (*Conn, error)
 	// Live counts while the run goes on; nil: nothing does.
 	Live *Live
+	// Began runs when all connections are open and sending begins, the warm-up included; nil: nothing runs.
+	Began func()
 	// Stop ends the run early when it is closed: nothing more is sent, and the result covers what was due by then. nil:
 	// never.
 	Stop <-chan struct{}
@@ -220,6 +222,9 @@ func (l Loop) Run() (*Result, error) {
 		f.workers = append(f.workers, w)
 		defer w.close()
 		f.clients[i] = poller{first: i * len(l.Requests) / len(f.clients), tags: make([][]byte, len(l.Requests))}
+	}
+	if l.Began != nil {
+		l.Began()
 	}
 	if l.Schedule != nil {
 		return f.run(l.Schedule.Length(), l.Grace, l.Warm), nil

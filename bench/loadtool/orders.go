@@ -85,7 +85,7 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 	run.Next, run.Judge = m.next, m.answered
 	run.Name = func(worker int) string { return m.lanes[worker].kind }
 	run.Plan = m.planned
-	r, err := o.measure(ctx, live, run.Run)
+	r, err := o.measureLoop(ctx, run)
 	// The orders are canceled after Ctrl-C too.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()

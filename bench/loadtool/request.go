@@ -103,7 +103,7 @@ func (o *Options) runSigned(ctx context.Context, u *url.URL, secure *tls.Config,
 		}
 		return o.request(u, headers).Bytes(dst, nil), nil
 	}
-	return o.measure(ctx, live, run.Run)
+	return o.measureLoop(ctx, run)
 }
 
 // Limits of what a report takes from a refusal, in bytes.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -457,5 +458,36 @@ func compareTo(t *testing.T) {
 	none.Errors, some.Errors = 0, 1
 	if met, err := WriteComparison(io.Discard, &none, &some, new(1000.)); err != nil || met {
 		t.Errorf("errors where there were none: met %t, %v", met, err)
+	}
+}
+
+// The seconds of a run begin when sending does, however long its connections took to open.
+func TestSecondsBeginWithSending(t *testing.T) {
+	t.Parallel()
+	const opening = 1500 * time.Millisecond
+	target, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
+	o := options(target)
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := o.loop(t.Context(), u, nil, &load.Live{})
+	run.Requests = []*load.Request{o.request(u, nil)}
+	var first sync.Once
+	dial := run.Dial
+	run.Dial = func(addr string) (*load.Conn, error) {
+		first.Do(func() { <-time.After(opening) })
+		return dial(addr)
+	}
+	before := time.Now()
+	r, err := o.measureLoop(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Started.Sub(before); got < opening {
+		t.Errorf("the run began %s behind its call, in which its connections were being opened", got)
+	}
+	if first := r.Timeline[0]; first.Rate < o.RPS/2 {
+		t.Errorf("the opening is in the first second: %+v", r.Timeline)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -155,7 +156,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	run := o.loop(ctx, u, secure, live)
 	run.Requests = list
-	return o.measure(ctx, live, run.Run)
+	return o.measureLoop(ctx, run)
 }
 
 // loop returns the loop of a run without its requests: open at a rate, closed without one.
@@ -175,18 +176,28 @@ func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live
 	return run
 }
 
-// measure runs run with a line each second and reports its result.
-func (o *Options) measure(ctx context.Context, live *load.Live, run func() (*load.Result, error)) (*Report, error) {
-	started := time.Now()
-	stop, done := make(chan struct{}), make(chan struct{})
+// measureLoop measures a loop from the time on at which its connections are open.
+func (o *Options) measureLoop(ctx context.Context, l load.Loop) (*Report, error) {
+	return o.measure(ctx, l.Live, func(began func()) (*load.Result, error) {
+		l.Began = began
+		return l.Run()
+	})
+}
+
+// measure runs run and reports its result, with a line each second from the time on at which run calls began.
+func (o *Options) measure(
+	ctx context.Context, live *load.Live, run func(began func()) (*load.Result, error),
+) (*Report, error) {
+	var started time.Time
 	var seconds []Second
-	go func() {
-		defer close(done)
-		seconds = o.watch(live, started, stop)
-	}()
-	res, err := run()
+	var watching sync.WaitGroup
+	stop := make(chan struct{})
+	res, err := run(func() {
+		started = time.Now()
+		watching.Go(func() { seconds = o.watch(live, started, stop) })
+	})
 	close(stop)
-	<-done
+	watching.Wait()
 	if err != nil {
 		return nil, err
 	}

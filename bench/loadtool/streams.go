@@ -84,7 +84,8 @@ func (o *Options) runStreams(ctx context.Context, u *url.URL, secure *tls.Config
 	var wg sync.WaitGroup
 	all := &load.Result{Hist: load.NewHistogram()}
 	sockets := m.open(run, &wg, o.Connections)
-	return o.measure(ctx, live, func() (*load.Result, error) {
+	return o.measure(ctx, live, func(begin func()) (*load.Result, error) {
+		begin()
 		began := time.Now()
 		m.began.Store(&began)
 		select {
