@@ -247,8 +247,6 @@ type flow struct {
 	// cut is the time behind start, in ns, from which nothing is sent: the end, or the time of a Stop.
 	cut  atomic.Int64
 	quit chan struct{} // closed by a Stop
-	// freed is the time behind start at which, behind cut, the first worker was free. Owner: as turn.
-	freed time.Duration
 	// turn holds the number of the next request of the schedule. The worker that took it waits until the request is due
 	// and passes the next number on: one worker waits for the time, the others in turn for the number, and a worker
 	// with a request under way keeps no other request back.
@@ -269,7 +267,7 @@ func (f *flow) run(d, grace, warm time.Duration) *Result {
 	all := &Result{Hist: NewHistogram()}
 	f.turn, f.quit = make(chan int, 1), make(chan struct{})
 	f.turn <- 0
-	f.warm, f.freed, f.routes = warm, 0, Routes{}
+	f.warm, f.routes = warm, Routes{}
 	f.start = time.Now()
 	f.cut.Store(int64(d + grace))
 	from := make(chan usage, 1)
@@ -323,7 +321,7 @@ func (f *flow) addUp(all *Result, from <-chan usage) {
 	}
 }
 
-// miss counts the requests that were due and never sent. Each has waited until a worker was free: too late.
+// miss counts the requests that were due and never sent. Each has waited until it was given up.
 func (f *flow) miss(all *Result) {
 	cut := time.Duration(f.cut.Load())
 	for i := <-f.turn; i < f.Schedule.Count(); i++ {
@@ -335,10 +333,10 @@ func (f *flow) miss(all *Result) {
 			continue
 		}
 		all.Missed++
-		all.Record(f.freed - due)
+		all.Record(cut - due)
 		countSecond(&all.Unsent, due)
 		if f.ByRoute {
-			f.routes.Count(f.kind(i), f.freed-due, Outcome{Missed: true})
+			f.routes.Count(f.kind(i), cut-due, Outcome{Missed: true})
 		}
 	}
 }
@@ -386,9 +384,6 @@ func (f *flow) take() (i int, due time.Duration, ok bool) {
 	f.wait(f.start.Add(due))
 	now, cut := time.Since(f.start), time.Duration(f.cut.Load())
 	if due >= cut || now >= cut {
-		if f.freed == 0 {
-			f.freed = now
-		}
 		f.turn <- i
 		return i, 0, false
 	}
