@@ -198,6 +198,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"journal.snapshot_bytes=4095", "journal.scrub_every=1ms", "journal.scrub_every=-1h",
 
 		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
+		"internal.listen=127.0.0.1:8080", "aggregator.listen=127.0.0.1:8080", "binance.listen=127.0.0.1:8081",
 		"internal.hosts=*", "internal.hosts=ops.example:8081", "internal.hosts=ops.example,http://x",
 		"internal.hosts=10.0.0.0/8", "internal.hosts=fe80::1%eth0",
 	} {

@@ -95,17 +95,27 @@ func usualMarket() (usual sim.Config) {
 // maxBinance bounds the addresses of the Binance-compatible listener: its programs need two ports.
 const maxBinance = 16
 
-// validateListeners refuses addresses on which no process can listen.
+// validateListeners refuses addresses on which no process can listen, and one that two listeners have.
 func (c *Config) validateListeners() error {
-	errs := []error{validateAddress("server.listen", c.Server.Listen)}
+	var errs []error
+	owners := map[string]string{}
+	add := func(key, at string) {
+		err := validateAddress(key, at)
+		if owner, taken := owners[at]; err == nil && taken && !strings.HasSuffix(at, ":0") { // a free port for each
+			err = fmt.Errorf("%s: %s listens on %s already; give another port", key, owner, at)
+		}
+		owners[at] = key
+		errs = append(errs, err)
+	}
+	add("server.listen", c.Server.Listen)
 	if !strings.HasPrefix(c.Internal.Listen, listen.Unix) { // a path
-		errs = append(errs, validateAddress("internal.listen", c.Internal.Listen))
+		add("internal.listen", c.Internal.Listen)
 	}
 	if c.Aggregator.Listen != "" { // else no separate listener
-		errs = append(errs, validateAddress("aggregator.listen", c.Aggregator.Listen))
+		add("aggregator.listen", c.Aggregator.Listen)
 	}
 	for _, at := range c.Binance.Listen {
-		errs = append(errs, validateAddress("binance.listen", at))
+		add("binance.listen", at)
 	}
 	if n := len(c.Binance.Listen); n > maxBinance {
 		errs = append(errs, fmt.Errorf("binance.listen: %d addresses, at most %d", n, maxBinance))
