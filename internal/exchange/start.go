@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/tickhive/tickhive/engine"
 	"github.com/tickhive/tickhive/engine/sequencer"
@@ -59,8 +60,44 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	}
 	x.keepCanceling()
 	x.keepResealing()
+	x.awaitQuotes(ctx)
 	x.front.progress.Store(-1)
 	return x, nil
+}
+
+// quotesWithin bounds how long a start waits for the simulated market. A scenario may have no quotes.
+const quotesWithin = time.Second
+
+// awaitQuotes waits until each pair of the simulated market has a bid and an ask, so that the first order of a client
+// meets a market. Books that were recovered, or backfilled, have them. On a virtual clock nothing happens meanwhile.
+func (x *Running) awaitQuotes(ctx context.Context) {
+	if x.sim == nil || x.clock.Virtual() {
+		return
+	}
+	end, look := time.NewTimer(quotesWithin), time.NewTicker(time.Millisecond)
+	defer end.Stop()
+	defer look.Stop()
+	for !x.quoted() {
+		select {
+		case <-look.C:
+		case <-end.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// quoted reports whether each pair of the simulated market that is online has a bid and an ask.
+func (x *Running) quoted() bool {
+	root := x.feed.Board().Load()
+	for i := range x.o.Sim.Pairs {
+		v := root.Lookup(x.o.Sim.Pairs[i].Code) // nil: the pair was delisted
+		if v != nil && v.Instrument.State == engine.Online && (v.Bids.Len() == 0 || v.Asks.Len() == 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // populate adds the configured pairs, the demo users and the simulated residents.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -39,6 +40,28 @@ func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
 	in.Signal(syscall.SIGTERM)
 	if code := in.Wait(); code != 0 {
 		t.Errorf("exit code %d after SIGTERM", code)
+	}
+}
+
+// The simulated market has quotes when the program says that it is ready: an order that is sent then meets a market.
+func TestAReadyMarketHasQuotes(t *testing.T) {
+	t.Parallel()
+	in := harness.Start(t, "--past", "0", "--pairs", "common")
+	var rows []struct {
+		Pair string   `json:"trading_pairs"`
+		Bid  *float64 `json:"highest_bid"`
+		Ask  *float64 `json:"lowest_ask"`
+	}
+	if err := json.Unmarshal([]byte(in.Do("GET", in.Public+"/api/summary", "").Body), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Bid == nil || r.Ask == nil || *r.Bid <= 0 || *r.Ask <= *r.Bid {
+			t.Errorf("%s has no bid and ask", r.Pair)
+		}
+	}
+	if len(rows) != 44 {
+		t.Errorf("%d pairs", len(rows))
 	}
 }
 
