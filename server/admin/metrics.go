@@ -169,7 +169,8 @@ var (
 		"log")
 
 	descLogSync = metric("log_sync_seconds", "Syncs of the log to disk.", "log")
-	descReplay  = metric("log_replay_bytes", "Bytes behind the newest snapshot, which a start replays.", "log")
+	descReplay  = metric("log_replay_bytes", "Bytes of segments with records behind the newest snapshot: at most one "+
+		"segment more than a start replays.", "log")
 
 	descSnapshots      = metric("snapshot_seconds", "Snapshots written since the start, by their duration.", "log")
 	descSnapshotFailed = metric("snapshot_failures_total", "Snapshots that could not be written.", "log")
