@@ -14,7 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Bounds of the histograms: 1 us to 2 minutes, with three significant digits.
+// Bounds of the histograms: up to 2 minutes in steps of 1 us, with three significant digits.
 const (
 	maxLatency = 120 * time.Second
 	digits     = 3
@@ -224,7 +224,7 @@ func (r *Result) CountMessage(bytes int, at, d time.Duration) {
 }
 
 func record(h *hdrhistogram.Histogram, d time.Duration) {
-	if h.RecordValue(max(d.Microseconds(), 1)) != nil {
+	if h.RecordValue(max(d.Microseconds(), 0)) != nil {
 		_ = h.RecordValue(maxLatency.Microseconds())
 	}
 }

@@ -18,8 +18,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tickhive/tickhive/bench/load"
@@ -35,9 +33,6 @@ const (
 	restAway = 0.03
 	// One order in marketEvery takes liquidity, and one waits or is a list.
 	marketEvery = 10
-	// clockEvery is the time after which a run reads the exchange's clock again. The exchange refuses a timestamp that
-	// is a second ahead, and its clock may be slower than this machine's, or virtual and stand still.
-	clockEvery = 250 * time.Millisecond
 	// cancelsInBatch is the largest number of commands in a batch.
 	cancelsInBatch = 100
 )
@@ -57,7 +52,7 @@ type orderMix struct {
 type signer struct {
 	client client.Client
 	public client.Client // signs nothing
-	behind atomic.Int64  // ns that the exchange's clock is ahead of this machine's
+	clock  exchangeClock
 }
 
 // orderPair is a pair with the orders that it gets, as text.
@@ -80,7 +75,7 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 		return nil, err
 	}
 	defer m.client.HTTP.CloseIdleConnections()
-	defer m.followClock(ctx)()
+	defer m.clock.follow(ctx)()
 	run := o.loop(ctx, u, secure, live)
 	run.Next, run.Judge = m.next, m.answered
 	run.Name = func(worker int) string { return m.lanes[worker].kind }
@@ -139,53 +134,15 @@ func (o *Options) newSigner(ctx context.Context, u *url.URL, secure *tls.Config)
 		HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: secure}, CheckRedirect: noRedirect},
 	}}
 	s.public = client.Client{Base: s.client.Base, HTTP: s.client.HTTP}
-	if err := s.readClock(ctx); err != nil {
+	s.clock.client = &s.public
+	if err := s.clock.read(ctx); err != nil {
 		return nil, err
 	}
-	s.client.Now = func() time.Time { return time.Now().Add(time.Duration(s.behind.Load())) }
+	s.client.Now = s.clock.now
 	if _, err := s.client.Balances(ctx); err != nil {
 		return nil, fmt.Errorf("the key of --signed: %w", err)
 	}
 	return s, nil
-}
-
-// clockDifference returns the time of the exchange's clock less that of this machine.
-func clockDifference(ctx context.Context, c *client.Client) (time.Duration, error) {
-	sent := time.Now()
-	ms, err := c.Time(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return time.UnixMilli(ms).Sub(sent.Add(time.Since(sent) / 2)), nil
-}
-
-// readClock sets behind.
-func (s *signer) readClock(ctx context.Context) error {
-	d, err := clockDifference(ctx, &s.public)
-	if err == nil {
-		s.behind.Store(int64(d))
-	}
-	return err
-}
-
-// followClock reads the exchange's clock every clockEvery until ctx or the returned function ends it. A clock that
-// cannot be read keeps its last difference.
-func (s *signer) followClock(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(clockEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				_ = s.readClock(ctx)
-			}
-		}
-	})
-	return func() { cancel(); wg.Wait() }
 }
 
 // timely calls send, and once more with the exchange's clock read again if its timestamp is refused: such a request was
@@ -196,7 +153,7 @@ func (s *signer) timely(ctx context.Context, send func() error) error {
 	if !errors.As(err, &api) || api.Status != http.StatusUnauthorized || api.Field != "API-Timestamp" {
 		return err
 	}
-	if e := s.readClock(ctx); e != nil {
+	if e := s.clock.read(ctx); e != nil {
 		return errors.Join(err, e)
 	}
 	return send()

@@ -43,6 +43,8 @@ type Report struct {
 	// Stopped reports that the run was ended early.
 	Stopped   bool    `json:"stopped,omitempty"`
 	Latencies []Point `json:"latencies"`
+	// ClockError is of MixStreams, whose latencies are by the exchange's clock.
+	ClockError *ClockError `json:"clockError,omitempty"`
 	// Routes has a row for each kind of request, by name; of MixStreams for each channel.
 	Routes    []Route  `json:"routes,omitempty"`
 	Timeline  []Moment `json:"timeline,omitempty"`
@@ -52,6 +54,18 @@ type Report struct {
 	Search      []Trial `json:"search,omitempty"`
 	Verdict     string  `json:"verdict,omitempty"`
 	HighestRate float64 `json:"highestRate,omitempty"`
+}
+
+// ClockError says how exactly the exchange's clock is known. Latencies may be wrong by as much.
+type ClockError struct {
+	Us    int64 `json:"us"`    // the largest of the run
+	Below int64 `json:"below"` // latencies that are less than the error, shown as 0
+}
+
+// String says what the error means for latencies.
+func (e *ClockError) String() string {
+	return fmt.Sprintf("error of the exchange's clock, and up to 1 ms more because times have whole ms; %d updates "+
+		"came in less than the error and count as 0", e.Below)
 }
 
 // Route holds the results of one kind of request.
@@ -72,7 +86,7 @@ type Moment struct {
 	At     float64 `json:"at"` // s since the start, at the end of the moment
 	Rate   float64 `json:"rate"`
 	Missed int64   `json:"missed,omitempty"` // were due in the moment and never sent
-	P50Us  int64   `json:"p50Us"`            // 0 when no request ended in the moment
+	P50Us  int64   `json:"p50Us"`            // 0 with a Rate of 0: no request ended in the moment
 	P99Us  int64   `json:"p99Us"`
 	MaxUs  int64   `json:"maxUs"`
 }
@@ -356,6 +370,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(t, "  %s\t%d\t%s\n", reason, r.Reasons[reason], r.Hint(reason))
 	}
+	if e := r.ClockError; e != nil {
+		fmt.Fprintf(t, "latencies\t±%s\t%s\n", msText(e.Us), e)
+	}
 	for _, p := range r.Latencies {
 		fmt.Fprintf(t, "p%g\t%s\t\n", p.Percent, msText(p.Us))
 	}
@@ -542,7 +559,8 @@ line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anch
 <tr><th>Rate<td>{{printf "%.1f" .Rate}}/s{{if .WantedRate}} of {{.WantedRate}}/s{{end}}
 <tr><th>Length<td>{{printf "%.1f" .Seconds}} s, {{.Connections}} connections
 {{if eq .Mix "streams"}}<tr><th>Updates<td>{{.Answers}}
-<tr><th>Errors<td>{{.Errors}}{{else}}<tr><th>Requests<td>{{.Requests}} due
+{{with .ClockError}}<tr><th>Latencies<td>±{{ms .Us}}: {{.}}
+{{end}}<tr><th>Errors<td>{{.Errors}}{{else}}<tr><th>Requests<td>{{.Requests}} due
 <tr><th>Answers<td>{{.Answers}} ({{.Statuses}})
 <tr><th>Sent late<td>{{.Late}}
 <tr><th>Errors<td>{{.Errors}}, of which {{.Missed}} were never sent{{end}}
@@ -573,9 +591,9 @@ line.limit{stroke:#c62828;stroke-dasharray:6 4}text.limit{fill:#c62828;text-anch
 <table>{{range .Latencies}}<tr><th>p{{.Percent}}<td>{{ms .Us}}{{end}}</table>
 `))
 
-// gapped returns a latency in ms, a gap for none.
-func gapped(us int64) float64 {
-	if us == 0 {
+// gapped returns a latency in ms, a gap for none. At a rate there is one, which may be 0 by ClockError.
+func gapped(us int64, rate float64) float64 {
+	if us == 0 && rate == 0 {
 		return math.NaN()
 	}
 	return float64(us) / 1e3
@@ -594,7 +612,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		if i%max(len(r.Timeline)/10, 1) == 0 {
 			text = fmt.Sprintf("%.0f s", m.At)
 		}
-		p50, p99, times = append(p50, gapped(m.P50Us)), append(p99, gapped(m.P99Us)), append(times, text)
+		p50, p99, times = append(p50, gapped(m.P50Us, m.Rate)), append(p99, gapped(m.P99Us, m.Rate)), append(times, text)
 		rates, unsent = append(rates, m.Rate), append(unsent, float64(m.Missed)/(m.At-began))
 		began = m.At
 	}

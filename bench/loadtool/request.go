@@ -92,7 +92,7 @@ func (o *Options) runSigned(ctx context.Context, u *url.URL, secure *tls.Config,
 		return nil, err
 	}
 	defer s.client.HTTP.CloseIdleConnections()
-	defer s.followClock(ctx)()
+	defer s.clock.follow(ctx)()
 	run := o.loop(ctx, u, secure, live)
 	name := o.request(u, nil).Name
 	run.Plan = func(int) string { return name }

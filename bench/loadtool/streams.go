@@ -34,7 +34,7 @@ type streamMix struct {
 	url    string
 	dialer websocket.Dialer
 	pairs  []string
-	behind time.Duration             // the exchange's clock less that of this machine
+	clock  exchangeClock
 	began  atomic.Pointer[time.Time] // of the run; nil: the sockets are being opened, and updates do not count
 	live   *load.Live
 	routes load.Routes // by channel
@@ -56,6 +56,7 @@ type socket struct {
 	trade   uint64        // newest id of the trades
 	awaited []string      // channels that have sent nothing yet
 	opened  chan struct{} // closed when none is awaited, or when the socket could not be opened
+	error   ClockError
 }
 
 // streamMessage has the members of messages that the tool reads.
@@ -74,17 +75,20 @@ type streamMessage struct {
 }
 
 func (o *Options) runStreams(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) (*Report, error) {
-	m, err := o.newStreamMix(ctx, u, secure)
+	direct := &http.Transport{TLSClientConfig: secure}
+	defer direct.CloseIdleConnections()
+	m, err := o.newStreamMix(ctx, u, direct)
 	if err != nil {
 		return nil, err
 	}
 	m.live = live
+	defer m.clock.follow(ctx)()
 	run, end := context.WithCancel(ctx)
 	defer end()
 	var wg sync.WaitGroup
 	all := &load.Result{Hist: load.NewHistogram()}
 	sockets := m.open(run, &wg, o.Connections)
-	return o.measure(ctx, live, func(begin func()) (*load.Result, error) {
+	r, err := o.measure(ctx, live, func(begin func()) (*load.Result, error) {
 		begin()
 		began := time.Now()
 		m.began.Store(&began)
@@ -101,6 +105,27 @@ func (o *Options) runStreams(ctx context.Context, u *url.URL, secure *tls.Config
 		all.Routes = m.routes.Rows()
 		return all, nil
 	})
+	if err == nil {
+		r.ClockError = &ClockError{}
+		for _, s := range sockets {
+			r.ClockError.Us = max(r.ClockError.Us, s.error.Us)
+			r.ClockError.Below += s.error.Below
+		}
+	}
+	return r, err
+}
+
+// latency returns the time from the time of a message to its arrival. One that is less than the error of the exchange's
+// clock is counted and returned as 0.
+func (s *socket) latency(arrived time.Time, ms int64) time.Duration {
+	ahead, within := s.clock.ahead(arrived)
+	s.error.Us = max(s.error.Us, within.Microseconds()+1)
+	d := arrived.Add(ahead).Sub(time.UnixMilli(ms))
+	if d < within {
+		s.error.Below++
+		return 0
+	}
+	return d
 }
 
 // open opens n sockets, one after the other so that the opening is no burst, and returns when all have what their
@@ -124,22 +149,20 @@ func (m *streamMix) open(ctx context.Context, wg *sync.WaitGroup, n int) (socket
 }
 
 // newStreamMix reads the clock and the pairs.
-func (o *Options) newStreamMix(ctx context.Context, u *url.URL, secure *tls.Config) (*streamMix, error) {
+func (o *Options) newStreamMix(ctx context.Context, u *url.URL, direct *http.Transport) (*streamMix, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	m := &streamMix{
 		url: client.StreamURL(u.Scheme + "://" + u.Host),
 		dialer: websocket.Dialer{
-			HandshakeTimeout: discoverTimeout, TLSClientConfig: secure, ReadBufferSize: streamBuffer,
+			HandshakeTimeout: discoverTimeout, TLSClientConfig: direct.TLSClientConfig, ReadBufferSize: streamBuffer,
 		},
 	}
-	direct := &http.Transport{TLSClientConfig: secure}
-	defer direct.CloseIdleConnections()
 	c := client.Client{
 		Base: u.Scheme + "://" + u.Host, HTTP: &http.Client{Transport: direct, CheckRedirect: noRedirect},
 	}
-	var err error
-	if m.behind, err = clockDifference(ctx, &c); err != nil {
+	m.clock.client = &c
+	if err := m.clock.readOften(ctx); err != nil {
 		return nil, err
 	}
 	pairs, err := c.Pairs(ctx)
@@ -255,7 +278,7 @@ func (s *socket) read() error {
 			s.await(m.Channel)
 		}
 		if began := s.began.Load(); began != nil && m.Type == "update" {
-			delay := max(now.Add(s.behind).Sub(time.UnixMilli(m.Time)), 0)
+			delay := s.latency(now, m.Time)
 			s.res.CountMessage(len(raw), now.Sub(*began), delay)
 			s.routes.Count(m.Channel, delay, load.Outcome{Answered: true})
 			s.live.Count(delay, load.Outcome{Answered: true})

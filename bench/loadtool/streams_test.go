@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,16 +17,22 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// streamed is an exchange with one pair whose sockets are scripted.
+// slowTime is the time by which the first answer of an exchange's clock is late.
+const slowTime = 400 * time.Millisecond
+
+// streamed is an exchange with one pair whose sockets are scripted. The first answer of its clock comes late.
 func streamed(
 	t *testing.T, script func(socket int64, send func(format string, a ...any), w http.ResponseWriter),
 ) Options {
 	t.Helper()
-	var sockets atomic.Int64
+	var sockets, times atomic.Int64
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/api/time":
 			fmt.Fprintf(w, `{"serverTime":%d}`, time.Now().UnixMilli())
+			if times.Add(1) == 1 {
+				<-time.After(slowTime)
+			}
 		case !websocket.IsWebSocketUpgrade(r):
 			fmt.Fprint(w, `[{"code":"A_B"}]`)
 		default:
@@ -74,7 +81,8 @@ func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
 		}
 	})
 	r := runAndTell(t, o, began)
-	if r.Answers != 20 || len(r.Routes) != 1 || r.Routes[0].Answers != 20 || r.At(0) < delay ||
+	least := delay - time.Duration(r.ClockError.Us)*time.Microsecond
+	if r.Answers != 20 || len(r.Routes) != 1 || r.Routes[0].Answers != 20 || r.At(0) < least ||
 		r.At(100) > 100*time.Second {
 		t.Errorf("%+v", r)
 	}
@@ -85,7 +93,7 @@ func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
 			last = r.Timeline[i-1].At
 		}
 		seconds += m.Rate * (m.At - last)
-		if m.P50Us != 0 && m.P50Us < delay.Microseconds() {
+		if m.P50Us != 0 && m.P50Us < least.Microseconds() {
 			t.Errorf("a median of messages that are no updates: %+v", m)
 		}
 	}
@@ -164,5 +172,43 @@ func TestARefusedSocketIsAnError(t *testing.T) {
 	}
 	if r.Reasons["429 RATE_LIMIT"] != 1 || r.Errors != 1 || r.FirstError != "429 RATE_LIMIT: limit of 1 (server.x)" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A latency below the error of the exchange's clock counts as 0, and the report says how many there are.
+func TestLatenciesBelowTheErrorOfTheClockAreCounted(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	o := streamed(t, func(_ int64, send func(string, ...any), _ http.ResponseWriter) {
+		for _, channel := range []string{"book", "trades", "ticker"} {
+			send(`{"type":"snapshot","channel":%q,"seq":1}`, channel)
+		}
+		<-began
+		for _, ahead := range []time.Duration{-time.Second, time.Second, time.Minute} {
+			send(`{"type":"update","channel":"ticker","time":%d}`, time.Now().Add(ahead).UnixMilli())
+		}
+	})
+	o.Connections = 1
+	r := runAndTell(t, o, began)
+	if e := *r.ClockError; e.Below != 2 || e.Us <= 0 || r.Answers != 3 || r.At(50) != 0 || r.At(100) < time.Second/2 {
+		t.Errorf("%+v, %+v", e, r)
+	}
+	gaps := 0
+	for _, m := range r.Timeline {
+		if m.Rate > 0 && math.IsNaN(gapped(m.P50Us, m.Rate)) {
+			gaps++
+		}
+	}
+	if gaps > 0 {
+		t.Errorf("%d gaps where updates came: %+v", gaps, r.Timeline)
+	}
+	var text, page bytes.Buffer
+	if err := errors.Join(r.WriteText(&text), r.WriteHTML(&page)); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []string{text.String(), page.String()} {
+		if !strings.Contains(b, "±"+msText(r.ClockError.Us)) || !strings.Contains(b, "2 updates") {
+			t.Errorf("no error of the clock in %s", b)
+		}
 	}
 }
