@@ -35,6 +35,11 @@ const (
 	marketEvery = 10
 	// cancelsInBatch is the largest number of commands in a batch.
 	cancelsInBatch = 100
+	// cleanTries is how often in a row the cancels of a pair may fail. The first repetition waits for cleanWait, each
+	// further one twice as long. An answer that does not come within cleanAnswer has failed.
+	cleanTries  = 5
+	cleanWait   = 50 * time.Millisecond
+	cleanAnswer = 10 * time.Second
 )
 
 // orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; one order
@@ -84,11 +89,7 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 	// The orders are canceled after Ctrl-C too.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
-	if left := m.clean(clean); left != nil {
-		return r, errors.Join(err, fmt.Errorf("orders with client ids that begin with %s may still be open, "+
-			"cancel them: %w", m.prefix, left))
-	}
-	return r, err
+	return r, errors.Join(err, m.clean(clean))
 }
 
 // newOrderMix checks the key and reads the pairs and their prices.
@@ -356,35 +357,94 @@ func (m *orderMix) answered(worker int, a *load.Answer) (reason, message string)
 	return "", ""
 }
 
-// clean cancels every order of this run that is still open, also those whose answer was lost.
+// clean cancels every order of this run that is still open, also those whose answer was lost. Its error names the pairs
+// whose orders may be left, and how to cancel them.
 func (m *orderMix) clean(ctx context.Context) error {
-	for _, p := range m.pairs {
-		var open []client.Order
+	for i, p := range m.pairs {
+		err := m.cleanPair(ctx, p.code)
+		if err == nil {
+			continue
+		}
+		var left []string
+		for _, p := range m.pairs[i:] {
+			left = append(left, p.code)
+		}
+		return fmt.Errorf("orders with client ids that begin with %s may still be open on %s; a signed "+
+			"DELETE /api/orders?currencyPairCode=%s cancels all orders of the key on a pair: %w", m.prefix,
+			strings.Join(left, ", "), p.code, err)
+	}
+	return nil
+}
+
+// cleanPair cancels the orders of this run on a pair until a list of them is empty. What fails is tried again, from the
+// list on: a cancel whose answer was lost may have been carried out.
+func (m *orderMix) cleanPair(ctx context.Context, pair string) error {
+	wait := cleanWait
+	for failed := 0; ; {
+		left, canceled, err := m.cancelOpen(ctx, pair)
+		switch {
+		case err == nil && left == 0:
+			return nil
+		case canceled > 0:
+			failed, wait = 0, cleanWait
+			continue
+		case err == nil:
+			err = fmt.Errorf("the exchange cancels none of %d orders on %s", left, pair)
+		}
+		if failed++; failed == cleanTries || !passes(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+		wait *= 2
+	}
+}
+
+// passes reports whether what failed may succeed when it is tried again.
+func passes(err error) bool {
+	var api *client.APIError
+	return !errors.As(err, &api) || api.Status == http.StatusTooManyRequests || api.Status >= 500
+}
+
+// cancelOpen lists the open orders of this run on a pair and cancels them. The list may be cut off, and then has more
+// the next time. left counts those that were listed.
+func (m *orderMix) cancelOpen(ctx context.Context, pair string) (left, canceled int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cleanAnswer)
+	defer cancel()
+	var open []client.Order
+	err = m.timely(ctx, func() (err error) {
+		open, err = m.client.OpenOrders(ctx, pair)
+		return err
+	})
+	open = slices.DeleteFunc(open, func(o client.Order) bool {
+		return o.ClientOrderID == nil || !strings.HasPrefix(*o.ClientOrderID, m.prefix)
+	})
+	if err != nil || len(open) == 0 {
+		return 0, 0, err
+	}
+	for some := range slices.Chunk(open, cancelsInBatch) {
+		var b client.Batch
+		for _, o := range some {
+			b.Cancel(o.ID)
+		}
+		var results []client.BatchResult
 		err := m.timely(ctx, func() (err error) {
-			open, err = m.client.OpenOrders(ctx, p.code)
+			results, err = m.client.SendBatch(ctx, &b)
 			return err
 		})
 		if err != nil {
-			return err
+			return len(open), canceled, err
 		}
-		open = slices.DeleteFunc(open, func(o client.Order) bool {
-			return o.ClientOrderID == nil || !strings.HasPrefix(*o.ClientOrderID, m.prefix)
-		})
-		for some := range slices.Chunk(open, cancelsInBatch) {
-			var b client.Batch
-			for _, o := range some {
-				b.Cancel(o.ID)
-			}
-			err := m.timely(ctx, func() error {
-				_, err := m.client.SendBatch(ctx, &b)
-				return err
-			})
-			if err != nil {
-				return err
+		for i := range results {
+			if results[i].RejectReason == nil {
+				canceled++
 			}
 		}
 	}
-	return nil
+	return len(open), canceled, nil
 }
 
 // maxKeyFile limits the bytes of a key file.
