@@ -21,7 +21,7 @@ func (r *run) checkBook(name, url string, v any) (b book) {
 	o, ok := v.(object)
 	shape := r.report.check(name+": fields", url, Error)
 	if !ok {
-		shape.fail("the body is %T, want an object", v)
+		shape.fail("the body is %s, want an object", shown(v))
 		shape.done("")
 		return b
 	}

@@ -142,6 +142,16 @@ var violations = map[string]violation{
 		conformance.CoinMarketCap, "/summary", replace(`"quote_volume":[0-9.]+`, `"quote_volume":1`),
 		"summary: prices", "target_volume / base_volume is 0.",
 	},
+	"a pair is there twice": {
+		conformance.CoinMarketCap, "/ticker", func(body string) string {
+			return strings.Replace(body, "{", `{"BTC_USDT":{"last_price":1},`, 1)
+		},
+		"ticker: answers", `the member "BTC_USDT" is in one object twice, the second time at byte `,
+	},
+	"the book is an array": {
+		conformance.CoinGecko, "/orderbook", func(string) string { return "[]" },
+		"orderbook BTC_USDT: fields", "the body is [], want an object",
+	},
 	"the highest price is 0": {
 		conformance.CoinGecko, "/tickers", replace(`"high":"[0-9.]+"`, `"high":"0"`),
 		"tickers: prices", " and high 0",

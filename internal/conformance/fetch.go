@@ -86,6 +86,10 @@ func (r *run) get(name, path string) any {
 		reachable.done("")
 		return nil
 	}
+	if member, at := repeated(a.body); member != "" {
+		reachable.fail("the member %q is in one object twice, the second time at byte %d: a reader takes one of them", member,
+			at)
+	}
 	reachable.done("200, %d bytes", len(a.body))
 	media := r.report.check(name+": media type", a.url, Warning)
 	if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, "application/json") {
@@ -130,4 +134,35 @@ func decode(body []byte) (v any, err error) {
 		return nil, fmt.Errorf("more than one value")
 	}
 	return v, nil
+}
+
+// repeated returns the first name that one object of a JSON document has twice, and where it stands the second time; ""
+// without one.
+func repeated(body []byte) (member string, at int64) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	var open []map[string]bool // the names of each object around, nil for an array
+	name := false              // the next text is a name
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return "", 0
+		}
+		if text, ok := token.(string); ok && name {
+			names := open[len(open)-1]
+			if names[text] {
+				return text, d.InputOffset()
+			}
+			names[text], name = true, false
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, map[string]bool{})
+		case json.Delim('['):
+			open = append(open, nil)
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+		name = len(open) > 0 && open[len(open)-1] != nil
+	}
 }

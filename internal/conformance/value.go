@@ -24,9 +24,9 @@ func decimal(v any) (*big.Rat, error) {
 	case string:
 		text = t
 	case nil:
-		return nil, fmt.Errorf("missing")
+		return nil, fmt.Errorf("missing or null")
 	default:
-		return nil, fmt.Errorf("%T, want a decimal", v)
+		return nil, fmt.Errorf("%s, want a decimal", shown(v))
 	}
 	if !plainDecimal.MatchString(text) {
 		return nil, fmt.Errorf("%.60q, want a decimal without exponent", text)
@@ -96,7 +96,7 @@ func of(o object, name string) *big.Rat {
 // shown returns a value as text for a Result's evidence.
 func shown(v any) string {
 	if v == nil {
-		return "missing"
+		return "missing or null"
 	}
 	b, _ := json.Marshal(v)
 	if len(b) > 60 {
