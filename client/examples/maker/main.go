@@ -20,6 +20,9 @@ func main() {
 	amount := flag.String("amount", "0.01", "amount of each order")
 	fills := flag.Int("fills", 10, "how many fills to make")
 	flag.Parse()
+	if os.Getenv("PUBLIC") == "" || os.Getenv("PRIVATE") == "" {
+		log.Fatal("set PUBLIC and PRIVATE to the two parts of a key, which `tickhive demo-key key.json` makes")
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	m := maker{

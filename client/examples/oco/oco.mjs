@@ -2,6 +2,8 @@
 // one of the two is filled the other ends, and the bot buys again. At its end it says what its fills have brought.
 //
 //   PUBLIC=... PRIVATE=... node client/examples/oco/oco.mjs http://127.0.0.1:8080 BTC_USDT 3
+//
+// Node 20 needs --experimental-websocket.
 import { Code, TickHive } from '../../js/tickhive.mjs';
 
 const [base = 'http://127.0.0.1:8080', pair = 'BTC_USDT', rounds = '3'] = process.argv.slice(2);

@@ -13,6 +13,9 @@ import (
 func main() {
 	base := flag.String("base", "http://127.0.0.1:8080", "address of the exchange")
 	flag.Parse()
+	if os.Getenv("PUBLIC") == "" || os.Getenv("PRIVATE") == "" {
+		log.Fatal("set PUBLIC and PRIVATE to the two parts of a key, which `tickhive demo-key key.json` makes")
+	}
 	c := &client.Client{Base: *base, PublicKey: os.Getenv("PUBLIC"), PrivateKey: os.Getenv("PRIVATE")}
 	if err := roundTrip(context.Background(), c); err != nil {
 		log.Fatal(err)
