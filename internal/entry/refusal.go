@@ -112,8 +112,8 @@ var reasonFields = map[engine.Reason]string{
 	engine.DuplicateClientOrderID: "clientOrderId",
 }
 
-// limitText returns the message of a reason that has a limit of the pair, with the limit as a number, and nothing for
-// another reason. The last trade in the message is the newest one now. The engine may have compared the order with an
+// limitText returns the message of a reason that has a limit of the pair, with the limit as a number or the currency
+// that is short, and nothing for another reason. The last trade in the message is the newest one now. The engine may have compared the order with an
 // earlier one.
 func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string {
 	in := v.Instrument
@@ -137,6 +137,10 @@ func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string 
 		return fmt.Sprintf("Price times amount must be at most %s.", worth(in.MaxQuote))
 	case r == engine.PriceOutOfBand && v.Ticker.Last != 0:
 		return bandText(in, v.Ticker.Last)
+	case r == engine.InsufficientFunds && cmd.Kind == engine.Place && cmd.Side == engine.Sell:
+		return fmt.Sprintf("The free balance in %s does not cover the order.", in.Base)
+	case r == engine.InsufficientFunds && cmd.Kind == engine.Place:
+		return fmt.Sprintf("The free balance in %s does not cover the order.", in.Quote)
 	}
 	return ""
 }

@@ -96,6 +96,14 @@ func TestARefusedOrderSaysItsLimit(t *testing.T) {
 			t.Errorf("%s: %q, want %q", price, got, want)
 		}
 	}
+	r.limits(func(in *engine.Instrument) { in.BandUp, in.BandDown = 0, 0 })
+	u = r.user("20", "0.1")
+	for side, currency := range map[engine.Side]string{engine.Buy: "USDT", engine.Sell: "BTC"} {
+		got, want := message(limit(side, "100", "0.5")), ": The free balance in "+currency+" does not cover the order."
+		if got != want {
+			t.Errorf("%s: %q, want %q", side, got, want)
+		}
+	}
 }
 
 // Every reason for which the engine refuses an order has a row in the table of errors, with its text.
