@@ -112,6 +112,13 @@ func TestOnlyUpdatesOfOpenSocketsCount(t *testing.T) {
 	}
 }
 
+// snapshots sends the first message of each channel.
+func snapshots(send func(string, ...any)) {
+	for _, channel := range []string{"book", "trades", "ticker"} {
+		send(`{"type":"snapshot","channel":%q,"seq":1}`, channel)
+	}
+}
+
 // runAndTell runs for two seconds and closes began behind the first of them.
 func runAndTell(t *testing.T, o Options, began chan struct{}) *Report {
 	t.Helper()
@@ -130,9 +137,7 @@ func TestAGapIsInTheRowOfItsChannel(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	o := streamed(t, func(_ int64, send func(string, ...any), _ http.ResponseWriter) {
-		for _, channel := range []string{"book", "trades", "ticker"} {
-			send(`{"type":"snapshot","channel":%q,"seq":1}`, channel)
-		}
+		snapshots(send)
 		<-began
 		for _, seq := range []int{2, 3, 5, 6} { // 4 is missing
 			before := seq - 1
@@ -180,9 +185,7 @@ func TestLatenciesBelowTheErrorOfTheClockAreCounted(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	o := streamed(t, func(_ int64, send func(string, ...any), _ http.ResponseWriter) {
-		for _, channel := range []string{"book", "trades", "ticker"} {
-			send(`{"type":"snapshot","channel":%q,"seq":1}`, channel)
-		}
+		snapshots(send)
 		<-began
 		for _, ahead := range []time.Duration{-time.Second, time.Second, time.Minute} {
 			send(`{"type":"update","channel":"ticker","time":%d}`, time.Now().Add(ahead).UnixMilli())

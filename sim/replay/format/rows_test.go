@@ -259,14 +259,7 @@ func TestARepeatedTradeIDOfAnotherFile(t *testing.T) {
 				"and none twice",
 		},
 	} {
-		dir, paths := t.TempDir(), []string(nil)
-		for i, text := range c.texts {
-			paths = append(paths, filepath.Join(dir, fmt.Sprint("f", i)))
-			if err := os.WriteFile(paths[i], []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r, err := New("trades", paths)
+		r, err := New("trades", filesOf(t, c.texts...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,6 +403,19 @@ func TestARefusalSaysWhatDetectSays(t *testing.T) {
 	}
 }
 
+// filesOf writes texts into files f0, f1 and so on, and returns their paths.
+func filesOf(t *testing.T, texts ...string) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i, text := range texts {
+		paths = append(paths, filepath.Join(dir, fmt.Sprint("f", i)))
+		if err := os.WriteFile(paths[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paths
+}
+
 // Of files of bars, each is behind the one before: a bar in both would be fed twice.
 func TestABarInTwoFilesIsRefused(t *testing.T) {
 	t.Parallel()
@@ -426,28 +432,21 @@ func TestABarInTwoFilesIsRefused(t *testing.T) {
 	}{
 		"one bar in both": {
 			[2]string{page(0, 2), page(1, 2)},
-			"b.csv:1:1: begins with the bar of 2023-11-14T22:15:00.000Z, with which a.csv ends; remove the bar from one " +
+			"f1:1:1: begins with the bar of 2023-11-14T22:15:00.000Z, with which f0 ends; remove the bar from one " +
 				"of the two files",
 		},
 		"one file twice": {
 			[2]string{page(0, 1), page(0, 1)},
-			"b.csv:1:1: begins with the bar of 2023-11-14T22:14:00.000Z, with which a.csv ends; remove the bar from one " +
+			"f1:1:1: begins with the bar of 2023-11-14T22:14:00.000Z, with which f0 ends; remove the bar from one " +
 				"of the two files",
 		},
 		"two bars in both": {
 			[2]string{page(0, 3), page(1, 3)},
-			"b.csv:1:1: begins before the file given before it ends; give the files in order of time, and none twice",
+			"f1:1:1: begins before the file given before it ends; give the files in order of time, and none twice",
 		},
 		"one behind the other": {[2]string{page(0, 2), page(2, 2)}, ""},
 	} {
-		dir, paths := t.TempDir(), []string(nil)
-		for i, text := range c.pages {
-			paths = append(paths, filepath.Join(dir, []string{"a.csv", "b.csv"}[i]))
-			if err := os.WriteFile(paths[i], []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r, err := New("trades", paths)
+		r, err := New("trades", filesOf(t, c.pages[:]...))
 		if err != nil {
 			t.Fatal(err)
 		}
