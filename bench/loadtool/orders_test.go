@@ -96,11 +96,12 @@ func TestTheCleanUpTriesAgain(t *testing.T) {
 			Base: "http://x", HTTP: &http.Client{Transport: x}, PublicKey: "p", PrivateKey: "s", Now: time.Now,
 		}
 		err := m.clean(t.Context())
-		if (err == nil) != c.clean || (len(x.open) == 0) != c.clean || c.clean && x.sent > c.sent || !c.clean && x.sent != c.sent {
+		if (err == nil) != c.clean || (len(x.open) == 0) != c.clean || c.clean && x.sent > c.sent ||
+			!c.clean && x.sent != c.sent {
 			t.Errorf("%s: %v, %d batches, %d open", what, err, x.sent, len(x.open))
 		}
-		if want := "load-1- may still be open on AA_BB, CC_DD; a signed DELETE /api/orders?currencyPairCode=AA_BB"; !c.clean &&
-			!strings.Contains(err.Error(), want) {
+		const want = "load-1- may still be open on AA_BB, CC_DD; a signed DELETE /api/orders?currencyPairCode=AA_BB"
+		if !c.clean && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

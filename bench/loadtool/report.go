@@ -338,6 +338,16 @@ func (r *Report) otherRoutes(found bool) string {
 	return " (no such request; the routes are " + strings.Join(names, ", ") + ")"
 }
 
+// writeLatencies writes how exactly the latencies are known, and a line for each.
+func (r *Report) writeLatencies(w io.Writer) {
+	if e := r.ClockError; e != nil {
+		fmt.Fprintf(w, "latencies\t±%s\t%s\n", msText(e.Us), e)
+	}
+	for _, p := range r.Latencies {
+		fmt.Fprintf(w, "p%g\t%s\t\n", p.Percent, msText(p.Us))
+	}
+}
+
 // msText returns a latency as the report writes it.
 func msText(us int64) string { return fmt.Sprintf("%.3f ms", float64(us)/1e3) }
 
@@ -370,12 +380,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(t, "  %s\t%d\t%s\n", reason, r.Reasons[reason], r.Hint(reason))
 	}
-	if e := r.ClockError; e != nil {
-		fmt.Fprintf(t, "latencies\t±%s\t%s\n", msText(e.Us), e)
-	}
-	for _, p := range r.Latencies {
-		fmt.Fprintf(t, "p%g\t%s\t\n", p.Percent, msText(p.Us))
-	}
+	r.writeLatencies(t)
 	if len(r.Routes) > 1 {
 		fmt.Fprintf(t, "\nby %s\terrors\tp50\tp99\tp100\n", map[bool]string{
 			true: "channel\tupdates", false: "route\trequests\tanswers",
@@ -612,7 +617,8 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		if i%max(len(r.Timeline)/10, 1) == 0 {
 			text = fmt.Sprintf("%.0f s", m.At)
 		}
-		p50, p99, times = append(p50, gapped(m.P50Us, m.Rate)), append(p99, gapped(m.P99Us, m.Rate)), append(times, text)
+		p50, p99 = append(p50, gapped(m.P50Us, m.Rate)), append(p99, gapped(m.P99Us, m.Rate))
+		times = append(times, text)
 		rates, unsent = append(rates, m.Rate), append(unsent, float64(m.Missed)/(m.At-began))
 		began = m.At
 	}

@@ -350,7 +350,8 @@ func (t *timeReader) skipped(at time.Time, layout, text string) error {
 // dated returns a written time, unless it is not one.
 func (t *timeReader) dated(s []byte, at time.Time, l dateLayout, err error) (int64, timeKind, error) {
 	if errors.Is(err, errSkipped) {
-		return 0, timeNone, flawAt(0, "give another --timezone", "time %q: the clock of %s leaves it out", clip(s), t.zone)
+		return 0, timeNone, flawAt(0, "give another --timezone", "time %q: the clock of %s leaves it out", clip(s),
+			t.zone)
 	}
 	if err != nil {
 		remedy := remedyTime
