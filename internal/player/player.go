@@ -180,11 +180,12 @@ type Rest func(ns int64) (Counts, error)
 // windows and clocks move for readers.
 const stepNs = int64(50 * time.Millisecond)
 
-// Due returns when the record at the market time ns is to be fed. hurried reports that it is fed at full speed. Errors:
-// ErrBack, those of Rest, and the end of ctx.
-func (p *Player) Due(ctx context.Context, ns int64, rest Rest) (hurried bool, err error) {
+// Due returns when the record at the market time ns is to be fed. more says that this is a part of a record whose other
+// parts follow: a step ends with the last one. hurried reports that the record is fed at full speed. Errors: ErrBack,
+// those of Rest, and the end of ctx.
+func (p *Player) Due(ctx context.Context, ns int64, more bool, rest Rest) (hurried bool, err error) {
 	for {
-		d := p.look(ns)
+		d := p.look(ns, more)
 		if d.restNs == 0 || d.err != nil {
 			return d.hurried, d.err
 		}
@@ -210,7 +211,7 @@ type decision struct {
 // forever is a wait that a command alone ends.
 const forever = time.Duration(1<<63 - 1)
 
-func (p *Player) look(ns int64) decision {
+func (p *Player) look(ns int64, more bool) decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := decision{hurried: p.target != 0 || p.playing && p.speed == Max && p.steps == 0}
@@ -220,6 +221,7 @@ func (p *Player) look(ns int64) decision {
 	case p.target != 0 && ns > p.target:
 		return decision{restNs: p.target}
 	case p.target != 0:
+	case p.steps > 0 && more:
 	case p.steps > 0:
 		p.steps--
 	case !p.playing:
@@ -230,7 +232,9 @@ func (p *Player) look(ns int64) decision {
 		}
 	}
 	p.timeNs, p.resting, p.dueNs = max(p.timeNs, ns), false, 0
-	p.counts.Records++
+	if !more {
+		p.counts.Records++
+	}
 	return d
 }
 

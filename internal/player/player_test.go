@@ -37,7 +37,7 @@ func begin(t *testing.T, p *Player) *tape {
 func (r *tape) run(ctx context.Context) error {
 	r.Begin()
 	for ns := recording.BeginNs; ns <= recording.EndNs; ns += second {
-		hurried, err := r.Due(ctx, ns, func(at int64) (Counts, error) {
+		hurried, err := r.Due(ctx, ns, false, func(at int64) (Counts, error) {
 			r.rested = append(r.rested, at)
 			return Counts{Records: uint64(len(r.fed))}, nil
 		})

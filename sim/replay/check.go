@@ -135,6 +135,8 @@ func (c *checker) after(r *format.Record, e *orderEntry) (err error) {
 	case format.Trades:
 		if err = c.compareTrades(tradesPerQuery); err == nil && c.isCandle(r) {
 			err = c.expectCandle(c.candles[r.Bar.Set], r)
+		} else if r.Kind == format.Bar && r.Bar.Volume > 0 {
+			c.asTrades++
 		}
 	case format.Answers: // compared at the end
 	}

@@ -187,14 +187,15 @@ type tradeFeed struct {
 	quotes *quotes     // nil: the trades alone
 	side   engine.Side // side of the last trade, for the tick rule
 	last   int64       // ticks of the last trade
-	path   []int64
 }
 
 func (t *tradeFeed) feed(r *format.Record) error {
 	switch {
-	case r.Kind == format.Bar:
-		return t.bar(r)
-	case r.Kind != format.Trade:
+	case r.Kind == format.Bar && r.Bar.Volume == 0:
+		return nil
+	case t.check.isCandle(r): // the bar is compared, and not its trades
+		return t.enter(t.tick(r.Price), r.Price, r.Amount)
+	case r.Kind != format.Trade && r.Kind != format.Bar:
 		return nil
 	case r.Sided:
 		return t.trade(r.Side, r.Price, r.Amount)
@@ -227,31 +228,6 @@ func (t *tradeFeed) tick(price int64) engine.Side {
 		t.side = engine.Sell
 	}
 	return t.side
-}
-
-// bar makes the smallest number of trades that have the bar's open, high, low, close and volume. The trades are
-// a millisecond apart.
-func (t *tradeFeed) bar(r *format.Record) error {
-	b := &r.Bar
-	if b.Volume == 0 {
-		return nil // the bar has no trades
-	}
-	enter := t.enter
-	if !t.check.isCandle(r) {
-		t.check.asTrades++
-		enter = t.trade
-	}
-	t.path = b.Path(t.path[:0])
-	n := int64(len(t.path))
-	amount := b.Volume/n + b.Volume%n
-	for _, price := range t.path {
-		if err := enter(t.tick(price), price, amount); err != nil {
-			return err
-		}
-		t.entry.now += int64(1e6)
-		amount = b.Volume / n
-	}
-	return nil
 }
 
 func (t *tradeFeed) notes() []string {

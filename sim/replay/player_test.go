@@ -119,6 +119,7 @@ func TestAMarketDoesNotDependOnTheWayToATime(t *testing.T) {
 			harness.Recorded(t, "bitstamp/btcusd_2015-05-01_0000-0219_l3.log.gz"),
 		}},
 		"trades": {Format: "trades", Files: []string{file(t, "a1b1.csv", manyTrades(5000))}},
+		"bars":   {Format: "trades", Files: []string{file(t, "bars.csv", manyBars(100))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,6 +170,14 @@ func (p *played) command(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// manyBars returns a table of bars of a minute.
+func manyBars(n int) (text string) {
+	for i := range n {
+		text += fmt.Sprintf("%d,10,%d,8,%d,%d\n", 1_700_000_040+60*i, 12+i%3, 9+i%4, 8+i%5)
+	}
+	return text
 }
 
 // manyTrades returns a table of trades, several of them at the same time.

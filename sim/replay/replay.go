@@ -396,6 +396,7 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 	r.toldNs = 0
 	var rec format.Record
+	var prints []format.Print
 	for done := 0; ; {
 		err := r.reader.Next(&rec)
 		switch {
@@ -410,8 +411,17 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 		case f.shape.skip(&rec):
 			continue
 		}
-		if err := r.step(f, c, &rec, rec.NS+shift); err != nil {
-			return err
+		prints = rec.Prints(prints[:0])
+		for i, p := range prints { // a bar
+			rec.Price, rec.Amount = p.Price, p.Amount
+			if err := r.step(f, c, &rec, p.NS+shift, i < len(prints)-1); err != nil {
+				return err
+			}
+		}
+		if len(prints) == 0 {
+			if err := r.step(f, c, &rec, rec.NS+shift, false); err != nil {
+				return err
+			}
 		}
 		done++
 		r.report.Records++
@@ -419,14 +429,16 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 	}
 }
 
-// step feeds one record at its market time.
-func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error {
+// step feeds one record, or one trade of a bar, at its market time. more says that a further trade of the bar follows.
+func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64, more bool) error {
 	e := r.entry
 	if err := e.ctx.Err(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
 	if r.player != nil {
-		hurried, err := r.player.Due(e.ctx, ns, func(restNs int64) (player.Counts, error) { return r.rest(f, restNs) })
+		hurried, err := r.player.Due(e.ctx, ns, more, func(restNs int64) (player.Counts, error) {
+			return r.rest(f, restNs)
+		})
 		if err != nil {
 			return err
 		}
@@ -439,7 +451,7 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	}
 	e.now = max(e.now, ns)
 	c.at = rec.At
-	if err := f.apply(rec); err != nil {
+	if err := f.apply(rec); err != nil || more {
 		return err
 	}
 	if c.due() {

@@ -2,7 +2,9 @@ package format
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -48,4 +50,61 @@ func TestTheSurveyCountsThePath(t *testing.T) {
 			t.Fatalf("%+v: path %v leaves out an extreme", b, path)
 		}
 	})
+}
+
+// A bar is traded over its time: the open at its beginning, the close at its end, and nothing of it during the next bar.
+// The length is the name's, at most the time to the next bar, else that of most bars; where nothing tells the length of
+// a single bar, its trades are together.
+func TestABarIsTradedOverItsTime(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"-- a.csv --\n2024-01-01T00:00:00Z,10,12,9,11,8\n2024-01-02T00:00:00Z,11,12,11,11,8\n": "" +
+			"0s 7h59m59.999s 15h59m59.998s 23h59m59.999s, 0s 11h59m59.999s 23h59m59.999s",
+		// two bars apart, and not on a whole hour
+		"-- a.csv --\n2024-01-01T03:45:00Z,10,12,10,12,8\n2024-01-01T04:45:00Z,10,10,10,10,8\n" +
+			"2024-01-01T07:45:00Z,10,12,10,12,8\n": "0s 59m59.999s, 0s, 0s 59m59.999s",
+		// days of a clock that goes on by an hour
+		"-- a.csv --\n2024-03-09T05:00:00Z,10,12,10,12,8\n2024-03-10T05:00:00Z,10,12,10,12,8\n" +
+			"2024-03-11T04:00:00Z,10,12,10,12,8\n": "0s 22h59m59.999s, 0s 22h59m59.999s, 0s 22h59m59.999s",
+		"-- hour.csv --\n2024-01-01T00:00:00Z,10,12,10,12,8\n":                            "0s 59m59.999s",
+		"-- day.csv --\n2024-01-01T00:00:00Z,1,2,1,2,8\n2024-01-01T00:30:00Z,1,2,1,2,8\n": "0s 29m59.999s, 0s 29m59.999s",
+		"-- a.csv --\n2024-01-01T00:00:00Z,10,12,9,11,8\n":                                "0s 1ms 2ms 3ms",
+	} {
+		files, _ := writeFiles(t, text)
+		r, err := New("trades", files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Learn(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err = s.Choose(0, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Open(s); err != nil {
+			t.Fatal(err)
+		}
+		var bars []string
+		var last int64
+		for rec := (Record{}); r.Next(&rec) == nil && rec.Kind == Bar; {
+			var at []string
+			volume := int64(0)
+			for _, p := range rec.Prints(nil) {
+				at = append(at, time.Duration(p.NS-rec.NS).String())
+				volume, last = volume+p.Amount, p.NS
+			}
+			if volume != rec.Bar.Volume {
+				t.Errorf("%s: %d of %d lots", text, volume, rec.Bar.Volume)
+			}
+			bars = append(bars, strings.Join(at, " "))
+		}
+		r.Close()
+		if got := strings.Join(bars, ", "); got != want {
+			t.Errorf("%s: traded at %s, want %s", text, got, want)
+		}
+		if s.LastNs > last || s.LastNs < last-3*msNs { // together, they are later by 3 ms
+			t.Errorf("%s: the survey ends at %s, the last trade is at %s", text, NsText(s.LastNs), NsText(last))
+		}
+	}
 }

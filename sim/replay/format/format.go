@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tickhive/tickhive/engine"
 )
@@ -63,6 +64,36 @@ func (p *Prices) Path(dst []int64) []int64 {
 	return slices.Compact(append(dst, p.Open, near, far, p.Close))
 }
 
+// msNs is a millisecond in ns.
+const msNs = int64(time.Millisecond)
+
+// Print is one of the trades that make a bar.
+type Print struct{ NS, Price, Amount int64 }
+
+// Prints appends the trades that make a bar, over its time: the open at its beginning, the close in its last
+// millisecond, and at least 1 ms from one to the next. Other records and bars without a volume have none.
+func (r *Record) Prints(dst []Print) []Print {
+	volume := r.Bar.Volume
+	if r.Kind != Bar || volume == 0 {
+		return dst
+	}
+	var path [4]int64
+	prices := r.Bar.Path(path[:0])
+	n := int64(len(prices))
+	last := max(r.LastsNs-msNs, 0)
+	apart := max(last/max(n-1, 1), msNs)
+	amount := volume/n + volume%n
+	for i, price := range prices {
+		after := int64(i) * (apart - apart%msNs)
+		if i > 0 && i == len(prices)-1 {
+			after = max(after, last)
+		}
+		dst = append(dst, Print{r.NS + after, price, amount})
+		amount = volume / n
+	}
+	return dst
+}
+
 // Values holds the values of a day as the exchange reported them. -1 marks a value that cannot agree.
 type Values struct {
 	High, Low, Open, Last int64 // ticks
@@ -100,8 +131,9 @@ type Record struct {
 	Levels [2][]Level
 	Depth  int
 
-	Bar   Prices
-	Today Values
+	Bar     Prices
+	LastsNs int64 // Bar: time over which its trades lie, ns
+	Today   Values
 
 	message binanceMessage // binance: the kind of the line
 	left    bool           // databento: a row of another symbol, left out

@@ -26,6 +26,7 @@ type tradeFile struct {
 	midday bool // one of them is behind the first hundredths of the day
 
 	divisor  int64 // greatest common divisor of all its times, ns
+	gaps     int64 // that of the times from one row to the next, ns; 0: there is one row
 	apart    int64 // shortest time from one row to the next, ns; 0: there is one row
 	empty    int   // number of bars without trades
 	sideless int   // number of trades without a side
@@ -239,7 +240,7 @@ func (t *trades) took(r *Record) (bool, error) {
 	if inside := r.NS >= t.file.from && r.NS < t.file.to; inside == t.file.outside {
 		return false, nil
 	}
-	if r.Bar.Set = t.file.fedSet; t.file.set >= 0 {
+	if r.Bar.Set, r.LastsNs = t.file.fedSet, t.file.lasts(); t.file.set >= 0 {
 		r.Kind, r.Bar.Set = Candle, t.file.set
 	}
 	return true, nil
@@ -260,8 +261,12 @@ func (f *tradeFile) take(r *Record, in *lineReader, rows *table) error {
 	}
 	f.divisor = gcd(f.divisor, r.NS%dayNs)
 	f.midday = f.midday || r.NS-rows.times.midnight(0) >= earlyNs
-	if f.rows > 0 && (f.rows == 1 || r.NS-f.last < f.apart) {
-		f.apart = r.NS - f.last
+	if f.rows > 0 {
+		gap := r.NS - f.last
+		if f.rows == 1 || gap < f.apart {
+			f.apart = gap
+		}
+		f.gaps = gcd(f.gaps, gap)
 	}
 	f.rows++
 	f.last = r.NS
@@ -329,8 +334,8 @@ func (t *trades) ended() error {
 		t.s.Price.trade.take(p.most[0].Decimal, p.most[0].at)
 		t.s.Amount.trade.take(p.most[1].Decimal, p.most[1].at)
 		t.s.Records += p.rows
-		t.s.LastNs = min(p.last, p.to-1)
-		t.s.StartNs = t.s.LastNs
+		t.s.StartNs = min(p.last, p.to-1)
+		t.s.LastNs = t.s.StartNs + max(p.lasts()-msNs, 0)
 	}
 	return io.EOF
 }
@@ -570,20 +575,45 @@ var lengthByName = []struct {
 	{"day", dayNs},
 }
 
-// barLength returns the length of the file's bars by the file's name. If the name does not tell, it returns the
-// longest length that divides all starts, and for bars of a week or more, such as those of months, the shortest time
-// from one to the next.
+// barLength returns the length of the file's bars by the file's name. If the name does not tell, it returns the longest
+// length that divides the times from one bar to the next. Days of a clock with summer time may be an hour apart from
+// that; for bars of a week or more, such as those of months, it is the shortest time from one to the next. The length
+// of a single bar is the longest that divides its start.
 func (f *tradeFile) barLength() int64 {
+	switch named := f.namedLength(); {
+	case named > 0:
+		return named
+	case f.gaps == 0:
+		return f.divisor
+	case f.apart >= 7*dayNs:
+		return f.apart
+	case f.apart >= dayNs-int64(time.Hour):
+		return dayNs
+	}
+	return f.gaps
+}
+
+// namedLength returns the length of the file's bars by the file's name, 0 if the name does not tell.
+func (f *tradeFile) namedLength() int64 {
 	name := strings.ToLower(filepath.Base(f.path))
 	for _, l := range lengthByName {
 		if strings.Contains(name, l.word) {
 			return l.ns
 		}
 	}
-	if f.apart >= 7*dayNs {
-		return f.apart
+	return 0
+}
+
+// lasts returns the time over which the trades of one of the file's bars lie: the length, at most until the next bar.
+// It is 0 for trades, and for a single bar whose length the name of the file does not tell.
+func (f *tradeFile) lasts() int64 {
+	switch {
+	case !f.bars:
+		return 0
+	case f.apart == 0:
+		return f.namedLength()
 	}
-	return f.divisor
+	return min(f.length, f.apart)
 }
 
 func gcd(a, b int64) int64 {
