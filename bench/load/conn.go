@@ -20,9 +20,9 @@ const (
 	maxHead     = 32 << 10
 	maxBody     = 256 << 20
 	dialTimeout = 5 * time.Second
-	// answerTimeout is the time after which a connection without an answer is closed. It is far longer than any
+	// AnswerTimeout is the time after which a connection without an answer is closed. It is far longer than any
 	// latency that a run should measure.
-	answerTimeout = 30 * time.Second
+	AnswerTimeout = 30 * time.Second
 )
 
 // ErrNotLocal refuses a target on another machine.
@@ -88,7 +88,7 @@ func (c *Conn) Send(req []byte) error {
 
 // deadline sets the deadline of the connection. It is called once for a batch of answers, because setting a
 // timer costs 1 us.
-func (c *Conn) deadline() error { return c.c.SetDeadline(time.Now().Add(answerTimeout)) }
+func (c *Conn) deadline() error { return c.c.SetDeadline(time.Now().Add(AnswerTimeout)) }
 
 // fill makes room in the buffer and reads more bytes into it.
 func (c *Conn) fill() error {

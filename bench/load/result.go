@@ -253,7 +253,7 @@ func failure(err error) string {
 	case errors.As(err, new(dialError)):
 		return "not connected"
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Sprintf("no answer within %s", answerTimeout)
+		return fmt.Sprintf("no answer within %s", AnswerTimeout)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "connection closed without a whole answer"
 	}

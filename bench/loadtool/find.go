@@ -36,8 +36,8 @@ type Trial struct {
 	OK      bool    `json:"ok"` // met the thresholds
 }
 
-// Searchable checks that a search can have these options.
-func Searchable(o *Options, t Thresholds) error {
+// Searchable checks that a search up to a rate can have these options.
+func Searchable(o *Options, t Thresholds, upTo float64) error {
 	switch need := t.requests(); {
 	case o.Mix == MixStreams || o.Stages != nil || o.RPS < lowestRate:
 		return fmt.Errorf("--find-max searches a rate of requests: give --rps from %g on to begin with, no --stages "+
@@ -47,6 +47,9 @@ func Searchable(o *Options, t Thresholds) error {
 	case o.RPS < o.lowest(need):
 		return fmt.Errorf("--find-max judges this percentile by %g requests or more, and --rps %g sends fewer in %s: "+
 			"give --duration %s, or a higher --rps", need, o.RPS, max(o.For, longestStep), lengthOf(need, o.RPS))
+	case !(upTo >= o.RPS && upTo <= MaxRPS):
+		return fmt.Errorf("--max-rps must be from %g, at which the search begins (--rps), to %d: %g", o.RPS, MaxRPS,
+			upTo)
 	}
 	return nil
 }
@@ -72,7 +75,7 @@ func (o *Options) lowest(need float64) float64 {
 	return max(lowestRate, need/max(o.For, longestStep).Seconds())
 }
 
-// FindMax searches the highest rate that meets the thresholds, beginning at RPS. It doubles the rate until a run misses
+// FindMax searches the highest rate up to upTo that meets the thresholds, beginning at RPS. It doubles the rate until a run misses
 // one, or halves it until a run meets all, and then halves the distance of the two until they are 5 % apart. A rate is
 // found when three runs met it, and is too high when two runs missed it; what held below it stays known. At last the
 // rate above the one that was found has to miss again: if it does not, what it missed before was noise, and so may be
@@ -80,15 +83,17 @@ func (o *Options) lowest(need float64) float64 {
 // rate that was found. found is false when there is none within maxTrials runs, and then the report is the last one. A
 // run also misses when it reaches less than 95 % of its rate, and when it has errors, unless the thresholds say
 // otherwise.
-func FindMax(ctx context.Context, o Options, t Thresholds, each func(Trial)) (r *Report, found bool, err error) {
-	return findMax(ctx, o, t, each, Run)
+func FindMax(ctx context.Context, o Options, t Thresholds, upTo float64, each func(Trial)) (
+	r *Report, found bool, err error,
+) {
+	return findMax(ctx, o, t, upTo, each, Run)
 }
 
 // findMax is FindMax with the function that makes a run.
-func findMax(ctx context.Context, o Options, t Thresholds, each func(Trial),
+func findMax(ctx context.Context, o Options, t Thresholds, upTo float64, each func(Trial),
 	run func(context.Context, Options) (*Report, error),
 ) (r *Report, found bool, err error) {
-	if err := errors.Join(o.Validate(), t.Validate(&o), Searchable(&o, t)); err != nil {
+	if err := errors.Join(o.Validate(), t.Validate(&o), Searchable(&o, t, upTo)); err != nil {
 		return nil, false, err
 	}
 	if t.MinRate == nil {
@@ -96,7 +101,7 @@ func findMax(ctx context.Context, o Options, t Thresholds, each func(Trial),
 	}
 	t.NoErrors = t.MaxErrors == nil
 	need, length := t.requests(), o.For
-	s := search{next: o.RPS, lowest: o.lowest(need)}
+	s := search{next: o.RPS, lowest: o.lowest(need), upTo: upTo}
 	var trials []Trial
 	var atLow *Report
 	for !s.ended && len(trials) < maxTrials {
@@ -131,6 +136,7 @@ func findMax(ctx context.Context, o Options, t Thresholds, each func(Trial),
 type search struct {
 	next   float64  // the rate of the next run
 	lowest float64  // rate that a search goes down to
+	upTo   float64  // rate that a search goes up to
 	tried  []*tried // in order
 	ended  bool
 	found  bool
@@ -207,7 +213,7 @@ func (s *search) choose(low, high tried) {
 	switch {
 	case high.rate > 0 && high.missed < misses && (low.rate > 0 || high.rate <= s.lowest):
 		s.next = high.rate // once more before it counts
-	case low.rate >= MaxRPS, low.rate > 0 && high.rate > 0 && high.rate <= low.rate*closeEnough:
+	case low.rate >= s.upTo, low.rate > 0 && high.rate > 0 && high.rate <= low.rate*closeEnough:
 		s.next = low.rate
 		if low.held >= holds {
 			s.next = high.rate // once more, some runs later
@@ -217,7 +223,7 @@ func (s *search) choose(low, high tried) {
 	case low.rate > 0 && low.held < holds && high.held > 0: // what held above was noise: first confirm what is left
 		s.next = low.rate
 	case high.rate == 0:
-		s.next = min(low.rate*2, MaxRPS)
+		s.next = min(low.rate*2, s.upTo)
 	case low.rate == 0 && high.rate <= s.lowest:
 		s.ended = true
 	case low.rate == 0 && high.held > 0: // what was met is not met again: little below it
@@ -246,6 +252,8 @@ func (s *search) verdict(trials []Trial, stopped bool, t *Thresholds) (text stri
 		text = fmt.Sprintf("highest rate: %s, held %d times", perSecond(low.rate), low.held)
 		if high.rate > 0 {
 			text += fmt.Sprintf("; %s missed %d times", perSecond(high.rate), high.missed)
+		} else {
+			text += ", and no higher one was tried (--max-rps)"
 		}
 	case stopped:
 		text = "no rate was confirmed: the search was stopped early"

@@ -75,7 +75,7 @@ type Route struct {
 	Requests int64 `json:"requests,omitempty"`
 	Answers  int64 `json:"answers"`
 	Errors   int64 `json:"errors"`
-	Missed   int64 `json:"missed,omitempty"`
+	Missed   int64 `json:"missed"`
 	P50Us    int64 `json:"p50Us"`
 	P99Us    int64 `json:"p99Us"`
 	MaxUs    int64 `json:"maxUs"`
@@ -85,8 +85,8 @@ type Route struct {
 type Moment struct {
 	At     float64 `json:"at"` // s since the start, at the end of the moment
 	Rate   float64 `json:"rate"`
-	Missed int64   `json:"missed,omitempty"` // were due in the moment and never sent
-	P50Us  int64   `json:"p50Us"`            // 0 with a Rate of 0: no request ended in the moment
+	Missed int64   `json:"missed"` // were due in the moment and never sent
+	P50Us  int64   `json:"p50Us"`  // 0 with a Rate of 0: no request ended in the moment
 	P99Us  int64   `json:"p99Us"`
 	MaxUs  int64   `json:"maxUs"`
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -158,7 +159,7 @@ func TestRoutesHaveRows(t *testing.T) {
 func TestASearchFindsTheHighestRate(t *testing.T) {
 	for _, limit := range []float64{1, 3.7, 21.3, 100, 777, 123_456, MaxRPS} {
 		for _, start := range []float64{1, 20.9, 100, MaxRPS} {
-			s := search{next: start, lowest: lowestRate}
+			s := search{next: start, lowest: lowestRate, upTo: MaxRPS}
 			seen, runs := map[float64]int{}, 0
 			for ; !s.ended && runs < maxTrials; runs++ {
 				seen[s.next]++
@@ -176,7 +177,7 @@ func TestASearchFindsTheHighestRate(t *testing.T) {
 func script(t *testing.T, o Options, th Thresholds, meets func(rate float64, before int) bool) (*Report, bool) {
 	t.Helper()
 	seen := map[float64]int{}
-	r, found, err := findMax(context.Background(), o, th, nil, func(_ context.Context, o Options) (*Report, error) {
+	r, found, err := findMax(context.Background(), o, th, MaxRPS, nil, func(_ context.Context, o Options) (*Report, error) {
 		r := &Report{
 			Target: o.Target, Answers: 1, Rate: o.RPS, WantedRate: o.RPS, Seconds: o.For.Seconds(),
 			Latencies: []Point{{99, 1000}, {99.9, 1000}},
@@ -231,15 +232,36 @@ func TestASearchAllowsNoErrors(t *testing.T) {
 		}, nil
 	}
 	th := Thresholds{P99: new(time.Second)}
-	r, found, err := findMax(t.Context(), o, th, nil, run)
+	r, found, err := findMax(t.Context(), o, th, MaxRPS, nil, run)
 	if want := "; errors were limited to 0 %, because --max-errors was not given"; err != nil || found ||
 		!strings.HasSuffix(r.Verdict, want) {
 		t.Errorf("found %t, %v, %s", found, err, r.Verdict)
 	}
 	th.MaxErrors = new(0.5)
-	if r, found, err = findMax(t.Context(), o, th, nil, run); err != nil || !found || r.HighestRate != MaxRPS ||
+	if r, found, err = findMax(t.Context(), o, th, MaxRPS, nil, run); err != nil || !found || r.HighestRate != MaxRPS ||
 		strings.Contains(r.Verdict, "limited") {
 		t.Errorf("errors are allowed: found %t, %v, %s", found, err, r.Verdict)
+	}
+}
+
+// A search tries no rate above its limit, and says so when the limit holds.
+func TestASearchKeepsItsLimit(t *testing.T) {
+	o, th := options("http://127.0.0.1:1/"), Thresholds{MaxErrors: new(0.)}
+	highest := 0.
+	run := func(_ context.Context, o Options) (*Report, error) {
+		highest = max(highest, o.RPS)
+		return &Report{Answers: 1000, Rate: o.RPS, WantedRate: o.RPS}, nil
+	}
+	o.RPS = 100
+	r, found, err := findMax(t.Context(), o, th, 250, nil, run)
+	want := "highest rate: 250/s, held 3 times, and no higher one was tried (--max-rps)"
+	if err != nil || !found || highest != 250 || r.HighestRate != 250 || r.Verdict != want {
+		t.Errorf("found %t up to %g/s: %s, %v", found, highest, r.Verdict, err)
+	}
+	for _, upTo := range []float64{99, 0, -1, MaxRPS + 1, math.NaN()} {
+		if err := Searchable(&o, th, upTo); err == nil || !strings.Contains(err.Error(), "--max-rps must be from 100") {
+			t.Errorf("up to %g: %v", upTo, err)
+		}
 	}
 }
 
@@ -292,12 +314,12 @@ func TestARunOfASearchHasEnoughRequests(t *testing.T) {
 		}
 	}
 	o.RPS = 2
-	if err := Searchable(&o, Thresholds{P99: new(time.Second)}); err == nil ||
+	if err := Searchable(&o, Thresholds{P99: new(time.Second)}, MaxRPS); err == nil ||
 		!strings.Contains(err.Error(), "give --duration 1m40s") {
 		t.Errorf("a run of 100 s: %v", err)
 	}
 	o.For = 100 * time.Second
-	if err := Searchable(&o, Thresholds{P99: new(time.Second)}); err != nil {
+	if err := Searchable(&o, Thresholds{P99: new(time.Second)}, MaxRPS); err != nil {
 		t.Error(err)
 	}
 }
@@ -320,7 +342,7 @@ func TestASearchEnds(t *testing.T) {
 	o = options(url)
 	o.RPS = 2
 	var trials []Trial
-	r, found, err := FindMax(context.Background(), o, Thresholds{MaxErrors: new(50.)}, func(t Trial) {
+	r, found, err := FindMax(context.Background(), o, Thresholds{MaxErrors: new(50.)}, MaxRPS, func(t Trial) {
 		trials = append(trials, t)
 	})
 	if err != nil || found || len(r.Search) != 3 || len(trials) != 3 || trials[2].Wanted != 1 || trials[2].OK {
@@ -336,7 +358,7 @@ func TestASearchEnds(t *testing.T) {
 		}
 	}
 	o.RPS = 0
-	if _, _, err := FindMax(context.Background(), o, Thresholds{MaxErrors: new(50.)}, nil); err == nil {
+	if _, _, err := FindMax(context.Background(), o, Thresholds{MaxErrors: new(50.)}, MaxRPS, nil); err == nil {
 		t.Error("a search from no rate is not refused")
 	}
 }

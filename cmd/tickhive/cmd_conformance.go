@@ -53,6 +53,9 @@ func (c *conformanceCmd) Validate() error {
 func (c *conformanceCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if err := writableFiles("--junit", c.JUnit, "--html", c.HTML); err != nil {
+		return usageError{Err: fmt.Errorf("conformance: %w", err)}
+	}
 	roots, err := c.roots()
 	if err != nil {
 		return err

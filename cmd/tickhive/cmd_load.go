@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/tickhive/tickhive/bench/load"
 	"github.com/tickhive/tickhive/bench/loadtool"
 )
 
@@ -28,6 +30,7 @@ type loadCmd struct {
 	Stages      string                   `placeholder:"D:RATE,..." help:"Ramps in place of --rps and --duration, such as 10s:100,30s:100,10s:0: each a length and the rate at its end, from 0 on. 0s:RATE jumps."`
 	WarmUp      time.Duration            `placeholder:"DURATION" help:"Load before the run, which the report leaves out; not with --mix streams, whose run begins when all sockets are open."`
 	FindMax     bool                     `help:"Search the highest rate that meets the thresholds, beginning at --rps. Three runs have to meet it, and three have to miss the one above. Without --max-errors a run with an error misses."`
+	MaxRPS      *float64                 `name:"max-rps" placeholder:"N" help:"With --find-max: the highest rate that the search tries (1000000)."`
 	Connections int                      `default:"10" placeholder:"C" help:"Connections, at most 1000, each with one request under way (${default})."`
 	Mix         string                   `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
 	Signed      string                   `placeholder:"FILE" help:"Key that signs the requests, as tickhive demo-key writes it; for one URL or --mix orders."`
@@ -80,7 +83,7 @@ func (c *loadCmd) Run(p *program) error {
 	}
 	err = errors.Join(o.Validate(), thresholds.Validate(&o))
 	if c.FindMax && err == nil {
-		err = loadtool.Searchable(&o, thresholds)
+		err = loadtool.Searchable(&o, thresholds, c.upTo())
 	}
 	if err = errors.Join(err, c.checkFiles()); err != nil {
 		return usageError{Err: fmt.Errorf("load: %w", err)}
@@ -92,6 +95,10 @@ func (c *loadCmd) Run(p *program) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		stop() // the next signal ends the program
+		fmt.Fprintln(p.err, c.ending())
+	})()
 	if c.FindMax {
 		return c.findMax(ctx, p, o)
 	}
@@ -105,10 +112,34 @@ func (c *loadCmd) Run(p *program) error {
 	return c.judge(p, r, err)
 }
 
+// ending says what a run does that a signal ends.
+func (c *loadCmd) ending() string {
+	if c.Mix == loadtool.MixStreams {
+		return "load: ends"
+	}
+	text := "load: ends, and waits for the answers under way, up to " + load.AnswerTimeout.String()
+	if c.Mix == loadtool.MixOrders {
+		return text + ", to cancel its orders; Ctrl-C again ends at once and leaves them open, without a report"
+	}
+	return text + "; Ctrl-C again ends at once, without a report"
+}
+
+// upTo returns the highest rate of a search.
+func (c *loadCmd) upTo() float64 {
+	if c.MaxRPS != nil {
+		return *c.MaxRPS
+	}
+	return loadtool.MaxRPS
+}
+
 // secondLine returns the line of a second.
 func secondLine(s loadtool.Second) string {
-	text := fmt.Sprintf("%4.0f s  %9.0f/s  errors %d  sent late %d  slowest %.3f ms", s.At.Seconds(), s.Rate, s.Errors,
-		s.Late, float64(s.Slowest.Microseconds())/1e3)
+	text := fmt.Sprintf("%4.0f s  %9.0f/s  errors %d  sent late %d  ", s.At.Seconds(), s.Rate, s.Errors, s.Late)
+	if s.Rate == 0 && s.Slowest == 0 {
+		text += "no answer"
+	} else {
+		text += fmt.Sprintf("slowest %.3f ms", float64(s.Slowest.Microseconds())/1e3)
+	}
 	switch {
 	case s.WarmingUp:
 		text += "  warm-up"
@@ -131,6 +162,8 @@ func (c *loadCmd) options() (o loadtool.Options, err error) {
 		return o, fmt.Errorf("%q is no flag: only --compare takes files", c.Reports[0])
 	case c.Target == "":
 		return o, errors.New("--target is missing: give --target URL")
+	case c.MaxRPS != nil && !c.FindMax:
+		return o, errors.New("--max-rps bounds the search of --find-max: give --rps for the rate of a run")
 	case c.Stages != "" && (c.RPS != nil || c.Duration != nil):
 		return o, errors.New("--stages name rates and lengths, so there is no --rps and no --duration")
 	}
@@ -201,7 +234,7 @@ func (c *loadCmd) compare(p *program) error {
 // findMax searches the highest rate that meets the thresholds and writes the report of its last run.
 func (c *loadCmd) findMax(ctx context.Context, p *program, o loadtool.Options) error {
 	o.Second = nil // a line for each run is enough
-	r, found, err := loadtool.FindMax(ctx, o, c.thresholds(), func(t loadtool.Trial) {
+	r, found, err := loadtool.FindMax(ctx, o, c.thresholds(), c.upTo(), func(t loadtool.Trial) {
 		if word := map[bool]string{true: "ok", false: "missed"}[t.OK]; !c.Quiet {
 			fmt.Fprintf(p.err, "%9.0f/s wanted  %9.0f/s  p99 %.3f ms  errors %d  %s\n", t.Wanted, t.Rate,
 				float64(t.P99Us)/1e3, t.Errors, word)
@@ -267,9 +300,14 @@ func (c *loadCmd) checkFiles() error {
 			true: "standard output", false: c.JSON,
 		}[c.JSON == "-"])
 	}
-	for _, f := range []struct{ flag, name string }{{"--json", c.JSON}, {"--html", c.HTML}} {
-		if err := writable(f.name); err != nil {
-			return fmt.Errorf("%s: %w", f.flag, err)
+	return writableFiles("--json", c.JSON, "--html", c.HTML)
+}
+
+// writableFiles returns an error when toFile could not write one of the files, each behind its flag.
+func writableFiles(flagAndName ...string) error {
+	for f := range slices.Chunk(flagAndName, 2) {
+		if err := writable(f[1]); err != nil {
+			return fmt.Errorf("%s: %w", f[0], err)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -133,7 +134,7 @@ func run(l Line, args []string) (int, error) {
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return 2, fmt.Errorf("%w; %s --help lists commands and flags", misspelled(parser.Model, args, err), l.Name)
+		return 2, fmt.Errorf("%w; %s --help lists commands and flags", misspelled(parser.Model, args, plain(err)), l.Name)
 	}
 	err = ctx.Run()
 	var code ExitError
@@ -149,6 +150,18 @@ func run(l Line, args []string) (int, error) {
 		return coded.ExitCode(), err
 	}
 	return 1, err
+}
+
+// likeFlag matches what kong says of a value that begins with a hyphen.
+var likeFlag = regexp.MustCompile(` but got "(-[^"]*)" \(\w+ flag\); perhaps try (--[a-z0-9-]+)=.*$`)
+
+// plain returns the error with a remedy that can be typed.
+func plain(err error) error {
+	text := likeFlag.ReplaceAllString(err.Error(), ", and $1 begins like a flag: if it is the value, give $2=$1")
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
 }
 
 // misspelled adds the nearest command to the error when the first argument is no command.

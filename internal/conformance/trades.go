@@ -115,6 +115,9 @@ func (r *run) compare(name, url string, t *trades, ticker *big.Rat) {
 			c.result.Severity = Error
 			c.fail("the trades sum to %s, more than the ticker's %s", number(t.volume), number(ticker))
 		}
+		c.done("%s by the trades since %s, no more than the %s of 24 h by the ticker: the trades do not reach back",
+			number(t.volume), t.oldest.UTC().Format(time.RFC3339), number(ticker))
+		return
 	case !agree(t.volume, ticker, allowed):
 		c.fail("the trades of 24 h sum to %s, the ticker says %s", number(t.volume), number(ticker))
 	}

@@ -1,15 +1,19 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/tickhive/tickhive/bench/loadtool"
@@ -159,5 +163,42 @@ func TestLoadOfASignedRequest(t *testing.T) {
 		if open, _ := f.ordersOfAlice(); args != nil && int64(len(open)) != r.Answers {
 			t.Errorf("%d open orders after %d answers", len(open), r.Answers)
 		}
+	}
+}
+
+// A run that is interrupted says what it waits for, and a second interrupt ends it at once.
+func TestTheSecondInterruptEndsALoadAtOnce(t *testing.T) {
+	t.Parallel()
+	asked, hang := make(chan struct{}, 10), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-hang
+	}))
+	defer s.Close()
+	defer close(hang)
+	cmd := exec.Command(harness.Program(t), "load", "--target", s.URL, "--rps", "1", "--duration", "1h", "--quiet")
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	<-asked
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(errs).ReadString('\n')
+	const want = "load: ends, and waits for the answers under way, up to 30s; Ctrl-C again ends at once, without a report\n"
+	if err != nil || line != want {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var ended *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+		t.Errorf("ended with %v", err)
 	}
 }

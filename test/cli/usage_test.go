@@ -38,6 +38,7 @@ func TestCommandLines(t *testing.T) {
 			2, "binance.listen): 17 addresses, at most 16",
 		},
 		"serve --set sim.enabled=2":      {2, "config: sim.enabled: "},
+		"load --rps -5":                  {2, "-5 begins like a flag: if it is the value, give --rps=-5; "},
 		"journal dump . --from 5 --to 2": {2, "--to 2 is before --from 5"},
 	} {
 		in := harness.Launch(t, nil, strings.Fields(args)...)
