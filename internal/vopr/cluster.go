@@ -110,7 +110,8 @@ type cluster struct {
 
 	readers *clusterReaders
 
-	mixed  bool // nodes have two versions of the program
+	led    uint64 // the highest term in which a node has led
+	mixed  bool   // nodes have two versions of the program
 	events []event
 	lossy  bool // the stream has lost what it had confirmed: what was acknowledged may be lost
 

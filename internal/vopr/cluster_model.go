@@ -241,15 +241,16 @@ func withoutID(body []byte) []byte {
 	return body
 }
 
-// checkOrders verifies that a new writer has everything that was acknowledged before it began.
-func (c *cluster) checkOrders(n *clusterNode) {
+// checkOrders verifies that the writer of a term has everything that was acknowledged. A writer that another one has
+// replaced, and does not know it yet, lacks what that one has acknowledged.
+func (c *cluster) checkOrders(n *clusterNode, term uint64) {
 	for _, client := range slices.Clone(c.model.sent) {
 		o := c.model.orders[client]
 		if o.id == 0 || c.failure != nil {
 			continue
 		}
 		a := n.call("GET", internal+"/orders/"+strconv.FormatUint(o.id, 10), "")
-		if a.unknown() || a.status == 503 {
+		if a.unknown() || a.status == 503 || term < c.led {
 			return
 		}
 		c.mix.Checks++
@@ -263,7 +264,7 @@ func (c *cluster) checkOrders(n *clusterNode) {
 
 // checkAll compares the writer at the end with the model.
 func (c *cluster) checkAll(n *clusterNode) {
-	c.checkOrders(n)
+	c.checkOrders(n, n.term())
 	seen := map[string]uint64{}
 	last := uint64(0)
 	for _, o := range c.model.orders {

@@ -179,7 +179,9 @@ func (n *clusterNode) lead(ctx context.Context, o exchange.Options, h *exchange.
 	n.x = x
 	n.c.mix.Terms++
 	n.c.logf("%s leads at record %d", n.name, x.Loop().Position())
-	n.p.begin("check orders", func() { n.c.checkOrders(n) })
+	term := n.term()
+	n.c.led = max(n.c.led, term)
+	n.p.begin("check orders", func() { n.c.checkOrders(n, term) })
 	for {
 		select {
 		case err := <-x.Failed():
