@@ -40,6 +40,7 @@ export class Ladder {
       el('div', { class: 'heads' }, this.heads = el('span', {}, 'Price'), el('span', {}, this.unit), el('span', {}, 'Sum')),
       el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
     this.rows = 10;
+    this.redraw = () => this.draw();
     const sizes = new ResizeObserver(() => this.fit());
     for (const side of [this.asks, this.bids]) sizes.observe(side);
   }
@@ -81,9 +82,7 @@ export class Ladder {
     if (m.currencyPairCode !== this.pair) return;
     if (m.type === 'heartbeat' && !this.book.ready) return; // the snapshot is on its way
     if (this.book.apply(m) === 'broken') { this.stream.resync('book', this.pair); return; }
-    if (m.type === 'heartbeat' || this.drawing) return;
-    this.drawing = true;
-    setTimeout(() => { this.drawing = false; this.draw(); }, 50);
+    if (m.type !== 'heartbeat') this.stream.afterwards(this.redraw);
   }
 
   // trade shows the last price and its direction.

@@ -97,8 +97,9 @@ export async function show(main, stream) {
     });
     if (code === current) drawHead();
     alerts.check(code, t.price);
-    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); orders.drawWorth(); facts.draw(); }, 300);
+    stream.afterwards(drawFigures);
   };
+  const drawFigures = () => { list.draw(); orders.drawWorth(); facts.draw(); };
 
   // refresh reads the figures of the pairs that the stream does not send.
   const refresh = async () => {

@@ -10,6 +10,7 @@ const alike = (a, b) => JSON.stringify({ ...a, pairs: 0 }) === JSON.stringify({ 
 
 const patience = 5000; // ms; a subscription receives a message or a heartbeat every second
 const firstWait = 500, longestWait = 10000; // ms before a lost connection is opened again
+const beatMs = 250; // market data are handed over together: what they change is drawn in one frame
 const startMs = 1200; // until a refused sign-in is tried again
 
 // Stream does not report what happened while there was no connection: each subscription starts
@@ -25,6 +26,8 @@ export class Stream {
     this.subs = new Map(); // channel|pair -> {request, handler}
     this.wait = firstWait;
     this.sent = []; // times of the last second's messages
+    this.waiting = []; // market data until the next beat
+    this.draws = new Set(); // what is drawn once all of a beat are handed over
     this.asOf = undefined; // the exchange's time of the last message: what the page shows is true of it
     this.open();
     const retry = () => { if (this.again !== undefined && !document.hidden) this.open(); };
@@ -60,6 +63,7 @@ export class Stream {
   // lose drops the connection without waiting for the server and opens another one later.
   lose() {
     const { socket } = this;
+    this.hand();
     clearTimeout(this.silence);
     this.socket = undefined;
     socket?.close();
@@ -79,6 +83,7 @@ export class Stream {
   // forget ends the private subscriptions of a key that the user has forgotten: a new connection takes the place of the one
   // that it signed for. Nothing is lost with it, so nobody hears of it.
   forget() {
+    this.hand();
     for (const [key, s] of this.subs) if (isPrivate(s.request.channel)) this.subs.delete(key);
     const { socket } = this;
     clearTimeout(this.silence);
@@ -160,6 +165,23 @@ export class Stream {
       for (const s of this.subs.values()) if (isPrivate(s.request.channel)) this.send(s.request);
       return;
     }
-    this.subs.get(`${m.channel}|${m.currencyPairCode ?? ''}`)?.handler(m);
+    this.waiting.push(m);
+    if (m.type === 'snapshot' || isPrivate(m.channel) || document.hidden) this.hand(); // a hidden page draws nothing, and its timers are slow
+    else this.beat ??= setTimeout(() => this.hand(), beatMs);
   }
+
+  // hand gives the messages that wait to their subscribers, in the order in which they came.
+  hand() {
+    clearTimeout(this.beat);
+    this.beat = undefined;
+    for (const m of this.waiting.splice(0)) {
+      try { this.subs.get(`${m.channel}|${m.currencyPairCode ?? ''}`)?.handler(m); } catch (error) { reportError(error); } // the others are not its own
+    }
+    const draws = [...this.draws];
+    this.draws.clear();
+    for (const draw of draws) draw();
+  }
+
+  // afterwards draws once what the messages of a beat change, however many they are. It is for handlers.
+  afterwards(draw) { this.draws.add(draw); }
 }
