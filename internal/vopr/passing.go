@@ -11,6 +11,7 @@ import (
 type passing struct {
 	code   string
 	state  passingState
+	maybe  passingState // a change of unknown outcome may make it that at the next start, whatever is read before; 0: none
 	tick   int      // world.answers at the last answer about the pair
 	orders []uint64 // acknowledged orders
 	ticks  []int    // world.answers at these
@@ -70,13 +71,15 @@ func (w clients) changePassing(p *passing, method, target, body string, next pas
 	w.ask("config", nil, method, internal+target, body, func(a answer) {
 		switch {
 		case a.ok():
-			p.state, p.tick = next, w.answers
+			p.state, p.maybe, p.tick = next, unsurePair, w.answers
 			w.checkLists(p)
 			if next == delistedPair && was != next {
 				w.mix.Delisted++
 			}
 		case a.refused() && a.status != 409: // 409: an earlier change of unknown outcome was carried out
 			p.state = was
+		case !a.refused():
+			p.maybe = next
 		}
 	})
 }
@@ -85,6 +88,7 @@ func (w clients) changePassing(p *passing, method, target, body string, next pas
 func (w checker) checkPassings() {
 	w.model.passing = slices.DeleteFunc(w.model.passing, func(p *passing) bool {
 		w.checkPassing(p, w.call(nil, "GET", internal+"/pairs/"+p.code, ""))
+		p.maybe = unsurePair
 		return p.state == missingPair
 	})
 	for _, p := range w.model.passing {
@@ -113,7 +117,7 @@ func (w checker) checkPassing(p *passing, a answer) {
 		is = listedPair
 	}
 	switch {
-	case p.state == unsurePair, p.state == is:
+	case p.state == unsurePair, p.state == is, p.maybe == is:
 	case p.state == listedPair && is == delistedPair || p.state == missingPair:
 		w.fail("the pair %s is %q, which no request asked for", p.code, got.State)
 	default:

@@ -195,6 +195,8 @@ func (a *audience) apply(r *reader, m *streamMessage) error {
 	case m.Type == "error" && m.Code == "STALE" && r.late:
 		r.behind = true
 		return nil
+	case m.Type == "error" && m.Code == "NOT_FOUND" && r.behind:
+		return nil // a resync that was behind the refused subscription
 	case m.Type == "error":
 		return fmt.Errorf("refused: %s %s", m.Code, m.Message)
 	case m.Type == "shutdown":

@@ -66,8 +66,8 @@ func TestBrowserAKeyOutlivesAClockThatRunsAhead(t *testing.T) {
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
 	b.signIn(funded(in, "late"))
-	// longer than a step of the clock
-	in.Call(200, "POST", "/faults", `{"rules":["latency route=/api/apikeys delay=600ms"]}`)
+	// longer than a step of the clock, on a busy machine too
+	in.Call(200, "POST", "/faults", `{"rules":["latency route=/api/apikeys delay=3s"]}`)
 	in.Call(200, "POST", "/clock", `{"speed":86400}`)
 	b.open("/")
 	b.answered(3, "401 from")

@@ -277,7 +277,8 @@ export class Chart extends Candles {
     this.node.dataset.close = c.close;
     this.candles.update(b);
     this.volumes.update(volume(b));
-    if (b.close !== last?.close || b.time !== last.time) this.retag();
+    if (b.time !== last?.time && this.fills.some((f) => f.at >= b.time)) this.mine(); // a fill may be known before its candle
+    else if (b.close !== last?.close || b.time !== last.time) this.retag();
     this.drawStudies(true);
     this.drawLegend();
   }
