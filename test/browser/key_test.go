@@ -61,17 +61,25 @@ func (b *browser) signIn(key map[string]any) {
 // the clock stands.
 func TestBrowserAKeyOutlivesAClockThatRunsAhead(t *testing.T) {
 	t.Parallel()
-	in := harness.StartEmpty(t)
+	in := harness.StartEmpty(t, "--console", "loopback")
 	in.Pair("CC_USDT")
 	b := newBrowser(t, in, 1440, 900)
+	command(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `window.fetch = new Proxy(window.fetch, {apply: (fetch, self, [url, options]) => {
+				if (String(url).startsWith('/api/apikeys') && sessionStorage.late > 0) {
+					sessionStorage.late--;
+					const x = new XMLHttpRequest();
+					x.open('POST', '/internal/v1/clock', false);
+					x.send('{"advance":"70s"}');
+				}
+				return fetch.call(self, url, options);
+			}});`,
+	})
 	b.open("/")
 	b.signIn(funded(in, "late"))
-	// longer than a step of the clock, on a busy machine too
-	in.Call(200, "POST", "/faults", `{"rules":["latency route=/api/apikeys delay=3s"]}`)
-	in.Call(200, "POST", "/clock", `{"speed":86400}`)
+	b.js(`sessionStorage.late = 3`)
 	b.open("/")
 	b.answered(3, "401 from")
-	in.Call(200, "POST", "/clock", `{"speed":0}`)
 	b.wait("the order form", `document.querySelector('.ticket [name=price]')`)
 }
 
