@@ -133,3 +133,5 @@ func TestCase42OneTriggersTheOthers(t *testing.T) { runScript(t, "case42_oto.txt
 func TestCase42WhatWasBoughtIsSold(t *testing.T) { runScript(t, "case42_opo.txt") }
 
 func TestCase42OrdersOfListsChange(t *testing.T) { runScript(t, "case42_changes.txt") }
+
+func TestCase42StopScenarios(t *testing.T) { runScript(t, "case42_stop_scenarios.txt") }

@@ -257,7 +257,9 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 			}
 		case "acct":
 			cmd.Account = engine.AccountID(m.integer(value))
-			cmd.Flags &^= engine.FlagAllAccount
+			if cmd.Kind != engine.Place { // of which the bit is FlagStrict
+				cmd.Flags &^= engine.FlagAllAccount
+			}
 		case "client":
 			client = value
 		case "reusable":

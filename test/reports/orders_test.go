@@ -2,6 +2,8 @@ package reports
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/tickhive/tickhive/client"
 	"github.com/tickhive/tickhive/test/nets"
@@ -257,6 +259,98 @@ var orders = []report{
 			m.must(err)
 			m.is("after the cancel", m.me.place(order).ID, first.ID)
 			m.book("|")
+		},
+	},
+	{
+		// The rules are those of core/integration/features/orders/batch-orders.feature of vegaprotocol/vega. A batch is
+		// carried out in order, each command on what the one before has left. The second report is of a batch with
+		// stops alone, which was refused as empty. There a batch has its cancels first; here they come in their turn.
+		says:    "a batch of stops, lists and cancels is carried out in order, and a refusal ends its command alone",
+		sources: "vegaprotocol/vega#8472 vegaprotocol/vega#9442",
+		try: func(m *market) {
+			poor := m.user("10", "1")
+			m.trade("1", "50")
+			old := poor.place("sell 4 type=stop_market stopPrice=45")
+			stop := client.OrderRequest{Pair: m.pair, Side: "sell", Type: "stop_market", Amount: "6", StopPrice: "25"}
+			more, goal := stop, stop
+			more.Amount = "0.0001"
+			goal.Type, goal.Amount, goal.StopPrice = "take_profit_market", "4", "75"
+			leg := stop
+			leg.Amount = "4"
+			var b client.Batch
+			b.Place(stop) // holds what is free
+			b.Place(more) // refused: nothing is free
+			b.Cancel(old.ID)
+			b.Cancel(old.ID) // refused: it has ended
+			b.PlaceList(client.ListRequest{Kind: "oco", Pair: m.pair, Orders: []client.OrderRequest{goal, leg}})
+			b.Place(more) // refused: the list holds what the cancel has freed
+			results, err := poor.SendBatch(m.T.Context(), &b)
+			m.must(err)
+			var got []string
+			for _, r := range results {
+				got = append(got, r.Status+" "+text(r.RejectReason))
+			}
+			m.is("the results", strings.Join(got, ", "), "Created none, Rejected insufficient_funds, "+
+				"Canceled none, Rejected order_closed, executing none, Rejected insufficient_funds")
+			poor.has(m.base, "0", "10")
+			poor.open(3)
+			m.other.place("buy 8 at 20")
+			m.trade("1", "25")
+			m.deals("1@50 1@25 6@20 2@20")
+			poor.has(m.base, "2", "0")
+			poor.open(0)
+			list, err := poor.List(m.T.Context(), results[4].ID)
+			m.must(err)
+			m.is("the list", words(list.Status, list.Orders[0].Status, list.Orders[0].EndReason, list.Orders[1].Status,
+				list.Orders[1].EndReason), "done Canceled list PartiallyExecutedAndCanceled remainder")
+		},
+	},
+	{
+		// The rule is of core/integration/features/orders/stoporders_spot.feature (0014-ORDT-155 and -156) of
+		// vegaprotocol/vega; the reports are of the cancel of its stops. There stops have a cancel of their own; here a
+		// mass cancel covers what waits and what is in the book.
+		says:    "a mass cancel ends what waits and each order of a list, of one pair or all, and frees what they hold",
+		sources: "vegaprotocol/vega#8577 vegaprotocol/vega#8704",
+		try: func(m *market) {
+			second := *m
+			second.pair = m.base + "_" + m.quote + "X"
+			m.Call(http.MethodPost, "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, second.pair))
+			one := m.user("10", "1")
+			two := &trader{one.Client, one.User, &second}
+			fill := func() {
+				m.trade("1", "50")
+				one.place("sell 1 at 60")
+				one.place("sell 1 type=stop_market stopPrice=47")
+				one.place("sell 1 type=stop_market trailingDelta=500")
+				_, err := one.PlaceList(m.T.Context(), client.ListRequest{
+					Kind: "oco", Pair: m.pair, Orders: []client.OrderRequest{
+						{Side: "sell", Type: "take_profit_market", Amount: "2", StopPrice: "75"},
+						{Side: "sell", Type: "stop_market", Amount: "2", StopPrice: "48"},
+					},
+				})
+				m.must(err)
+			}
+			cancel := func(pair string, want int) {
+				n, err := one.CancelAll(m.T.Context(), pair)
+				m.must(err)
+				m.is("canceled of "+pair, n, want)
+			}
+			two.place("sell 3 type=stop_market stopPrice=49")
+			two.place("sell 1 type=take_profit_market stopPrice=80")
+			fill()
+			one.has(m.base, "1", "9")
+			cancel(m.pair, 5)
+			one.has(m.base, "6", "4")
+			one.open(0)
+			two.open(2)
+			fill()
+			cancel("", 7)
+			one.has(m.base, "10", "0")
+			two.open(0)
+			m.book("|")
+			m.other.place("buy 9 at 30")
+			m.trade("1", "45")
+			m.deals("1@50 1@50 1@45")
 		},
 	},
 }
