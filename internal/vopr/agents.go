@@ -56,7 +56,7 @@ func (w clients) must(target, body string, into any) {
 	if into == nil {
 		into = new(any)
 	}
-	if w.p.dead {
+	if w.halted = a.status == 503 && len(w.starting) > 0; w.p.dead || w.halted {
 		panic(killed{})
 	}
 	if err := a.into(into); err != nil {

@@ -19,6 +19,13 @@ func (w *world) runLife(l *life, final bool) {
 		return
 	}
 	w.await("set-up", clients{w}.setUp)
+	if w.halted { // the operator starts it once more
+		w.halted, w.starting = false, nil
+		w.may.unsynced = w.may.unsynced || w.loose()
+		w.again(w.disk.Kill())
+		w.await("verify", checker{w}.verify)
+		w.await("set-up", clients{w}.setUp)
+	}
 	if w.x != nil && !w.p.dead && w.failure == nil {
 		for _, r := range w.streams.all {
 			w.streams.open(r, w.x.Hub())

@@ -195,6 +195,7 @@ type world struct {
 	stale    bool                 // an earlier segment was put back, see earlierLog
 	stepped  bool                 // the clock of the machine was set: a signed request may be too old
 	starting []vfstest.Injection  // faults of the present start
+	halted   bool                 // one of them failed a sync behind the start: the exchange takes no changes
 	compared bool                 // the present process is compared with those before: its states are noted
 	only     machine.Part         // requests are of this part; Market: of any
 	epochs   bool                 // the present life has begun a new epoch
@@ -402,7 +403,7 @@ func (p *process) names() (all []string) {
 func (w *world) await(name string, fn func()) {
 	ended := false
 	w.p.begin(name, func() { fn(); ended = true })
-	w.run(func() bool { return ended })
+	w.run(func() bool { return ended || w.halted })
 }
 
 // logs is the slog.Handler: errors and incidents belong to the transcript.
