@@ -8,9 +8,11 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -34,6 +36,7 @@ type Conn struct {
 	buf  []byte
 	r, w int // buf[r:w] has been received and not been parsed yet
 	body []byte
+	ends bool // the server closes it behind the last answer
 }
 
 // Local returns an error unless host:port is on this machine.
@@ -84,6 +87,38 @@ func (c *Conn) Close() { _ = c.c.Close() }
 func (c *Conn) Send(req []byte) error {
 	_, err := c.c.Write(req)
 	return err
+}
+
+// idle is the time without a request from which on a worker looks whether the server has closed its connection.
+const idle = 100 * time.Millisecond
+
+// closed reports whether the server has closed the connection, between two requests.
+func (c *Conn) closed() bool {
+	plain, secure := c.c, (*tls.Conn)(nil)
+	if t, ok := c.c.(*tls.Conn); ok {
+		plain, secure = t.NetConn(), t
+	}
+	raw, err := plain.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return true
+	}
+	var one [1]byte
+	n, looked := 0, error(nil)
+	err = raw.Read(func(fd uintptr) bool {
+		n, _, looked = syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return true
+	})
+	switch {
+	case err != nil:
+		return true
+	case looked != nil:
+		return !errors.Is(looked, syscall.EAGAIN)
+	case n == 0 || secure == nil: // the end, or bytes that nobody has asked for
+		return true
+	}
+	_ = secure.SetReadDeadline(time.Now().Add(time.Millisecond)) // a ticket of TLS, or the word that it ends
+	_, err = secure.Read(one[:])
+	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // deadline sets the deadline of the connection. It is called once for a batch of answers, because setting a
@@ -216,10 +251,11 @@ type Answer struct {
 	Gzip   bool
 	length int // length of the body from its header, -1 without one
 	chunks bool
+	ends   bool // the connection ends behind the answer
 }
 
 var (
-	errHead   = errors.New("not an HTTP/1.1 answer")
+	errHead   = errors.New("not an answer of HTTP/1.1 or 1.0")
 	errLength = errors.New("an answer without a length")
 	headEnd   = []byte("\r\n\r\n")
 )
@@ -247,9 +283,13 @@ func (c *Conn) Read(a *Answer) error {
 		return err
 	}
 	start := end + len(headEnd)
+	c.ends = a.ends
 	if a.chunks {
 		c.r += start
 		return c.readChunks(a)
+	}
+	if a.length < 0 {
+		return c.readToEnd(a, end)
 	}
 	for c.w-c.r < start+a.length {
 		if err := c.fill(); err != nil {
@@ -267,9 +307,10 @@ func (c *Conn) Read(a *Answer) error {
 // parse reads the status line and the required headers. head ends with one CRLF.
 func (a *Answer) parse(head []byte) error {
 	*a = Answer{length: -1}
-	if len(head) < 12 || string(head[:9]) != "HTTP/1.1 " {
+	if len(head) < 12 || string(head[:7]) != "HTTP/1." || head[7] != '1' && head[7] != '0' || head[8] != ' ' {
 		return errHead
 	}
+	a.ends = head[7] == '0'
 	a.Status = int(head[9]-'0')*100 + int(head[10]-'0')*10 + int(head[11]-'0')
 	line := head[bytes.IndexByte(head, '\n')+1:]
 	for len(line) > 0 {
@@ -283,7 +324,7 @@ func (a *Answer) parse(head []byte) error {
 	if a.Status == 304 || a.Status == 204 || a.Status/100 == 1 {
 		a.length = 0
 	}
-	if a.length < 0 && !a.chunks {
+	if a.length < 0 && !a.chunks && !a.ends {
 		return errLength
 	}
 	if a.length > maxBody {
@@ -312,6 +353,10 @@ func (a *Answer) header(line []byte) {
 		if bytes.EqualFold(name, []byte("X-Fault")) {
 			a.Fault = value
 		}
+	case 10:
+		if bytes.EqualFold(name, []byte("Connection")) {
+			a.ends = a.ends && !bytes.EqualFold(value, []byte("keep-alive")) || bytes.EqualFold(value, []byte("close"))
+		}
 	case 14:
 		if bytes.EqualFold(name, []byte("Content-Length")) {
 			a.length = int(number(value))
@@ -335,6 +380,23 @@ func number(b []byte) (n uint64) {
 		n = n*10 + uint64(c-'0')
 	}
 	return n
+}
+
+// readToEnd reads a body that ends with its connection. head is the length of the head.
+func (c *Conn) readToEnd(a *Answer, head int) error {
+	for {
+		switch err := c.fill(); {
+		case errors.Is(err, io.EOF):
+			_ = a.parse(c.buf[c.r : c.r+head+2]) // reading the body may have moved the buffer
+			a.Body = c.buf[c.r+head+len(headEnd) : c.w]
+			c.r = c.w
+			return nil
+		case err != nil:
+			return err
+		case c.w-c.r > maxBody:
+			return fmt.Errorf("an answer of more than %d bytes", maxBody)
+		}
+	}
 }
 
 // readChunks reads a chunked body into one slice. The product sends none; other servers do.

@@ -1,11 +1,15 @@
 package load
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -250,7 +254,7 @@ func TestErrorsOfConnectionsHaveAKind(t *testing.T) {
 		"not connected":                            dialError{os.ErrDeadlineExceeded},
 		"no answer within 30s":                     fmt.Errorf("read: %w", os.ErrDeadlineExceeded),
 		"connection closed without a whole answer": fmt.Errorf("read: %w", syscall.ECONNRESET),
-		"no answer":                                errHead,
+		"no answer that can be read":               errHead,
 	} {
 		var r Result
 		if r.Fail(err); r.Errors != 1 || r.Reasons[want] != 1 || r.Err.Error() != want+": "+err.Error() {
@@ -520,3 +524,80 @@ func (e *endless) RemoteAddr() net.Addr             { return nil }
 func (e *endless) SetDeadline(time.Time) error      { return nil }
 func (e *endless) SetReadDeadline(time.Time) error  { return nil }
 func (e *endless) SetWriteDeadline(time.Time) error { return nil }
+
+// A server may close a connection behind an answer, as it says, or when nothing has come for a while. The next request
+// goes on another one, and no answer is missing.
+func TestAServerMayCloseItsConnections(t *testing.T) {
+	body := strings.Repeat("x", 100_000)
+	closing := func(head string) string {
+		return scripted(t, func(c net.Conn) {
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			_, _ = io.WriteString(c, head+body)
+		})
+	}
+	idle := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	}), IdleTimeout: 300 * time.Millisecond}
+	listen := func(run func(net.Listener) error) string {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = run(ln) }()
+		return ln.Addr().String()
+	}
+	t.Cleanup(func() { _ = idle.Close() })
+	secure := httptest.NewUnstartedServer(idle.Handler)
+	secure.Config.IdleTimeout = idle.IdleTimeout
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	roots := secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	for name, addr := range map[string]string{
+		"close":             closing("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n"),
+		"1.0":               closing("HTTP/1.0 200 OK\r\nContent-Length: 100000\r\n\r\n"),
+		"1.0, to the end":   closing("HTTP/1.0 200 OK\r\nETag: \"x\"\r\n\r\n"),
+		"close, to the end": closing("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
+		"idle":              listen(idle.Serve),
+		"idle, TLS":         secure.Listener.Addr().String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := Loop{
+				Addr: addr, Schedule: Even{PerSecond: 2, For: 2 * time.Second}, Requests: []*Request{Get("", "/")},
+				Workers: 2, Grace: time.Minute,
+			}
+			if name == "idle, TLS" {
+				l.Dial = func(addr string) (*Conn, error) {
+					return DialAny(addr, &tls.Config{RootCAs: roots, ServerName: "example.com"})
+				}
+			}
+			res, err := l.Run()
+			if err != nil || res.Answers != 4 || res.Errors != 0 || res.Bytes != 400_000 {
+				t.Errorf("%+v, %v", res, err)
+			}
+		})
+	}
+}
+
+// scripted serves each connection with a function, and closes it then.
+func scripted(t *testing.T, each func(net.Conn)) (addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				each(c)
+				_ = c.Close()
+			}()
+		}
+	}()
+	return ln.Addr().String()
+}

@@ -471,6 +471,10 @@ func (w *worker) run() {
 // ask sends request i, which is due, and reads its answer.
 func (w *worker) ask(i int, due time.Duration) error {
 	w.kind = w.flow.kind(i)
+	if w.conn != nil && (w.conn.ends || due-w.last > idle && w.conn.closed()) { // no error of the server
+		w.close()
+		w.conn = nil
+	}
 	if w.conn == nil {
 		conn, err := w.Dial(w.Addr)
 		if err != nil {

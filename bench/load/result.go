@@ -103,7 +103,9 @@ type Result struct {
 	Unsent  []int64 // number of requests due in each second that were never sent
 	Routes  map[string]*Route
 	Reasons map[string]int64 // number of errors of connections and answers, by what was wrong
-	Err     error            // the first error
+	// Messages has the first message of each reason that has one.
+	Messages map[string]string
+	Err      error // the first error
 }
 
 // Rate returns the answers a second.
@@ -165,7 +167,7 @@ func (r *Result) Merge(w *Result) {
 		r.Seconds[i] += n
 	}
 	for reason, n := range w.Reasons {
-		r.blame(reason, n)
+		r.blame(reason, w.Messages[reason], n)
 	}
 	if r.Err == nil {
 		r.Err = w.Err
@@ -176,19 +178,22 @@ func (r *Result) Merge(w *Result) {
 const maxReasons = 30
 
 // blame adds n to a reason. Reasons beyond maxReasons are one.
-func (r *Result) blame(reason string, n int64) {
+func (r *Result) blame(reason, message string, n int64) {
 	if r.Reasons == nil {
-		r.Reasons = map[string]int64{}
+		r.Reasons, r.Messages = map[string]int64{}, map[string]string{}
 	}
 	if _, ok := r.Reasons[reason]; !ok && len(r.Reasons) >= maxReasons {
 		reason = "other"
 	}
 	r.Reasons[reason] += n
+	if message != "" && r.Messages[reason] == "" {
+		r.Messages[reason] = message
+	}
 }
 
 // Blame counts a reason of an error, and stores it as the first error with its message, empty for none.
 func (r *Result) Blame(reason, message string) {
-	r.blame(reason, 1)
+	r.blame(reason, message, 1)
 	if r.Err == nil && message != "" {
 		r.Err = errors.New(reason + ": " + message)
 	}
@@ -257,7 +262,7 @@ func failure(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "connection closed without a whole answer"
 	}
-	return "no answer"
+	return "no answer that can be read"
 }
 
 // selfCPU returns the CPU time of this process, user and system. Package proc has a more exact one for Linux; this

@@ -267,7 +267,7 @@ func TestTheFiguresOfASecondAreItsOwn(t *testing.T) {
 		live.Errors.Add(3 * n)
 		live.Late.Add(2 * n)
 	}
-	o.watch(live, time.Now(), stop)
+	o.watch(t.Context(), live, time.Now(), stop)
 }
 
 // What ends right behind a second is in the last second, whose rate is of its whole length.
@@ -279,7 +279,7 @@ func TestTheLastSecondHasWhatEndsBehindIt(t *testing.T) {
 		live.Count(5*time.Second, load.Outcome{Answered: true, Failed: true})
 		close(stop)
 	}}
-	all := o.watch(live, time.Now(), stop)
+	all := o.watch(t.Context(), live, time.Now(), stop)
 	errs, answers, began := int64(0), 0., time.Duration(0)
 	for _, s := range all {
 		errs, answers, began = errs+s.Errors, answers+s.Rate*(s.At-began).Seconds(), s.At

@@ -40,6 +40,8 @@ type Report struct {
 	// Reasons counts refusals by status and code, such as "429 RATE_LIMIT", lost connections by how they ended, and
 	// errors of MixStreams by gap, slow and the code of an error message.
 	Reasons map[string]int64 `json:"reasons,omitempty"`
+	// Messages has the first message of each reason that has one.
+	Messages map[string]string `json:"messages,omitempty"`
 	// Stopped reports that the run was ended early.
 	Stopped   bool    `json:"stopped,omitempty"`
 	Latencies []Point `json:"latencies"`
@@ -159,7 +161,7 @@ func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *R
 		Target: o.Target, Mix: o.Mix, Started: started.UTC(), Seconds: res.Elapsed.Seconds(),
 		Connections: o.Connections, WantedRate: o.RPS, Rate: res.Rate(), Answers: res.Answers, Bytes: res.Bytes,
 		Errors: res.Errors + res.Missed, Late: res.Late, Missed: res.Missed, Statuses: res.Statuses(),
-		Reasons: res.Reasons, Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
+		Reasons: res.Reasons, Messages: res.Messages, Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
 	}
 	if o.Mix != MixStreams {
 		r.Requests = res.Hist.TotalCount()
@@ -234,12 +236,12 @@ func (r *Report) unit() string {
 	return "answers"
 }
 
-// Hint returns what an operator of TickHive does about a reason of errors, empty for nothing.
+// Hint returns what an operator of TickHive does about a reason of errors, or the first message of the reason.
 func (r *Report) Hint(reason string) string {
 	if strings.HasSuffix(reason, " RATE_LIMIT") {
 		return "rate.allow of the exchange lifts the limits of an address"
 	}
-	return ""
+	return strings.Join(strings.Fields(r.Messages[reason]), " ")
 }
 
 // At returns a percentile of the latencies.

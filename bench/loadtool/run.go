@@ -194,7 +194,7 @@ func (o *Options) measure(
 	stop := make(chan struct{})
 	res, err := run(func() {
 		started = time.Now()
-		watching.Go(func() { seconds = o.watch(live, started, stop) })
+		watching.Go(func() { seconds = o.watch(ctx, live, started, stop) })
 	})
 	close(stop)
 	watching.Wait()
@@ -228,16 +228,19 @@ func markOf(live *load.Live, at time.Time) mark {
 }
 
 // watch returns the figures of each second, the last of which may be shorter or a little longer, and reports them as
-// they come.
-func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}) (all []Second) {
+// they come. Behind the end of ctx nothing is sent any more.
+func (o *Options) watch(ctx context.Context, live *load.Live, started time.Time, stop <-chan struct{}) (all []Second) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var before, last mark
 	var hist *hdrhistogram.Histogram // of the second between them
+	ended := false                   // ctx, when that second began
 	last.at = started
 	take := func(now time.Time, h *hdrhistogram.Histogram) {
 		before, last, hist = last, markOf(live, now), h
-		all = append(all, o.second(started, before, last, h))
+		s := o.second(started, before, last, h)
+		s.Draining = s.Draining || ended
+		all, ended = append(all, s), ctx.Err() != nil
 	}
 	for {
 		select {
