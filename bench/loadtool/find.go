@@ -75,14 +75,14 @@ func (o *Options) lowest(need float64) float64 {
 	return max(lowestRate, need/max(o.For, longestStep).Seconds())
 }
 
-// FindMax searches the highest rate up to upTo that meets the thresholds, beginning at RPS. It doubles the rate until a run misses
-// one, or halves it until a run meets all, and then halves the distance of the two until they are 5 % apart. A rate is
-// found when three runs met it, and is too high when two runs missed it; what held below it stays known. At last the
-// rate above the one that was found has to miss again: if it does not, what it missed before was noise, and so may be
-// the misses of higher rates, of which each has to miss once more. FindMax returns the report of the last run at the
-// rate that was found. found is false when there is none within maxTrials runs, and then the report is the last one. A
-// run also misses when it reaches less than 95 % of its rate, and when it has errors, unless the thresholds say
-// otherwise.
+// FindMax searches the highest rate up to upTo that meets the thresholds, beginning at RPS. It doubles the rate until
+// a run misses one, or halves it until a run meets all, and then halves the distance of the two until they are 5 %
+// apart. A rate is found when three runs met it, and is too high when two runs missed it; what held below it stays
+// known. At last the rate above the one that was found has to miss again: if it does not, what it missed before was
+// noise, and so may be the misses of higher rates, of which each has to miss once more. FindMax returns the report of
+// the last run at the rate that was found. found is false when there is none within maxTrials runs, and then the
+// report is the last one. A run also misses when it reaches less than 95 % of its rate, and when it has errors, unless
+// the thresholds say otherwise.
 func FindMax(ctx context.Context, o Options, t Thresholds, upTo float64, each func(Trial)) (
 	r *Report, found bool, err error,
 ) {

@@ -152,8 +152,8 @@ func (o *Options) validateStages() error {
 		return fmt.Errorf("--stages must last from 1s to %s in all: %s", MaxFor, all)
 	}
 	if o.Stages.Count() == 0 {
-		return errors.New("--stages sends no request: the rates and lengths come to less than one; give a higher rate or " +
-			"a longer stage")
+		return errors.New("--stages sends no request: the rates and lengths come to less than one; give a higher rate " +
+			"or a longer stage")
 	}
 	return nil
 }

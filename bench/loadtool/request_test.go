@@ -177,7 +177,8 @@ func TestASearchFindsTheHighestRate(t *testing.T) {
 func script(t *testing.T, o Options, th Thresholds, meets func(rate float64, before int) bool) (*Report, bool) {
 	t.Helper()
 	seen := map[float64]int{}
-	r, found, err := findMax(context.Background(), o, th, MaxRPS, nil, func(_ context.Context, o Options) (*Report, error) {
+	ctx := context.Background()
+	r, found, err := findMax(ctx, o, th, MaxRPS, nil, func(_ context.Context, o Options) (*Report, error) {
 		r := &Report{
 			Target: o.Target, Answers: 1, Rate: o.RPS, WantedRate: o.RPS, Seconds: o.For.Seconds(),
 			Latencies: []Point{{99, 1000}, {99.9, 1000}},

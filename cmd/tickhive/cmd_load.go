@@ -119,8 +119,8 @@ func (c *loadCmd) ending() string {
 	}
 	text := "load: ends, and waits for the answers under way, up to " + load.AnswerTimeout.String()
 	if c.Mix == loadtool.MixOrders {
-		return text + ", to cancel its orders; Ctrl-C again ends at once, without a report, and leaves them open: DELETE " +
-			"/api/orders?all=true with the same key cancels them"
+		return text + ", to cancel its orders; Ctrl-C again ends at once, without a report, and leaves them open: " +
+			"DELETE /api/orders?all=true with the same key cancels them"
 	}
 	return text + "; Ctrl-C again ends at once, without a report"
 }

@@ -134,7 +134,8 @@ func run(l Line, args []string) (int, error) {
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return 2, fmt.Errorf("%w; %s --help lists commands and flags", misspelled(parser.Model, args, plain(err)), l.Name)
+		err = misspelled(parser.Model, args, plain(err))
+		return 2, fmt.Errorf("%w; %s --help lists commands and flags", err, l.Name)
 	}
 	err = ctx.Run()
 	var code ExitError

@@ -87,7 +87,7 @@ func (r *run) get(name, path string) any {
 		return nil
 	}
 	if member, at := repeated(a.body); member != "" {
-		reachable.fail("the member %q is in one object twice, the second time at byte %d: a reader takes one of them", member,
+		reachable.fail("the member %q is in one object twice, the second time at byte %d: a reader takes one", member,
 			at)
 	}
 	reachable.done("200, %d bytes", len(a.body))

@@ -11,7 +11,7 @@ import (
 type passing struct {
 	code   string
 	state  passingState
-	maybe  passingState // a change of unknown outcome may make it that at the next start, whatever is read before; 0: none
+	maybe  passingState // a change of unknown outcome may make it that at the next start; 0: none
 	tick   int          // world.answers at the last answer about the pair
 	orders []uint64     // acknowledged orders
 	ticks  []int        // world.answers at these

@@ -219,9 +219,10 @@ func TestFilesOfPublicBugReports(t *testing.T) {
 		},
 		// Nothing shows which of the two hours it is, so the count tells that it was chosen.
 		"a file begins in the hour that the clock shows twice": {
-			text: "time,price,amount\n2024-11-03 01:07:20,10,1\n2024-11-03 01:08:00,11,1\n2024-11-03 02:00:00,12,1\n",
-			want: "1730610440 10 1 -\n1730610480 11 1 -\n1730617200 12 1 -", layout: format.Layout{Timezone: "America/New_York"},
-			taken: "2 times of the hour that the clock shows twice: taken at the first",
+			text:   "time,price,amount\n2024-11-03 01:07:20,10,1\n2024-11-03 01:08:00,11,1\n2024-11-03 02:00:00,12,1\n",
+			want:   "1730610440 10 1 -\n1730610480 11 1 -\n1730617200 12 1 -",
+			layout: format.Layout{Timezone: "America/New_York"},
+			taken:  "2 times of the hour that the clock shows twice: taken at the first",
 		},
 		"newest first in the hour that the clock shows twice": {
 			text: "time,price,amount\n2024-11-03 01:35:43,10,1\n2024-11-03 01:35:41,11,1\n2024-11-03 01:35:40,12,1\n",

@@ -190,7 +190,8 @@ func TestTheSecondInterruptEndsALoadAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(errs).ReadString('\n')
-	const want = "load: ends, and waits for the answers under way, up to 30s; Ctrl-C again ends at once, without a report\n"
+	const want = "load: ends, and waits for the answers under way, up to 30s; Ctrl-C again ends at once, without a " +
+		"report\n"
 	if err != nil || line != want {
 		t.Errorf("%q, %v", line, err)
 	}

@@ -52,8 +52,8 @@ func TestTheSurveyCountsThePath(t *testing.T) {
 	})
 }
 
-// A bar is traded over its time: the open at its beginning, the close at its end, and nothing of it during the next bar.
-// The length is the name's, at most the time to the next bar, else that of most bars; where nothing tells the length of
+// A bar is traded over its time: the open at its beginning, the close at its end, and nothing during the next bar. The
+// length is the name's, at most the time to the next bar, else that of most bars; where nothing tells the length of
 // a single bar, its trades are together.
 func TestABarIsTradedOverItsTime(t *testing.T) {
 	t.Parallel()
@@ -66,9 +66,10 @@ func TestABarIsTradedOverItsTime(t *testing.T) {
 		// days of a clock that goes on by an hour
 		"-- a.csv --\n2024-03-09T05:00:00Z,10,12,10,12,8\n2024-03-10T05:00:00Z,10,12,10,12,8\n" +
 			"2024-03-11T04:00:00Z,10,12,10,12,8\n": "0s 22h59m59.999s, 0s 22h59m59.999s, 0s 22h59m59.999s",
-		"-- hour.csv --\n2024-01-01T00:00:00Z,10,12,10,12,8\n":                            "0s 59m59.999s",
-		"-- day.csv --\n2024-01-01T00:00:00Z,1,2,1,2,8\n2024-01-01T00:30:00Z,1,2,1,2,8\n": "0s 29m59.999s, 0s 29m59.999s",
-		"-- a.csv --\n2024-01-01T00:00:00Z,10,12,9,11,8\n":                                "0s 1ms 2ms 3ms",
+		"-- hour.csv --\n2024-01-01T00:00:00Z,10,12,10,12,8\n": "0s 59m59.999s",
+		"-- day.csv --\n2024-01-01T00:00:00Z,1,2,1,2,8\n2024-01-01T00:30:00Z,1,2,1,2,8\n": "" +
+			"0s 29m59.999s, 0s 29m59.999s",
+		"-- a.csv --\n2024-01-01T00:00:00Z,10,12,9,11,8\n": "0s 1ms 2ms 3ms",
 	} {
 		files, _ := writeFiles(t, text)
 		r, err := New("trades", files)
