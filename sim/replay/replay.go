@@ -356,14 +356,26 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 		if err = r.entry.clear(); err != nil {
 			break
 		}
-		shift += r.survey.LastNs - max(r.survey.FirstNs, r.fromNs) + loopGapNs
-		shift += secondNs - 1
-		shift -= shift % secondNs
+		shift += r.passNs()
 	}
 	if r.player != nil && err == nil {
 		r.player.End(r.report.counts())
 	}
 	return r.report, err
+}
+
+// passNs returns the time from the beginning of one pass to that of the next: whole seconds, and a multiple of the length
+// of bars, which are then at the times of their candles in each pass.
+func (r *Replay) passNs() int64 {
+	unit, first := secondNs, max(r.survey.FirstNs, r.fromNs)
+	lasts := r.survey.LastNs - first + loopGapNs
+	for _, set := range r.survey.Sets {
+		if set.Fed {
+			unit = max(unit, min(set.LengthNs, int64(24*time.Hour)))
+			lasts = r.survey.LastNs - (first - first%unit) + 1
+		}
+	}
+	return (lasts + unit - 1) / unit * unit
 }
 
 // pass feeds the files once. shift is added to their times.
@@ -419,7 +431,7 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 			}
 		}
 		if len(prints) == 0 {
-			if err := r.step(f, c, &rec, rec.NS+shift, false); err != nil {
+			if err := r.step(f, c, &rec, rec.EndNs()+shift, false); err != nil {
 				return err
 			}
 		}

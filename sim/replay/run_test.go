@@ -15,6 +15,7 @@ import (
 	"github.com/tickhive/tickhive/engine/sequencer"
 	"github.com/tickhive/tickhive/internal/player"
 	"github.com/tickhive/tickhive/marketdata"
+	"github.com/tickhive/tickhive/sim/replay/format"
 )
 
 // fed runs a trades file through a market and returns its public trades.
@@ -294,5 +295,30 @@ func TestTheSameChecksOverHTTP(t *testing.T) {
 	}
 	if _, _, err := (&HTTP{BaseURL: s.URL + "/none"}).Book(1, nil, nil); err == nil {
 		t.Error("a 404 was taken for a book")
+	}
+}
+
+// Each pass over bars is at the times of their candles, and a bar without a volume lasts as long as others.
+func TestPassesOverBarsKeepTheirTimes(t *testing.T) {
+	t.Parallel()
+	hours := ""
+	for i := range 6 {
+		hours += fmt.Sprintf("%d,10,12,8,11,%d\n", 1_700_006_400+3600*i, 8+i)
+	}
+	for text, want := range map[string]time.Duration{
+		hours:                                6 * time.Hour,
+		hours + "1700028000,11,11,11,11,0\n": 7 * time.Hour,
+		"1700000000.5,1,1,buy\n1700000009,1,1,buy\n": 10 * time.Second,
+	} {
+		o := Options{Format: "trades", Files: []string{file(t, "a.csv", text)}}
+		r, err := New(o)
+		if err != nil || time.Duration(r.passNs()) != want {
+			t.Errorf("%s: a pass lasts %s, want %s, %v", text, time.Duration(r.passNs()), want, err)
+		}
+		_, _, m := fed(t, o)
+		if now := m.Clock.NowNs(); now != r.survey.LastNs {
+			t.Errorf("%s: the clock ends at %s, the recording at %s", text, format.NsText(now),
+				format.NsText(r.survey.LastNs))
+		}
 	}
 }

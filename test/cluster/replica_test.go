@@ -410,7 +410,12 @@ func TestNothingOfAStreamRunsWithoutOne(t *testing.T) {
 	}
 	stacks := func(args ...string) string {
 		in := harness.Start(t, append(args, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet")...)
-		return in.Do("GET", in.Root+"/debug/pprof/goroutine?debug=2", "").Body
+		text := ""
+		harness.WaitFor(t, func() bool { // each goroutine has begun
+			text = in.Do("GET", in.Root+"/debug/pprof/goroutine?debug=2", "").Body
+			return len(args) == 0 || strings.Contains(text, parts[len(parts)-1])
+		})
+		return text
 	}
 	without := stacks()
 	if !strings.Contains(without, "github.com/tickhive/tickhive/engine/sequencer") {

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,12 @@ func TestTheSurveyCountsThePath(t *testing.T) {
 // a single bar, its trades are together.
 func TestABarIsTradedOverItsTime(t *testing.T) {
 	t.Parallel()
+	const two = "2024-01-01T00:00:00Z,1,1,1,1,8\n2024-01-01T00:05:00Z,1,2,1,2,8\n"
+	five := ""
+	for i := range 5 {
+		five += fmt.Sprintf("2024-01-01T00:%02d:00Z,1,1,1,1,8\n", 5*i)
+	}
+	five += "2024-01-01T00:25:00Z,1,2,1,2,8\n"
 	for text, want := range map[string]string{
 		"-- a.csv --\n2024-01-01T00:00:00Z,10,12,9,11,8\n2024-01-02T00:00:00Z,11,12,11,11,8\n": "" +
 			"0s 7h59m59.999s 15h59m59.998s 23h59m59.999s, 0s 11h59m59.999s 23h59m59.999s",
@@ -69,6 +76,13 @@ func TestABarIsTradedOverItsTime(t *testing.T) {
 		"-- hour.csv --\n2024-01-01T00:00:00Z,10,12,10,12,8\n": "0s 59m59.999s",
 		"-- day.csv --\n2024-01-01T00:00:00Z,1,2,1,2,8\n2024-01-01T00:30:00Z,1,2,1,2,8\n": "" +
 			"0s 29m59.999s, 0s 29m59.999s",
+		// a word in the name that is none, has a number, or does not fit
+		"-- second_half.csv --\n" + five:                   "0s, 0s, 0s, 0s, 0s, 0s 4m59.999s",
+		"-- minute_5.csv --\n" + two:                       "0s, 0s 4m59.999s",
+		"-- 5minute.csv --\n" + two:                        "0s, 0s 4m59.999s",
+		"-- today.csv --\n" + two:                          "0s, 0s 4m59.999s",
+		"-- day.csv --\n" + two:                            "0s, 0s 4m59.999s",
+		"-- a minute.csv --\n" + two:                       "0s, 0s 59.999s",
 		"-- a.csv --\n2024-01-01T00:00:00Z,10,12,9,11,8\n": "0s 1ms 2ms 3ms",
 	} {
 		files, _ := writeFiles(t, text)

@@ -94,6 +94,14 @@ func (r *Record) Prints(dst []Print) []Print {
 	return dst
 }
 
+// EndNs returns the time of the last moment of a bar, of other records their time.
+func (r *Record) EndNs() int64 {
+	if r.Kind != Bar {
+		return r.NS
+	}
+	return r.NS + max(r.LastsNs-msNs, 0)
+}
+
 // Values holds the values of a day as the exchange reported them. -1 marks a value that cannot agree.
 type Values struct {
 	High, Low, Open, Last int64 // ticks

@@ -8,8 +8,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // tradeFile holds the results of the survey for one file.
@@ -593,15 +595,37 @@ func (f *tradeFile) barLength() int64 {
 	return f.gaps
 }
 
-// namedLength returns the length of the file's bars by the file's name, 0 if the name does not tell.
+// fewBars is the number of bars up to which the name of their file may tell a shorter length than their times: of more,
+// some follow each other.
+const fewBars = 5
+
+// namedLength returns the length of the file's bars by the file's name, 0 if the name does not tell. A word counts as a
+// whole, without a number beside it (5_minute), and where it fits the times from one bar to the next.
 func (f *tradeFile) namedLength() int64 {
-	name := strings.ToLower(filepath.Base(f.path))
-	for _, l := range lengthByName {
-		if strings.Contains(name, l.word) {
-			return l.ns
+	words := strings.FieldsFunc(strings.ToLower(filepath.Base(f.path)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	count := func(i int) bool { // a number of bars, and not a year or a day
+		if i < 0 || i >= len(words) || len(words[i]) > 3 {
+			return false
+		}
+		_, err := strconv.Atoi(words[i])
+		return err == nil
+	}
+	for i, word := range words {
+		for _, l := range lengthByName {
+			if word == l.word && !count(i-1) && !count(i+1) && f.fits(l.ns) {
+				return l.ns
+			}
 		}
 	}
 	return 0
+}
+
+// fits reports whether the file's bars may have a length, by the times from one to the next.
+func (f *tradeFile) fits(length int64) bool {
+	days := length == dayNs && f.apart >= dayNs-int64(time.Hour) && f.apart < 7*dayNs
+	return f.gaps == 0 || days || length == f.gaps || f.rows <= fewBars && f.gaps%length == 0
 }
 
 // lasts returns the time over which the trades of one of the file's bars lie: the length, at most until the next bar.
