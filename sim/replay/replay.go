@@ -364,8 +364,8 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 	return r.report, err
 }
 
-// passNs returns the time from the beginning of one pass to that of the next: whole seconds, and a multiple of the length
-// of bars, which are then at the times of their candles in each pass.
+// passNs returns by how much each pass is later than the one before, in whole seconds. Of bars it is a multiple of their
+// length: their trades then lie in the same candles in each pass.
 func (r *Replay) passNs() int64 {
 	unit, first := secondNs, max(r.survey.FirstNs, r.fromNs)
 	lasts := r.survey.LastNs - first + loopGapNs
@@ -424,14 +424,9 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 			continue
 		}
 		prints = rec.Prints(prints[:0])
-		for i, p := range prints { // a bar
+		for i, p := range prints {
 			rec.Price, rec.Amount = p.Price, p.Amount
 			if err := r.step(f, c, &rec, p.NS+shift, i < len(prints)-1); err != nil {
-				return err
-			}
-		}
-		if len(prints) == 0 {
-			if err := r.step(f, c, &rec, rec.EndNs()+shift, false); err != nil {
 				return err
 			}
 		}

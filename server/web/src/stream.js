@@ -175,13 +175,13 @@ export class Stream {
     clearTimeout(this.beat);
     this.beat = undefined;
     for (const m of this.waiting.splice(0)) {
-      try { this.subs.get(`${m.channel}|${m.currencyPairCode ?? ''}`)?.handler(m); } catch (error) { reportError(error); } // the others are not its own
+      try { this.subs.get(`${m.channel}|${m.currencyPairCode ?? ''}`)?.handler(m); } catch (error) { reportError(error); } // the other subscribers get theirs
     }
     const draws = [...this.draws];
     this.draws.clear();
     for (const draw of draws) draw();
   }
 
-  // afterwards draws once what the messages of a beat change, however many they are. It is for handlers.
+  // afterwards lets a subscriber's handler draw once behind the messages of a beat, however many there are.
   afterwards(draw) { this.draws.add(draw); }
 }

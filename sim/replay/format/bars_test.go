@@ -54,8 +54,8 @@ func TestTheSurveyCountsThePath(t *testing.T) {
 }
 
 // A bar is traded over its time: the open at its beginning, the close at its end, and nothing during the next bar. The
-// length is the name's, at most the time to the next bar, else that of most bars; where nothing tells the length of
-// a single bar, its trades are together.
+// times from bar to bar tell the length, of few bars the file's name. Where nothing tells the length of a single bar,
+// its trades are together.
 func TestABarIsTradedOverItsTime(t *testing.T) {
 	t.Parallel()
 	const two = "2024-01-01T00:00:00Z,1,1,1,1,8\n2024-01-01T00:05:00Z,1,2,1,2,8\n"

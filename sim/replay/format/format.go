@@ -67,20 +67,23 @@ func (p *Prices) Path(dst []int64) []int64 {
 // msNs is a millisecond in ns.
 const msNs = int64(time.Millisecond)
 
-// Print is one of the trades that make a bar.
+// Print is a record at its time, or one of the trades that make a bar.
 type Print struct{ NS, Price, Amount int64 }
 
 // Prints appends the trades that make a bar, over its time: the open at its beginning, the close in its last
-// millisecond, and at least 1 ms from one to the next. Other records and bars without a volume have none.
+// millisecond, and at least 1 ms from one to the next. A bar without a volume is one print at its end, any other record
+// one of its own values.
 func (r *Record) Prints(dst []Print) []Print {
-	volume := r.Bar.Volume
-	if r.Kind != Bar || volume == 0 {
-		return dst
+	volume, last := r.Bar.Volume, max(r.LastsNs-msNs, 0)
+	switch {
+	case r.Kind != Bar:
+		return append(dst, Print{r.NS, r.Price, r.Amount})
+	case volume == 0:
+		return append(dst, Print{NS: r.NS + last})
 	}
 	var path [4]int64
 	prices := r.Bar.Path(path[:0])
 	n := int64(len(prices))
-	last := max(r.LastsNs-msNs, 0)
 	apart := max(last/max(n-1, 1), msNs)
 	amount := volume/n + volume%n
 	for i, price := range prices {
@@ -92,14 +95,6 @@ func (r *Record) Prints(dst []Print) []Print {
 		amount = volume / n
 	}
 	return dst
-}
-
-// EndNs returns the time of the last moment of a bar, of other records their time.
-func (r *Record) EndNs() int64 {
-	if r.Kind != Bar {
-		return r.NS
-	}
-	return r.NS + max(r.LastsNs-msNs, 0)
 }
 
 // Values holds the values of a day as the exchange reported them. -1 marks a value that cannot agree.

@@ -28,7 +28,7 @@ type tradeFile struct {
 	midday bool // one of them is behind the first hundredths of the day
 
 	divisor  int64 // greatest common divisor of all its times, ns
-	gaps     int64 // that of the times from one row to the next, ns; 0: there is one row
+	gaps     int64 // greatest common divisor of the times from one row to the next, ns; 0: there is one row
 	apart    int64 // shortest time from one row to the next, ns; 0: there is one row
 	empty    int   // number of bars without trades
 	sideless int   // number of trades without a side
